@@ -80,7 +80,7 @@ struct etcd {
     char why[256];
 };
 
-/* What follows an error that is no result yet: the request had no effect. */
+/* What to do after an error that had no effect and is not the result. */
 enum { RETRY = 1, /* after a pause, at the next endpoint */
        LOGIN };   /* after authentication */
 
@@ -151,7 +151,7 @@ again(struct etcd *e, int64_t pause_ms)
     return 1;
 }
 
-/* Goes on to the next endpoint; after a pause also if each had its turn. */
+/* Goes on to the next endpoint; pauses if told to, or if each had its turn. */
 static int
 next(struct etcd *e, bool maybe, bool pause)
 {
@@ -177,8 +177,8 @@ lost(struct etcd *e, const char *what)
     return next(e, e->sent > 0, false);
 }
 
-/* Nothing came. To a token of before it was restored or set up again, etcd
-   answers only once its log is as long again: another one is taken. */
+/* Nothing came. If etcd was restored or set up again, it answers an old token
+   only once its log is as long as it was: a new token is better. */
 static int
 late(struct etcd *e)
 {
@@ -203,8 +203,8 @@ is_later(int err)
            err == ENOTCONN || err == EALREADY;
 }
 
-/* There is progress: the endpoint has its time again. What reaches a node that
-   knows no leader is lost, so all are asked soon. */
+/* There is progress: the endpoint's time begins again. What is sent to a node
+   without a leader is lost, so all are asked soon. */
 static void
 extend(struct etcd *e)
 {
@@ -417,7 +417,7 @@ skew_of(struct str date)
     return time_parse(str_of(text), &ms) ? ms + 500 - clock_wall_ms() : 0;
 }
 
-/* n bytes more than in.len have come: the body, as far as it is here. */
+/* n more bytes have come, after in.len: some or all of the body. */
 static int
 take_body(struct etcd *e, size_t n)
 {
@@ -775,9 +775,9 @@ tells(const char *text, struct str value)
     return same;
 }
 
-/* Takes what came: the head, "created", events; *rung unless the newest is that
-   of the value known. Without the right to watch, etcd says so in an event, and
-   then is silent. Returns whether there may be more. */
+/* Takes what came: the head, "created", events; sets *rung unless the newest
+   value is the known one. Without the right to watch, etcd says so in an event
+   and then is silent. Returns whether there may be more. */
 static bool
 listen_to(struct etcd_bell *b, struct str known, bool *rung)
 {

@@ -36,7 +36,7 @@ void etcd_free(struct etcd *e);
    attempt that may take effect. One request at a time. 0 or ERR_NOMEM. */
 int etcd_begin(struct etcd *e, const char *path, struct str body,
                int64_t budget_ms, bool once);
-/* Goes on. ERR_MORE: wait for etcd_watch. 0: answered with 200. Otherwise:
+/* Continues. ERR_MORE: wait for etcd_watch. 0: answered with 200. Otherwise:
    ERR_UNREACHABLE: no endpoint took it; ERR_UNKNOWN: sent, and its effect is
    unknown. Without effect: ERR_FULL: the quota; ERR_TOO_LARGE: the request, or
    the answer, with more than HTTP_MAX_BODY; ERR_READONLY: the role lacks the
@@ -47,34 +47,34 @@ int etcd_step(struct etcd *e, struct etcd_answer *out);
 /* The same to endpoint i alone, with one attempt; without a body, a GET. */
 int etcd_begin_at(struct etcd *e, unsigned i, const char *path,
                   struct str body, int64_t budget_ms);
-/* Gives the request up, if there is one; the connection is closed. */
+/* Abandons the request, if there is one, and closes the connection. */
 void etcd_cancel(struct etcd *e);
 /* The descriptor to wait for, or -1, *write if for writing, and when to step at
    the latest by clock_mono_ms; INT64_MAX: never. */
 int etcd_watch(const struct etcd *e, bool *write, int64_t *due_ms);
 /* The endpoint in use, as given; for reports. */
 const char *etcd_endpoint(const struct etcd *e);
-/* Goes on at the endpoint of another client with the same list, on its
-   connection; does nothing while either has a request. */
+/* Takes over the endpoint in use and the connection of another client with the
+   same list; does nothing while either has a request. */
 void etcd_adopt(struct etcd *e, struct etcd *from);
 /* How long an answer takes, smoothed; 0: none has come. */
 int64_t etcd_trip_us(const struct etcd *e);
-/* Its place in the list, from 0 on; and how many there are. */
+/* The index of that endpoint in the list, and how many there are. */
 unsigned etcd_place(const struct etcd *e);
 unsigned etcd_places(const struct etcd *e);
 
 /* A bell rings when somebody may have written a key. It watches on a connection
    of its own to the endpoint in use; whenever that is remade, it rings once.
-   It may ring for nothing, and the watch of a member that is cut off is silent:
-   look from time to time as well. */
+   It may ring without a cause, and the watch of a member that is cut off is
+   silent: look from time to time as well. */
 struct etcd_bell;
 
 /* body is a request to /v3/watch, copied. e must outlive the bell. NULL: out of
    memory. */
 struct etcd_bell *etcd_bell_new(struct etcd *e, struct str body);
 void etcd_bell_free(struct etcd_bell *b);
-/* Goes on. True: it has rung since the last call, and the newest value that it
-   was told of is not known. */
+/* Continues. True: it has rung since the last call, and the newest value that
+   it was told of is not `known`. */
 bool etcd_bell_step(struct etcd_bell *b, struct str known);
 /* As etcd_watch. */
 int etcd_bell_watch(const struct etcd_bell *b, bool *write, int64_t *due_ms);

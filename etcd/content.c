@@ -5,12 +5,12 @@
    P/c/<sha256>/<i> is part i. A transaction puts one part and counts it, if the
    count is as it was read; the first one also adds to the sum. So whoever puts
    the same content at the same time, or after one that was killed, goes on from
-   there, nothing is counted twice, and what is whole says so.
+   there, nothing is counted twice, and the counts show what is whole.
 
    A host keeps what it has fetched as a file, checked against its name. What is
-   damaged is dropped, so that it can be put again. Else a content goes only a
-   day after somebody last put it: whoever names it in a batch has just done
-   so. */
+   damaged is dropped, so that it can be put again. Other contents are dropped a
+   day after somebody last put them, and no sooner: whoever names one in a batch
+   has just put it. */
 
 #include "etcd/content.h"
 #include "base/clock.h"
@@ -45,7 +45,7 @@ parts_of(uint64_t bytes)
     return bytes <= PART_MAX ? 1 : (bytes + PART_MAX - 1) / PART_MAX;
 }
 
-/* Reads what operation 0 found. What makes no sense is as good as nothing. */
+/* Reads what operation 0 found. What makes no sense counts as absent. */
 static int
 read_about(struct engine *e, const struct txn_answer *t)
 {
@@ -97,7 +97,7 @@ ask_both(struct engine *e, engine_fn *then)
     return engine_ask_txn(e, then);
 }
 
-/* Ends the first part of a transaction; a count says how often it may fail. */
+/* Ends the first part of a transaction; MAX_TRIES limits how often it fails. */
 static int
 ask_change(struct engine *e, engine_fn *then)
 {
@@ -146,7 +146,7 @@ on_put(struct engine *e, const struct txn_answer *t)
     return rc == 0 || rc == ERR_NOT_FOUND ? put_part(e) : rc;
 }
 
-/* What is whole already only gets a new time. */
+/* If all parts are there already, only the time is new. */
 static int
 put_part(struct engine *e)
 {
@@ -300,7 +300,7 @@ on_list(struct engine *e, const struct txn_answer *t)
     return rc == 0 ? e->lines.err : rc;
 }
 
-/* hex "" is before all. */
+/* hex "": from the beginning. */
 static int
 ask_list(struct engine *e, const char *hex)
 {

@@ -13,7 +13,7 @@ struct content {
     const char *dir;
     char hex[SHA256_HEX + 1];
     char about[HEAD_KEY]; /* the key of the content */
-    bool changes;      /* what is asked does */
+    bool changes;      /* the request makes a change */
     bool damaged;      /* in etcd: dropped, however young */
     struct buf buf;
     uint64_t next;     /* part to fetch */
@@ -22,7 +22,7 @@ struct content {
     uint64_t at_ms;              /* when this one was put last */
 };
 
-/* Begins what content of store/remote.h says. As an engine_fn. ERR_NOT_FOUND:
+/* Begins what content of store/remote.h does. As an engine_fn. ERR_NOT_FOUND:
    the file, or the content, is not there; ERR_DAMAGED: it is not what hex says,
    and in etcd no longer; ERR_FULL: there is room for no more; ERR_BUSY: others
    change it all the time. */

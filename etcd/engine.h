@@ -89,8 +89,8 @@ int engine_fail(struct engine *e, int err, const char *fmt, ...) PRINTF(3, 4);
    that ends in "-" is followed by the number of this process. Makes the
    directory. On the heap, or NULL. */
 char *engine_path(struct engine *e, const char *suffix);
-/* Asks with e->body, and empties it; after what is asked already, which only a
-   transaction can wait for. ERR_MORE or ERR_NOMEM. */
+/* Sends e->body and empties it. If a request is under way, it is sent after
+   that, and must be a transaction. ERR_MORE or ERR_NOMEM. */
 int engine_ask(struct engine *e, const char *path, engine_fn *then);
 /* The same for a transaction, which this ends. */
 #define TXN "/v3/kv/txn"

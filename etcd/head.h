@@ -37,7 +37,7 @@ bool head_parse(struct str text, struct head *out);
 void head_text(const struct head *h, char out[REMOTE_HEAD_MAX]);
 bool head_equal(const struct head *a, const struct head *b);
 
-/* The text of a key without the prefix, until the call after the next. */
+/* Formats a key without the prefix; valid until the call after the next. */
 const char *head_key(const char *fmt, ...) PRINTF(1, 2);
 #define HEAD_BATCH "b/%016llu"
 #define HEAD_PART "s/%s/%06llu"

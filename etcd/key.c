@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Reads the key at path. False: there is none that only we can know. */
+/* Reads the key at path. False: there is none, or others may know it. */
 static bool
 read_key(const char *path, char out[KEY_LEN])
 {

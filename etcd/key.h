@@ -8,7 +8,7 @@
 
 #define KEY_LEN 32
 
-/* The key of this host, to be that of a new store; or a new one. 0, ERR_IO. */
+/* Offers the key of this host, or a new one, for a new store. 0, ERR_IO. */
 int key_offer(struct engine *e, char out[KEY_LEN]);
 /* Makes the store's key that of this host. A file that cannot be written is for
    sign.c to report. */

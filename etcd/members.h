@@ -28,15 +28,15 @@ struct members {
 void members_note(struct engine *e, unsigned i, int64_t skew_ms);
 /* By how much the clocks of most endpoints that were heard are ahead. */
 int64_t members_skew(const struct engine *e);
-/* Asks the others if the clock of one is far away: it may be that, or this
-   host's. ERR_MORE: they have not all answered; 0. */
+/* If the clock of one is far off, asks the others: it may be that clock which
+   is wrong, or this host's. ERR_MORE: not all have answered; else 0. */
 int members_hear(struct engine *e);
 /* Between operations: asks the next one if it is time. */
 void members_tend(struct engine *e);
 /* When to call that; INT64_MAX: never. */
 int64_t members_due(const struct engine *e);
 
-/* As examine in store/remote.h; and its step. */
+/* As examine in store/remote.h, and the step after it. */
 int members_examine(struct engine *e, unsigned i);
 int members_examined(struct engine *e);
 

@@ -477,7 +477,7 @@ on_commit(struct engine *e, const struct txn_answer *t)
 
 /* ---- the table ---- */
 
-/* One that has failed, or was given up. */
+/* Drops a push that has failed or was given up. */
 static void
 drop_push(struct engine *e)
 {
@@ -507,7 +507,7 @@ begin(struct engine *e, const struct remote_at *at)
     e->tries = 0;
 }
 
-/* What pull and commit return. */
+/* Turns the result of an engine_fn into that of pull and commit. */
 static int
 asked(struct engine *e, int rc)
 {
@@ -580,9 +580,9 @@ failed(struct engine *e, int rc, const struct etcd_answer *a)
     return rc == ERR_UNKNOWN && !e->committing ? ERR_UNREACHABLE : rc;
 }
 
-/* Asks for what waits: the operation's, or what is due between operations.
-   Returns whether anything is asked; *rc is an error if the operation's cannot
-   be. */
+/* Sends the request that waits: the operation's, or one that is due between
+   operations. Returns whether one is under way; *rc is an error if that of the
+   operation cannot be sent. */
 static bool
 ask_next(struct engine *e, int *rc)
 {

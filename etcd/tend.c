@@ -153,7 +153,7 @@ tend_alive(struct engine *e, uint64_t instance)
     size_t i;
 
     if (instance < REMOTE_INSTANCES)
-        return false; /* a process of some host that asked no engine */
+        return false; /* a process that uses no engine */
     e->life.wanted_ms = now;
     for (i = 0; i < e->life.n_living; i++)
         if (e->life.living[i] == instance)

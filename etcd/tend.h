@@ -22,7 +22,8 @@ struct life {
     int64_t due_ms, renewed_ms;
     int64_t rest_ms;     /* until then nothing is asked: memory ran out */
     int64_t wanted_ms;   /* when somebody last asked for another's life */
-    int64_t asked_ms, list_ms; /* begin of the list under way; of living */
+    int64_t asked_ms, list_ms; /* when the list under way was asked for; and
+                                  the one in living */
     uint64_t living[LIFE_MAX];
     size_t n_living;
     struct {
@@ -32,7 +33,7 @@ struct life {
     unsigned next_doubt;
 };
 
-/* Asks for the next thing whose time has come, if there is one: e->then. */
+/* Sends the next request that is due, if there is one: e->then is then set. */
 void tend(struct engine *e);
 /* When to call tend; INT64_MAX: never. */
 int64_t tend_due(const struct engine *e);

@@ -257,7 +257,7 @@ switch_over(struct engine *e)
     engine_ask_txn(e, on_switch);
 }
 
-/* What stays goes with the next snapshot. */
+/* Parts that stay are deleted with the next snapshot. */
 static int
 on_deleted(struct engine *e, const struct txn_answer *t)
 {

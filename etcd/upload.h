@@ -6,8 +6,9 @@
 
 #include "etcd/engine.h"
 
-/* Begins with the log open at fd, up to end, whose newest record is at
-   head; the upload closes fd. Does nothing if one is under way. */
+/* Begins to upload the first `end` bytes of the log open at fd, whose newest
+   record is that of head, and closes fd later. If an upload is under way, only
+   closes fd. */
 void upload_begin(struct engine *e, int fd, int64_t end,
                   const struct head *head);
 /* Puts meta with the id of e->meta, this head and e->key into etcd, if meta and

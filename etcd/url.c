@@ -91,7 +91,7 @@ etcd_url_read(struct str text, struct etcd_url *out, char why[256])
             rest = str_cut(&options, '?');
         wrong = take_prefix(rest, out);
         if (memchr(out->endpoints.p, '@', out->endpoints.len) != NULL) {
-            /* It is not told: it may be a password. */
+            /* It is not shown: it may be a password. */
             text = STR(SCHEME "...@");
             wrong = "MCP_TASK_STORE_AUTH names a file with USER:PASSWORD";
         }

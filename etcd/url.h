@@ -12,8 +12,8 @@ struct etcd_url {
     bool local_reads;     /* reads=local */
     bool shared;          /* shared=1: others use this etcd, too */
     int64_t patience_ms;  /* of a commit; 5,000 */
-    uint64_t artifacts_mib; /* for their contents; 512; 0: none is there, */
-    struct str folder; /* but all here: artifacts=/FOLDER; or .p NULL */
+    uint64_t artifacts_mib; /* room for their contents; 512; 0: etcd has none */
+    struct str folder;    /* has them instead: artifacts=/FOLDER; or .p NULL */
 };
 
 /* Reads text, which must outlive out. 0, or ERR_INVALID with *why. */
