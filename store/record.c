@@ -388,10 +388,11 @@ record_parse_header(struct str line, struct record_header *out)
     const char *p = r.body.p, *end = p + r.body.len;
     out->replica = skip(&p, end, REPLICA);
     if ((!out->replica && !skip(&p, end, PLAIN)) ||
-        !skip(&p, end, ",\"id\":\"") || end - p < 33 || p[32] != '"')
+        !skip(&p, end, ",\"id\":\"") || end - p <= RECORD_ID ||
+        p[RECORD_ID] != '"')
         return ERR_SYNTAX;
-    memcpy(out->id, p, 32);
-    p += 33;
+    memcpy(out->id, p, RECORD_ID);
+    p += RECORD_ID + 1;
     out->compacted = skip(&p, end, ",\"compacted\":true");
     out->g = r.g;
     return r.g > 0 && r.g <= RECORD_MAX_G ? 0 : ERR_SYNTAX;
@@ -407,9 +408,10 @@ record_guess_header(struct str line, struct record_header *out)
         at = p;
         out->replica |= skip(&at, end, REPLICA);
         at = p;
-        if (skip(&at, end, "\"id\":\"") && end - at > 32 && at[32] == '"' &&
-            str_is_hex((struct str){at, 32}, 32))
-            memcpy(out->id, at, 32);
+        if (skip(&at, end, "\"id\":\"") && end - at > RECORD_ID &&
+            at[RECORD_ID] == '"' &&
+            str_is_hex((struct str){at, RECORD_ID}, RECORD_ID))
+            memcpy(out->id, at, RECORD_ID);
     }
 }
 

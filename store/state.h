@@ -72,7 +72,7 @@ struct store {
     struct compaction *compaction;
     struct move move;
     uint64_t n_left_out; /* entries whose memory is wasted */
-    char id[33];
+    char id[RECORD_ID + 1];
     char why[256];
     struct store_state shown; /* by store_state */
 };
