@@ -30,7 +30,7 @@ struct mcp_sink {
     struct mcp_sink *next; /* mcp's own */
 };
 
-/* Calls send with each message that mcp_run appended to notes. */
+/* Calls send with each message of notes, where each ends with a line feed. */
 void mcp_give_notes(struct str notes,
                     void (*send)(void *ctx, struct str message,
                                  struct str event),

@@ -300,7 +300,6 @@ bool
 exchange_resume(struct exchange *x, struct str session, struct str id)
 {
     struct exchange *k = find_kept(x, session, id);
-    struct str rest;
 
     if (k == NULL)
         return false;
@@ -309,13 +308,7 @@ exchange_resume(struct exchange *x, struct str session, struct str id)
     exchange_free(x);
     http_set_user_data(k->c, k);
     exchange_begin_stream(k, NULL);
-    for (rest = buf_view(&k->missed); rest.len > 0;) {
-        size_t n = (size_t)((const char *)memchr(rest.p, '\n', rest.len) -
-                            rest.p);
-
-        send(k, (struct str){rest.p, n}, STR_NONE);
-        rest = (struct str){rest.p + n + 1, rest.len - n - 1};
-    }
+    mcp_give_notes(buf_view(&k->missed), send, k);
     buf_reset(&k->missed, 0);
     if (k->asking)
         http_forget(k->c);
