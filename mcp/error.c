@@ -14,7 +14,8 @@ int
 mcp_refuse(struct request *r, enum mcp_status status, enum mcp_code code,
            const char *text, struct str value)
 {
-    r->fault = (struct mcp_fault){status, code, text, NULL, value, 0};
+    r->fault = (struct mcp_fault){.status = status, .code = code,
+                                  .text = text, .value = value};
     return MCP_REFUSED;
 }
 
@@ -52,16 +53,19 @@ mcp_fault_of(const struct request *r, int err)
         {ERR_MORE, MCP_OK, RPC_INVALID_REQUEST, RPC_INVALID_REQUEST,
          "The call has to wait: send it outside a batch", NULL},
     };
-    struct mcp_fault f = {MCP_OK, RPC_INTERNAL_ERROR, "Internal error", NULL,
-                      err == ERR_NOMEM ? STR("out of memory")
-                                       : str_of(err_name(err)), 0};
+    struct mcp_fault f = {.status = MCP_OK, .code = RPC_INTERNAL_ERROR,
+                          .text = "Internal error",
+                          .value = err == ERR_NOMEM ? STR("out of memory")
+                                                    : str_of(err_name(err))};
 
     for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
         if (known[i].err == err)
             f = (struct mcp_fault){
-                is_modern(r) ? known[i].status : MCP_OK,
-                is_modern(r) ? known[i].modern : known[i].code,
-                known[i].text, known[i].key, r->target, 0};
+                .status = is_modern(r) ? known[i].status : MCP_OK,
+                .code = is_modern(r) ? known[i].modern : known[i].code,
+                .text = known[i].text, .key = known[i].key,
+                .value = r->target};
+    f.raw = r->run.error;
     if (f.code == RPC_MISSING_CAPABILITY)
         f.caps = r->run.missing;
     if (r->run.why != NULL)
@@ -96,6 +100,10 @@ put_fault(struct json_w *w, const struct mcp_fault *f)
     struct str about = utf8_cut(f->value, MAX_SHOWN);
     char message[MAX_SHOWN + 128];
 
+    if (f->raw.p != NULL) {
+        json_splice(w, f->raw);
+        return;
+    }
     text_put(message, sizeof(message), "%s%s%.*s", f->text,
              about.len > 0 ? ": " : "", STR_ARG(about));
     json_obj(w);
@@ -117,20 +125,15 @@ mcp_put_fault(const struct request *r, int err, struct buf *out)
     json_w_end(&w);
 }
 
-/* raw: the error itself, instead of f. */
 void
-mcp_put_error(struct str id, const struct mcp_fault *f, struct str raw,
-          struct buf *out)
+mcp_put_error(struct str id, const struct mcp_fault *f, struct buf *out)
 {
     struct json_w w;
 
     json_w_init(&w, out);
     mcp_open_answer(&w, id);
     json_key(&w, "error");
-    if (raw.p != NULL)
-        json_splice(&w, raw);
-    else
-        put_fault(&w, f);
+    put_fault(&w, f);
     json_end(&w);
 }
 
@@ -138,9 +141,9 @@ void
 mcp_no_memory(const struct mcp_message *m, struct buf *out)
 {
     static const struct mcp_fault f = {.code = RPC_INTERNAL_ERROR,
-                                   .text = "Internal error: out of memory"};
+                                       .text = "Internal error: out of memory"};
 
-    mcp_put_error(m->n > 0 ? m->v->id : STR_NONE, &f, STR_NONE, out);
+    mcp_put_error(m->n > 0 ? m->v->id : STR_NONE, &f, out);
 }
 
 bool

@@ -27,6 +27,8 @@ struct mcp_fault {
     const char *key;  /* of value in the error's data, or NULL */
     struct str value; /* its subject, also in the message; or empty */
     unsigned caps;    /* the missing ones, for RPC_MISSING_CAPABILITY */
+    struct str raw;   /* the error object itself, instead of all but status and
+                         code; or .p NULL */
 };
 
 /* Sets the fault of r; returns MCP_REFUSED. */
@@ -41,10 +43,8 @@ struct mcp_fault mcp_fault_of(const struct request *r, int err);
 int mcp_fail(struct request *r, int err, const char *why);
 /* Appends the error object for err of r's run. */
 void mcp_put_fault(const struct request *r, int err, struct buf *out);
-/* Appends an error answer; id.p NULL: without one; raw.p not NULL: with that
-   as its error object instead of f. */
-void mcp_put_error(struct str id, const struct mcp_fault *f, struct str raw,
-                   struct buf *out);
+/* Appends an error answer; id.p NULL: without one. */
+void mcp_put_error(struct str id, const struct mcp_fault *f, struct buf *out);
 
 /* Appends an error answer for a message that there is no memory for. */
 void mcp_no_memory(const struct mcp_message *m, struct buf *out);

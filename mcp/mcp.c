@@ -126,7 +126,7 @@ answer(struct request *r, struct buf *out, struct buf *notes)
 
     r->run.notes = notes;
     if (f.code != 0)
-        mcp_put_error(r->id, &f, STR_NONE, out);
+        mcp_put_error(r->id, &f, out);
     else
         err = mcp_put_result(r, out);
     if (notes->err != 0) { /* half a note must not go out */
@@ -144,7 +144,7 @@ answer(struct request *r, struct buf *out, struct buf *notes)
         return MCP_WAITS;
     if (err != 0) {
         f = mcp_fault_of(r, err);
-        mcp_put_error(r->id, &f, r->run.error, out);
+        mcp_put_error(r->id, &f, out);
     }
     r->m->m->counts.errors += f.code != 0;
     return f.status;
@@ -166,12 +166,13 @@ static enum mcp_status
 end_session(struct mcp_message *m, struct buf *out)
 {
     int err = mcp_session_set(m->s, -1, true, STR_NONE, STR_NONE);
-    struct mcp_fault f = {MCP_BAD_REQUEST, RPC_INTERNAL_ERROR, "Internal error",
-                      NULL, str_of(err_name(err)), 0};
+    struct mcp_fault f = {.status = MCP_BAD_REQUEST,
+                          .code = RPC_INTERNAL_ERROR, .text = "Internal error",
+                          .value = str_of(err_name(err))};
 
     if (err == 0)
         return MCP_OK;
-    mcp_put_error(STR_NONE, &f, STR_NONE, out);
+    mcp_put_error(STR_NONE, &f, out);
     return f.status;
 }
 
@@ -187,7 +188,7 @@ take_answer(struct request *r, struct buf *out)
     if (err == 0 || !r->m->http || r->m->batch)
         return MCP_ACCEPTED;
     f = mcp_fault_of(r, err);
-    mcp_put_error(STR_NONE, &f, STR_NONE, out);
+    mcp_put_error(STR_NONE, &f, out);
     return MCP_BAD_REQUEST;
 }
 
@@ -232,7 +233,7 @@ mcp_too_large(struct buf *out, size_t limit, const struct mcp_scan *s)
 
     text_put(text, sizeof(text), "Message over %zu bytes", limit);
     mcp_scan_id(s, &a, &id); /* without memory it goes without */
-    mcp_put_error(id, &f, STR_NONE, out);
+    mcp_put_error(id, &f, out);
     arena_fini(&a);
 }
 
