@@ -286,16 +286,16 @@ mcp_each_listener(struct mcp *m,
 }
 
 static void
-tell_lists(struct mcp_listener *l, const void *n)
+tell_lists(struct mcp_listener *l, const void *with)
 {
-    const uint64_t *at = n;
     int err = tell_subs(l);
 
+    (void)with;
     for (unsigned i = 0; i < MCP_N_LISTS && err == 0; i++)
         if (owes(l, i))
             /* No two events of one place. */
             err = notify(l, mcp_lists[i].method, NULL,
-                         i == MCP_LIST_RESOURCES ? *at : 0,
+                         i == MCP_LIST_RESOURCES ? l->m->list_at : 0,
                          MCP_LIST_PLACE);
     if (err == 0)
         l->listed = l->m->list_clock + 1;
@@ -303,16 +303,16 @@ tell_lists(struct mcp_listener *l, const void *n)
         mcp_tell_later(l);
 }
 
-/* Invariant 2; all up to n has been told. */
+/* Invariant 2. */
 void
-mcp_flush_lists(struct mcp *m, int64_t now, uint64_t n)
+mcp_flush_lists(struct mcp *m, int64_t now)
 {
     if (m->list_due == 0 || now - m->list_sent_ms < MCP_LIST_PAUSE_MS)
         return;
     m->list_due = 0;
     m->list_sent_ms = now;
-    m->list_at = n;
-    mcp_each_listener(m, tell_lists, &n);
+    m->list_at = mcp_head(m);
+    mcp_each_listener(m, tell_lists, NULL);
 }
 
 void
@@ -362,7 +362,7 @@ mcp_listener_tell(struct mcp_listener *l)
     }
     for (unsigned i = 0; i < MCP_N_LISTS; i++)
         m->list_due |= (unsigned)owes(l, i) << i;
-    mcp_flush_lists(m, clock_mono_ms(), head);
+    mcp_flush_lists(m, clock_mono_ms());
 }
 
 bool

@@ -75,9 +75,9 @@ void mcp_tell_later(struct mcp_listener *l);
 void mcp_hear(struct mcp_listener *l, const void *change);
 /* Tells the first stream of l what has changed since l->told_n, and lists. */
 void mcp_listener_tell(struct mcp_listener *l);
-/* If it is time, tells all listeners of the lists that changed. n: everything
-   up to that has been told. */
-void mcp_flush_lists(struct mcp *m, int64_t now, uint64_t n);
+/* If it is time, tells all listeners of the lists that changed. Everything up
+   to mcp_head has been told. */
+void mcp_flush_lists(struct mcp *m, int64_t now);
 
 /* The listener of a waiting message, until the listen ends; or NULL. */
 struct mcp_listener *mcp_listener_of(const struct mcp_message *k);

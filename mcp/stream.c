@@ -192,7 +192,7 @@ mcp_tick(struct mcp *m, int64_t now_ms)
         m->tell_if_due = false;
         mcp_each_listener(m, tell_if_due, NULL);
     }
-    mcp_flush_lists(m, now_ms, mcp_head(m));
+    mcp_flush_lists(m, now_ms);
     mcp_delivery_tick(m, now_ms);
 }
 
