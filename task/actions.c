@@ -506,15 +506,16 @@ check_update_status(struct draft *d)
         return 0;
     if (to == TASK_IN_PROGRESS)
         return begin_work(d, "status");
-    if (to == TASK_DONE && raw_list_n(d->k.f[F_TEST_RESULTS]) == 0) {
+    if (to != TASK_DONE)
+        return 0;
+    if (raw_list_n(d->k.f[F_TEST_RESULTS]) == 0) {
         if (d->c->require_evidence)
             return task_fail(d->c, ERR_EVIDENCE, "test_results", "done needs "
                                 "test_results");
         draft_warn(d, "done without test_results");
     }
-    if (to == TASK_DONE)
-        warn_of_done(d);
-    return to == TASK_DONE ? rules_check_evidence(d) : 0;
+    warn_of_done(d);
+    return rules_check_evidence(d);
 }
 
 static int

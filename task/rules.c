@@ -155,16 +155,16 @@ fail_lease(struct draft *d, bool own)
     struct str lease = d->old.f[F_LEASE];
     struct str expires = raw_member(lease, "expires_at");
 
-    if (own)
+    if (own) {
         task_fail(d->c, ERR_LEASE, NULL, "another session of this name holds "
                   "it: use a name of your own, or takeover");
-    else
+        task_next(d->c, "claim_task with another agent, or with takeover and "
+                  "a reason");
+    } else {
         task_fail(d->c, ERR_LEASE, NULL, "another agent holds a lease on the "
                   "task %.*s until %.*s", STR_ARG(d->id),
                   STR_ARG(raw_inner(expires)));
-    if (own)
-        d->c->e.next = STR("claim_task with another agent, or with takeover "
-                           "and a reason");
+    }
     d->c->e.holder = raw_member(lease, "agent");
     d->c->e.expires = expires;
     d->c->e.taken = rules_loss(d, d->old.f[F_TAKEOVER]);
@@ -409,15 +409,15 @@ rules_fail_blocked(struct draft *d, const char *field)
                            &failed) != 0)
         return task_fail_store(c, ERR_NOMEM);
     first = raw_inner(raw_list_next(failed, STR_NONE));
-    if (first.p)
+    if (first.p) {
         task_fail(c, ERR_BLOCKED, field, "%.*s, which it depends on, has "
                   "failed or was cancelled", STR_ARG(first));
-    else
+        task_next(c, "reopen that task by update_task with a status and a "
+                  "reason, or leave it out of depends_on");
+    } else {
         task_fail(c, ERR_BLOCKED, field, "tasks that it depends on are not "
                   "done");
-    if (first.p)
-        c->e.next = STR("reopen that task by update_task with a status and a "
-                        "reason, or leave it out of depends_on");
+    }
     c->e.blocked_by = all;
     c->e.deps_failed = failed;
     return ERR_BLOCKED;
@@ -498,7 +498,10 @@ check_ticks(struct draft *d)
 int
 rules_check_evidence(struct draft *d)
 {
-    int rc = d->c->require_pass ? check_results(d) : 0;
+    int rc;
 
-    return rc != 0 || !d->c->require_pass ? rc : check_ticks(d);
+    if (!d->c->require_pass)
+        return 0;
+    rc = check_results(d);
+    return rc == 0 ? check_ticks(d) : rc;
 }
