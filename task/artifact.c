@@ -28,8 +28,6 @@
 
 /* ---- contents ---- */
 
-#define PATH_LEN 4096 /* the system refuses longer paths anyway */
-
 bool
 artifact_is_name(struct str hex)
 {
@@ -56,7 +54,7 @@ read_all(int fd, struct arena *a, size_t len, struct str *out)
 static int
 open_content(const char *dir, struct str hex, size_t *size)
 {
-    char path[PATH_LEN];
+    char path[FILE_PATH_MAX];
     struct stat st;
     int fd;
 
@@ -129,7 +127,7 @@ artifact_put(const char *dir, struct str content, char hex[SHA256_HEX + 1],
 void
 artifact_remove(const char *dir, const char *hex)
 {
-    char path[PATH_LEN];
+    char path[FILE_PATH_MAX];
 
     text_put(path, sizeof path, "%s/%s", dir, hex);
     unlink(path);

@@ -275,7 +275,7 @@ apply(void *ctx, struct store_entry *se, const struct store_rec *r)
     struct task_entry *e = (struct task_entry *)se, now = *e;
     struct str f[TASK_N_HEAD] = {STR_NONE};
     struct task_event ev = {.idem = STR_NONE};
-    uint64_t hash = 0, who = 0;
+    uint64_t hash, who;
 
     if (r->b == r->n)
         atoms_sweep(&t->atoms); /* invariant 4: older batches are final */
@@ -287,10 +287,11 @@ apply(void *ctx, struct store_entry *se, const struct store_rec *r)
     now.archived = task_event_archives(&ev);
     now.was_done = now.archived &&
                    str_is(raw_inner(raw_member(ev.v, "result")), "done");
-    if (ev.idem.p)
+    if (ev.idem.p) {
         hash = task_key_hash(t, ev.op, ev.by, ev.idem, &who);
-    if (ev.idem.p && keys_add(&t->keys, who, hash, r->n) != 0)
-        return ERR_NOMEM;
+        if (keys_add(&t->keys, who, hash, r->n) != 0)
+            return ERR_NOMEM;
+    }
     if (hold_atoms(t, e, &now, f) != 0) {
         keys_undo(&t->keys, r->n);
         return ERR_NOMEM;

@@ -23,7 +23,6 @@
 #define DEFAULT_LIMIT 20
 #define COUNT_MAX 1000 /* matches counted beyond the list, with a filter */
 #define LIVE_BITS ((1u << TASK_DONE) - 1)
-#define ENDED_BITS TASK_ENDED_BITS
 
 struct scan {
     struct tasks *t;
@@ -285,7 +284,7 @@ prepare(struct scan *s)
     int rc;
 
     s->statuses = q->status ? q->status
-        : LIVE_BITS | (q->include_done ? ENDED_BITS : 0);
+        : LIVE_BITS | (q->include_done ? TASK_ENDED_BITS : 0);
     s->limit = q->limit == 0 ? DEFAULT_LIMIT
         : q->limit > TASK_LIST_MAX ? TASK_LIST_MAX : q->limit;
     s->tags_last = UINT32_MAX;
@@ -304,7 +303,7 @@ prepare(struct scan *s)
 static int
 start(struct scan *s)
 {
-    static const unsigned bits[N_LISTS] = {LIVE_BITS, ENDED_BITS};
+    static const unsigned bits[N_LISTS] = {LIVE_BITS, TASK_ENDED_BITS};
     struct str cursor = s->q->cursor, id;
     struct task_entry *e;
 
