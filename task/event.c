@@ -10,8 +10,8 @@ int
 task_event_of(const struct store_rec *r, struct task_event *out)
 {
     static const struct str names[] = {
-        {"op", 2}, {"by", 2}, {"set", 3}, {"note", 4}, {"idem", 4},
-        {"warn", 4}, {"v", 1},
+        STR("op"), STR("by"), STR("set"), STR("note"), STR("idem"),
+        STR("warn"), STR("v"),
     };
     enum { N = sizeof names / sizeof *names };
     struct task_event ev = {.r = *r};
