@@ -47,15 +47,30 @@ deadline(const struct mcp_call *c, int64_t timeout_s)
     return until > 0 && until < last ? until : last;
 }
 
+/* A state that begins with a deadline. .p NULL: no memory. */
+static struct str
+state_of(const struct mcp_call *c, int64_t until, struct str more)
+{
+    return arena_printf(c->arena, "%lld %.*s", (long long)until, STR_ARG(more));
+}
+
 /* How long a plain call may still wait, by the deadline in its state. */
 static int64_t
 time_left(struct mcp_call *c, int64_t timeout_s, struct str more)
 {
     int64_t until = deadline(c, timeout_s);
 
-    mcp_state(c, arena_printf(c->arena, "%lld %.*s", (long long)until,
-                              STR_ARG(more)));
+    mcp_state(c, state_of(c, until, more));
     return until - clock_boot_ms();
+}
+
+/* Has the call look on in a run to come. */
+static int
+go_on(struct mcp_call *c, int64_t timeout_s, struct str more)
+{
+    struct str state = state_of(c, deadline(c, timeout_s), more);
+
+    return state.p != NULL ? mcp_go_on(c, state) : ERR_NOMEM;
 }
 
 /* Makes the call wait, a plain one no longer than left; due_ms is when time may
@@ -169,8 +184,7 @@ wait_to_claim(struct mcp_call *c, struct tools_change *w, size_t start)
     c->out->len = start;
     c->is_error = false;
     if (w->r.more)
-        return mcp_go_on(c, arena_printf(c->arena, "%lld ",
-                                         (long long)deadline(c, wait_s)));
+        return go_on(c, wait_s, STR(""));
     return wait_on(c, deferred, left, wait_s, watch, w->r.due_ms);
 }
 
@@ -213,17 +227,6 @@ resume(const struct mcp_call *c, struct look *w)
     }
 }
 
-/* Has the call look on in a run to come. */
-static int
-go_on(struct mcp_call *c, int64_t until, const struct look *w)
-{
-    struct str state = look_state(w);
-
-    state = arena_printf(c->arena, "%lld %.*s", (long long)until,
-                         STR_ARG(state));
-    return state.p != NULL ? mcp_go_on(c, state) : ERR_NOMEM;
-}
-
 int
 tools_wait(struct mcp_call *c)
 {
@@ -251,7 +254,7 @@ tools_wait(struct mcp_call *c)
         rc = ERR_MORE;
     }
     if (rc == ERR_MORE)
-        return go_on(c, deadline(c, timeout_s), &w);
+        return go_on(c, timeout_s, look_state(&w));
     if (rc == LOOK_NOT_YET && !deferred)
         left = time_left(c, timeout_s, STR(""));
     if (rc == LOOK_NOT_YET && (deferred || left > 0))
