@@ -426,11 +426,12 @@ static void
 add_bridge(struct launch *l, const char *bearer)
 {
     l->command = STR("npx");
-    add_arg(l, true, "-y", "mcp-remote");
-    add_arg(l, true, l->url.p, "--allow-http");
+    add_words(&l->args, "-y", "mcp-remote");
+    add_words(&l->args, l->url.p, "--allow-http");
     if (bearer != NULL) {
         /* mcp-remote's arguments must not hold blanks. */
-        add_arg(l, true, "--header", "Authorization:${MCPTASK_AUTHORIZATION}");
+        add_words(&l->args, "--header",
+                  "Authorization:${MCPTASK_AUTHORIZATION}");
         add_env(l, true, "MCPTASK_AUTHORIZATION", bearer);
     }
     l->url = STR_NONE;
