@@ -31,7 +31,6 @@
 
 #define TAIL_EVENTS 10
 
-#define ANY_NUMBER UINT8_MAX
 
 static int run_help(struct cli *c);
 
@@ -86,7 +85,7 @@ static const struct cli_command commands[] = {
     {"board", "[-w] [-n N]", cli_board, 0, 0, READ,
      OPTS(FLAG("watch", 'w', watch),
           NUMBER("limit", 'n', limit))},
-    {"add", "[OPTION...] TITLE...", cli_add, 1, ANY_NUMBER, WRITE,
+    {"add", "[OPTION...] TITLE...", cli_add, 1, CLI_ANY, WRITE,
      OPTS(AGENT,
           TEXT("id", 0, id),
           FIELDS)},
@@ -133,14 +132,14 @@ static const struct cli_command commands[] = {
           TEXT("until", 'u', until),
           TEXT("since-seq", 0, since_seq),
           NUMBER("timeout", 't', timeout))},
-    {"run", "[OPTION...] [ID] -- COMMAND...", cli_run, 1, ANY_NUMBER, CLOSED,
+    {"run", "[OPTION...] [ID] -- COMMAND...", cli_run, 1, CLI_ANY, CLOSED,
      OPTS(AGENT,
           TEXT("title", 0, title),
           FLAG("close", 0, close),
           FLAG("detach", 'd', detach),
           TEXT("lease", 0, lease),
           NUMBER("every", 0, every))},
-    {"export", "[--format jsonl|md] [ID...]", cli_export, 0, ANY_NUMBER, READ,
+    {"export", "[--format jsonl|md] [ID...]", cli_export, 0, CLI_ANY, READ,
      OPTS(TEXT("format", 'f', format))},
     {"import", "[--strict] FILE|FOLDER|-", cli_import, 1, 1, WRITE,
      OPTS(FLAG("strict", 0, strict))},
@@ -234,7 +233,7 @@ take_options(struct cli *c, char **argv)
     c->behind = c->behind < 0 ? c->n_operands : c->behind;
     if (c->n_operands < c->cmd->min)
         return cli_misuse(c, "an operand is missing");
-    if (c->cmd->max != ANY_NUMBER && c->n_operands > c->cmd->max)
+    if (c->cmd->max != CLI_ANY && c->n_operands > c->cmd->max)
         return cli_misuse(c, "unexpected operand: %s",
                           c->operand[c->cmd->max]);
     return 0;
@@ -269,9 +268,8 @@ run(struct cli *c, char **argv)
     c->tty = cli_terminal(STDOUT_FILENO) > 0;
     c->color = c->tty && !c->json && env_get("NO_COLOR") == NULL &&
                term != NULL && strcmp(term, "dumb") != 0;
-    if (rc == 0 && c->cmd->store != CLOSED)
-        rc = cli_open(c, c->cmd->store == READ);
-    if (rc == 0 && c->cmd->store != CLOSED)
+    if (rc == 0 && c->cmd->store != CLOSED &&
+        (rc = cli_open(c, c->cmd->store == READ)) == 0)
         rc = cli_complete_ids(c);
     return rc != 0 ? rc : c->cmd->run(c);
 }

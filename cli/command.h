@@ -52,12 +52,13 @@ struct cli_args {
 };
 
 enum cli_opens { CLOSED, READ, WRITE };
+#define CLI_ANY UINT8_MAX /* operands: any number */
 
 struct cli_command {
     const char *name;
     const char *args;
     int (*run)(struct cli *c); /* returns the exit code */
-    uint8_t min, max; /* number of operands */
+    uint8_t min, max; /* number of operands; max may be CLI_ANY */
     uint8_t store;    /* how cli_main opens it: enum cli_opens */
     uint8_t n_opts;
     const struct env_opt *opts;

@@ -67,7 +67,7 @@ int
 cli_complete_ids(struct cli *c)
 {
     const char **after = c->args.after;
-    bool all = c->cmd->max == UINT8_MAX;
+    bool all = c->cmd->max == CLI_ANY;
     int rc = 0, n = !cli_takes_id(c->cmd) ? 0 : all ? c->n_operands : 1;
 
     for (int i = 0; rc == 0 && i < n && i < c->n_operands; i++)
