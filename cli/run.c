@@ -1,7 +1,7 @@
 /* run - runs a command for as long as it takes, and keeps a task up to date
    about it.
 
-   There are four processes. The one in front copies the output, and may end
+   There are four processes. The foreground one copies the output, and may end
    at any time. The watcher, in a session of its own, waits for the supervisor.
    The supervisor opens the store and holds the lease. The command leads a
    process group.
@@ -62,9 +62,9 @@ struct run {
     int lock;            /* the locked file, and its path */
     const char *path;
     pid_t pid;
-    int in, out; /* from the command; to the process in front; -1: closed */
+    int in, out; /* from the command; to the foreground process; -1: closed */
     struct output output;
-    struct buf pending; /* output for the process in front */
+    struct buf pending; /* output for the foreground process */
     int64_t begun_ms, tick_ms, renew_ms, progress_ms, kill_ms;
     uint64_t renew_each, progress_each; /* ms */
     uint64_t seen;      /* how far the log was looked at */
@@ -89,7 +89,7 @@ plain(struct arena *a, struct str s)
 
 /* Points the descriptor fd at /dev/null. */
 static void
-blind(int fd)
+to_dev_null(int fd)
 {
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
@@ -99,14 +99,14 @@ blind(int fd)
         close(null);
 }
 
-/* Leaves the process in front: it has ended, or was told all it needs. */
+/* Cuts off the foreground process: it has ended, or was told all it needs. */
 static void
-leave_front(struct run *r)
+leave_foreground(struct run *r)
 {
     if (r->out >= 0)
         close(r->out);
     r->out = -1;
-    blind(STDERR_FILENO);
+    to_dev_null(STDERR_FILENO);
     buf_fini(&r->pending);
 }
 
@@ -137,7 +137,7 @@ pass_on(struct run *r)
     if (n > 0)
         buf_consume(&r->pending, (size_t)n);
     else if (n < 0 && errno != EAGAIN && errno != EINTR)
-        leave_front(r);
+        leave_foreground(r);
 }
 
 /* ---- the task ---- */
@@ -623,7 +623,7 @@ wait_for_store(struct run *r, int *waited)
     if (*waited == 1) {
         cli_fail(r->c, 0, "%s: its result is stored as soon as that works",
                  r->id);
-        blind(STDERR_FILENO);
+        to_dev_null(STDERR_FILENO);
     }
     poll(NULL, 0, TICK_MS);
     store_tend(r->c->s.store, true);
@@ -718,7 +718,7 @@ supervise(struct run *r)
     say_id(r, r->out);
     fcntl(r->out, F_SETFL, O_NONBLOCK);
     if (r->detach)
-        leave_front(r);
+        leave_foreground(r);
     rc = tell_end(r, attend(r));
     if (r->out >= 0 && fcntl(r->out, F_SETFL, 0) == 0)
         cli_say(r->out, &r->pending);
@@ -764,7 +764,7 @@ watch(struct run *r)
         r->watcher = from;
         return supervise(r);
     }
-    leave_front(r);
+    leave_foreground(r);
     begun = read_id(r, from);
     waitpid(pid, &status, 0);
     if (WIFEXITED(status))
@@ -776,7 +776,7 @@ watch(struct run *r)
     return CLI_NOT_MET;
 }
 
-/* ---- the process in front ---- */
+/* ---- the foreground process ---- */
 
 static char farewell[512];
 
@@ -810,7 +810,7 @@ copy_output(struct run *r, int from)
 }
 
 static int
-stand_in_front(struct run *r, int from, pid_t watcher)
+run_foreground(struct run *r, int from, pid_t watcher)
 {
     bool named = r->id != NULL, begun = read_id(r, from);
     struct cli *c = r->c;
@@ -886,11 +886,11 @@ cli_run(struct cli *c)
     if (pid < 0)
         return CLI_STORE;
     if (pid != 0)
-        return stand_in_front(&r, fd, pid);
+        return run_foreground(&r, fd, pid);
     setsid();
     c->quiet = true;
     r.out = fd;
-    blind(STDIN_FILENO);
-    blind(STDOUT_FILENO);
+    to_dev_null(STDIN_FILENO);
+    to_dev_null(STDOUT_FILENO);
     return watch(&r);
 }
