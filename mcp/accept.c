@@ -290,7 +290,7 @@ claims_modern(const struct mcp_message *m, const struct json_tok *t)
 
 /* Whether a name occurs twice among the members of t: 0, 1 or ERR_NOMEM. */
 static int
-has_twins(struct arena *a, const struct json_tok *t)
+has_duplicate(struct arena *a, const struct json_tok *t)
 {
     struct str names[MAX_MEMBERS];
     const struct json_tok *member = t + 1;
@@ -333,7 +333,7 @@ refuse_members(struct request *r, const struct json_tok *t, const char *text)
 static int
 check_object(struct request *r, const struct json_tok *t)
 {
-    int twins;
+    int duplicate;
 
     if (t->type != JSON_OBJECT)
         return refuse_envelope(
@@ -344,8 +344,8 @@ check_object(struct request *r, const struct json_tok *t)
                    : "A batch has 1 to 64 messages");
     if (t->n > MAX_MEMBERS)
         return refuse_members(r, t, "Too many members");
-    twins = has_twins(r->m->a, t);
-    return twins > 0 ? refuse_members(r, t, "Duplicate member") : twins;
+    duplicate = has_duplicate(r->m->a, t);
+    return duplicate > 0 ? refuse_members(r, t, "Duplicate member") : duplicate;
 }
 
 /* A message that asks for nothing; some tell something. A response to a
