@@ -270,7 +270,7 @@ say_of(struct cli *c, const char *fmt, struct str of, const char *who)
 
 /* Prints what others told the owner, if that is who makes the change. */
 static void
-say_words(struct cli *c, const struct task_receipt *r)
+say_messages(struct cli *c, const struct task_receipt *r)
 {
     struct str item = STR_NONE, from, text;
 
@@ -339,7 +339,7 @@ cli_report_change(struct cli *c, int rc, struct task_ctx *x,
     while (!c->json && (say = raw_list_next(r->warnings, say)).p != NULL)
         cli_fail(c, 0, "%.*s", STR_ARG(raw_text(&c->a, say)));
     if (!c->json)
-        say_words(c, r);
+        say_messages(c, r);
     return 0;
 }
 

@@ -196,7 +196,7 @@ wait_for(struct cli *c, struct task_ctx *x, struct look *w)
                                    : clock_mono_ms() + (int64_t)s * 1000;
     int rc = look_take(w, x);
 
-    while ((rc == LOOK_NOT_YET || rc == LOOK_TOLD) &&
+    while ((rc == LOOK_NOT_YET || rc == LOOK_MESSAGE) &&
            (rc = await_news(c, until)) > 0) {
         look_again(w);
         arena_reset(x->a);

@@ -16,7 +16,7 @@ struct task_receipt {
     struct str artifact_id; /* raw JSON string, .p NULL: not an attachment */
     struct str question_id; /* raw JSON string, .p NULL: not a question */
     struct str lease;       /* raw JSON object, .p NULL: no lease */
-    struct str messages;    /* raw, all of the task: see view_words_json */
+    struct str messages;    /* raw, all of the task: see view_messages_json */
     struct str stop;        /* raw: who asks the caller, its owner, to */
     struct str taken;       /* raw: who took it over from the caller */
     struct str agent;       /* raw: the caller's, where it need give none */

@@ -169,7 +169,7 @@ static const struct row message_rows[] = {
     {NAME(from), AGENT, .needs = 1},
     {NAME(at), .type = T_TIME},
     {NAME(text), MESSAGE_TEXT, .needs = 1},
-    {NAME(seen), INT(0, 0)}, /* must be the last: see view_words_json */
+    {NAME(seen), INT(0, 0)}, /* must be the last: see view_messages_json */
 };
 
 const struct row *const row_objects[] = {

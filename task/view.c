@@ -245,8 +245,8 @@ view_event_json(struct buf *b, const struct task_event *ev)
 }
 
 bool
-view_words_json(struct buf *b, struct str messages, uint64_t n,
-                struct str stop, size_t room)
+view_messages_json(struct buf *b, struct str messages, uint64_t n,
+                   struct str stop, size_t room)
 {
     const char *before = ",\"messages\":[";
     struct str item = STR_NONE, seen;
@@ -299,7 +299,7 @@ view_receipt_json(struct buf *b, const struct task_receipt *r)
     put_members(b, '{', &whole, members, N(members));
     at = b->len;
     if (b->err == 0) {
-        view_words_json(b, r->messages, r->seq, r->stop, SIZE_MAX);
+        view_messages_json(b, r->messages, r->seq, r->stop, SIZE_MAX);
         b->len = b->err ? at : b->len;
         b->err = 0;
     }

@@ -35,8 +35,8 @@ void view_damage_json(struct buf *b, struct tasks *t, struct str id);
    unread; and stop, who asks that the work be stopped (raw, .p NULL). Returns
    whether all of it cost no more than room, by json_cost; else what comes first
    was written. */
-bool view_words_json(struct buf *b, struct str messages, uint64_t n,
-                     struct str stop, size_t room);
+bool view_messages_json(struct buf *b, struct str messages, uint64_t n,
+                        struct str stop, size_t room);
 /* A small object for lists: task_id, title, status, current_owner, priority,
    ready, blocked_by, deps_failed, needs_input, lease, lease_expired, stale,
    tags, repo_path, steps_done, steps_total, tests {passed, failed}, why it

@@ -71,7 +71,7 @@ void
 look_again(struct look *w)
 {
     w->since = w->top;
-    w->top = w->best = w->event = w->word = 0;
+    w->top = w->best = w->event = w->message = 0;
     w->past = is_of_index(w) ? STATES : 0;
     w->cursor = STR_NONE;
 }
@@ -156,7 +156,7 @@ hear(struct look *w, const struct task *task)
         (raw_list_has(ev->set, STR("\"messages\"")) ||
          (raw_list_has(ev->set, STR("\"cancel_requested\"")) &&
           task->f[F_CANCEL_REQUESTED].p)))
-        w->word = ev->r.n;
+        w->message = ev->r.n;
 }
 
 /* A task as event n left it. ERR_NOT_FOUND: that is not kept any more. */
@@ -468,10 +468,10 @@ look_take(struct look *w, struct task_ctx *x)
         return LOOK_MET;
     if (w->task.ev.r.n != 0 && is_never(w))
         return LOOK_NEVER;
-    if (w->word != 0 && w->task.ev.r.n == 0)
-        rc = read_event(w, w->a, w->word, &w->task);
+    if (w->message != 0 && w->task.ev.r.n == 0)
+        rc = read_event(w, w->a, w->message, &w->task);
     return rc != 0 ? task_fail_read(x, w->t, w->id, rc)
-           : w->word != 0 ? LOOK_TOLD : LOOK_NOT_YET;
+           : w->message != 0 ? LOOK_MESSAGE : LOOK_NOT_YET;
 }
 
 struct str
@@ -503,14 +503,14 @@ look_state(const struct look *w)
                         (unsigned long long)w->event,
                         (unsigned long long)w->best,
                         (unsigned long long)w->past,
-                        (unsigned long long)w->word, STR_ARG(w->cursor));
+                        (unsigned long long)w->message, STR_ARG(w->cursor));
 }
 
 void
 look_resume(struct look *w, struct str state)
 {
     uint64_t *const numbers[] = {&w->since, &w->top, &w->event, &w->best,
-                                 &w->past, &w->word};
+                                 &w->past, &w->message};
 
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         if (!str_u64(str_cut(&state, ' '), numbers[i]))
@@ -619,9 +619,9 @@ look_put(struct buf *out, const struct look *w, int outcome)
         buf_z(out, ",\"task\":");
         view_summary_json(out, &w->task);
         if (is_own(w, &w->task))
-            p.cut = !view_words_json(out, w->task.f[F_MESSAGES], 0,
-                                     w->task.f[F_CANCEL_REQUESTED],
-                                     room_in(&p));
+            p.cut = !view_messages_json(out, w->task.f[F_MESSAGES], 0,
+                                        w->task.f[F_CANCEL_REQUESTED],
+                                        room_in(&p));
     }
     if (n != 0 && outcome >= LOOK_MET && !blocked)
         put_found(&p, w);

@@ -11,8 +11,8 @@ enum look_until {
     UNTIL_WORK, UNTIL_QUESTION, UNTIL_STATUS
 };
 
-/* What a look comes to; told: not yet, but somebody has a word for agent. */
-enum { LOOK_NOT_YET, LOOK_TOLD, LOOK_MET, LOOK_NEVER };
+/* What a look comes to; LOOK_MESSAGE: not yet, but agent has a message. */
+enum { LOOK_NOT_YET, LOOK_MESSAGE, LOOK_MET, LOOK_NEVER };
 
 /* What is waited for, how far the look for it has come, which may take
    several runs, and what was found. */
@@ -31,7 +31,7 @@ struct look {
     uint64_t top;   /* the newest one when the look began; 0: it has not */
     uint64_t event; /* of the task at hand, to be looked at next; 0: none */
     uint64_t best;  /* the oldest that was waited for, so far; 0: none */
-    uint64_t word;  /* that has a message for agent, so far; 0: none */
+    uint64_t message; /* that has a message for agent, so far; 0: none */
     uint64_t past;  /* which tasks are looked at: see tools/look.c */
     struct str cursor; /* of the next task */
 
