@@ -53,7 +53,7 @@ str_of_arg(const char *z)
 
 int
 cli_each_task(struct cli *c, struct task_query *q,
-          bool (*fn)(void *ctx, const struct task *k), void *ctx)
+              bool (*fn)(void *ctx, const struct task *k), void *ctx)
 {
     struct task_list page;
     struct buf next = {0};

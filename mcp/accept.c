@@ -181,7 +181,7 @@ check_routing(struct request *r)
 /* Whether a decoded header says the argument v: 0, 1, or ERR_NOMEM. */
 static int
 is_argument(struct mcp_message *m, struct str header,
-              const struct json_tok *v)
+            const struct json_tok *v)
 {
     const struct json_tok *number;
     int64_t x, y;

@@ -61,7 +61,7 @@ mcp_was_delivered_to(const struct mcp_session *s, const struct mcp_delivery *h)
    0: nothing; 1: ask it; 2: a process that is gone has asked it. */
 static int
 wants_delivery(const struct mcp_session *s, const struct mcp_follow *at,
-           const struct mcp_question *q)
+               const struct mcp_question *q)
 {
     struct mcp *m = s->m;
     uint64_t me = store_instance(m->store);
@@ -124,7 +124,7 @@ mcp_deliver_to(const struct mcp_session *s, struct mcp_question *q)
    .p NULL: memory ran out, or nothing changed. */
 static struct str
 deliver_all(const struct mcp_session *s, struct mcp_follow *at,
-          struct arena *a, const struct call *k)
+            struct arena *a, const struct call *k)
 {
     struct mcp_question *all;
     bool news = false;

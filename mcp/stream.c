@@ -201,7 +201,7 @@ mcp_listens(const struct mcp *m)
 {
     if (m->n_sinks > 0)
         for (const struct mcp_session *s = m->sessions; s != NULL; s = s->next)
-            if (mcp_hears(&s->news) && 
+            if (mcp_hears(&s->news) &&
                 (s->initialized || s->revived || s->news.n_subs > 0))
                 return true;
     for (const struct mcp_message *k = m->waiting; k != NULL; k = k->next)

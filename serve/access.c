@@ -102,7 +102,7 @@ is_origin(const struct web_options *o, const char *address, struct str origin)
 /* Invariants 2 and 3. */
 bool
 access_is_ours(const struct web_options *o, const char *address,
-            const struct http_head *h)
+               const struct http_head *h)
 {
     bool twice = false;
     struct str origin = http_field_once(h, "origin", &twice);

@@ -147,7 +147,7 @@ follow_others(void *ctx)
 
 int
 turn_new(struct turn **out, struct loop *l, struct store *store,
-          struct mcp *mcp)
+         struct mcp *mcp)
 {
     struct turn *t = calloc(1, sizeof(*t));
 

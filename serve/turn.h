@@ -47,7 +47,7 @@ struct peer_ops {
 /* The turn becomes the store's observer. All three must outlive it. Returns 0
    or ERR_NOMEM. */
 int turn_new(struct turn **out, struct loop *l, struct store *store,
-              struct mcp *mcp);
+             struct mcp *mcp);
 void turn_free(struct turn *t);
 /* Runs turns until ended, called after each, returns true. A signal ends the
    listens, and no more messages are taken; then transports send the answers to
@@ -61,7 +61,7 @@ void turn_on_hangup(struct turn *t, void (*fn)(void *ctx), void *ctx);
 
 /* Makes a peer, which turn_leave frees; NULL if memory ran out. */
 struct peer *turn_join(struct turn *t, const struct peer_ops *ops,
-                        void *ctx);
+                       void *ctx);
 /* Drops p's messages, also those that wait, and frees p, which may be NULL. */
 void turn_leave(struct peer *p);
 /* Puts a message into the queue of p, or if text is NULL the end of the session

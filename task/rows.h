@@ -58,6 +58,6 @@ int row_max(const struct row *r);
 /* The row of that name among n that one of tools takes, or any tool if tools is
    0; NULL if there is none. */
 const struct row *row_named(const struct row *r, size_t n,
-                                 unsigned tools, struct str name);
+                            unsigned tools, struct str name);
 
 #endif
