@@ -1,22 +1,22 @@
 /* accept - a message is judged once, when it arrives: envelope, era,
    revision, headers, method, parameters.
 
-   What is wrong with it becomes its answer then. What is right is run as
-   often as the caller has to, since running only reads what judging left and
-   appends an answer. The era of a request is a matter of its own body: with
-   io.modelcontextprotocol/protocolVersion in its _meta it is a modern one,
-   without state; else it belongs to the session of its channel, or that its
-   header names; and without one it is served all the same.
+   A message with a fault gets its error answer then. A valid one can be run any
+   number of times, since a run only reads what judging left and appends an
+   answer. The body of a request tells its era: with
+   io.modelcontextprotocol/protocolVersion in its _meta it is modern and has no
+   state; otherwise it belongs to the session of its channel, or to the one that
+   its header names. A request without a session is served too.
 
    Invariants:
-   1. What initialize agrees on, judging writes to the session, and what is
-      set later, running: a request keeps the revision that was in force when
-      it came.
+   1. Judging writes what initialize agrees on to the session, and running
+      writes what is set later: a request keeps the revision that was in force
+      when it came.
    2. A request gets no reply, or has a fault, or has passed every step of its
-      era in that order; only the last kind has something to run.
-   3. What the client sent comes back as its id, byte for byte, also of what
-      cannot be parsed; where that cannot be read it is left out, or null
-      where the schema wants one.
+      era, in order; only the last kind can be run.
+   3. An id comes back byte for byte as the client sent it, even from a message
+      that cannot be parsed. An id that cannot be read is left out, or is null
+      if the schema requires one.
    4. No recursion; lists from outside are bounded by MAX_MEMBERS, MAX_BATCH
       and the limits of json. */
 
@@ -35,7 +35,7 @@
 #define MAX_BATCH 64   /* messages */
 #define VERSION_KEY MCP_META "protocolVersion"
 
-/* The envelope is not one that a session could answer to: 400 in both. */
+/* No session can answer such an envelope: the status is 400 in both eras. */
 static int
 refuse_envelope(struct request *r, const char *text)
 {
@@ -69,7 +69,7 @@ mismatch(struct request *r, const char *why)
                       "Header mismatch", str_of(why));
 }
 
-/* Before the version is judged: which of two differing ones would it be? */
+/* Comes before the version is judged: of two that differ, neither counts. */
 static int
 check_version_header(struct request *r)
 {
@@ -130,8 +130,8 @@ check_version(struct request *r)
                : refuse_version(r, version);
 }
 
-/* The text that a header stands for, plain or in base64: 1; 0 where it has
-   bytes that no header may have; or ERR_NOMEM. */
+/* Decodes a header, plain or in base64. Returns 1; 0 if it has bytes that no
+   header may have; or ERR_NOMEM. */
 static int
 decode_header(struct arena *a, struct str *header)
 {
@@ -152,7 +152,7 @@ decode_header(struct arena *a, struct str *header)
     return err == ERR_NOMEM ? err : err == 0;
 }
 
-/* Proxies route by these headers: they must not say other than the body. */
+/* Proxies route by these headers, so they must agree with the body. */
 static int
 check_routing(struct request *r)
 {
@@ -169,7 +169,7 @@ check_routing(struct request *r)
         return 0;
     name = f->header(f->header_ctx, "mcp-name");
     if (name.p == NULL && r->method->feature == TASKS)
-        return 0; /* there are clients that know of no such rule */
+        return 0; /* some clients do not know this rule */
     says = decode_header(r->m->a, &name);
     if (says < 0)
         return says;
@@ -178,7 +178,7 @@ check_routing(struct request *r)
     return mismatch(r, "Mcp-Name is not the name or uri");
 }
 
-/* Whether a decoded header says the argument v: 0, 1, or ERR_NOMEM. */
+/* Whether a decoded header equals the argument v: 0, 1, or ERR_NOMEM. */
 static int
 is_argument(struct mcp_message *m, struct str header,
             const struct json_tok *v)
@@ -197,8 +197,8 @@ is_argument(struct mcp_message *m, struct str header,
     return json_int(number, &y) && x == y;
 }
 
-/* One without its argument is as wrong as an argument without its header:
-   whoever routes by it takes the request for another than is run. */
+/* A header without its argument is as wrong as an argument without its header:
+   whoever routes by it would not route the request that is run. */
 static int
 check_argument_headers(struct request *r)
 {
@@ -240,7 +240,7 @@ static step *const modern_steps[] = {
 /* ---- the handshake era ---- */
 
 /* A version header counts from initialize on. Routing headers are ignored:
-   there are clients that send them on everything. */
+   some clients send them with every request. */
 static int
 check_known_header(struct request *r)
 {
@@ -260,9 +260,10 @@ static step *const handshake_steps[] = {
     check_known_header, check_method, mcp_check_params, NULL,
 };
 
-/* What was agreed; else what the transport names, since a client of the SSE
-   transport comes back after a lost stream without initialize; else what the
-   specification lets a server assume of HTTP, where later ones send it. */
+/* The revision that was agreed on; else the one that the transport names, since
+   a client of the SSE transport comes back after a lost stream without
+   initialize; else, over HTTP, the one that the specification lets a server
+   assume. */
 static enum mcp_rev
 agreed_rev(const struct mcp_message *m)
 {
@@ -313,7 +314,7 @@ takes_batches(const struct mcp_session *s)
     return s->initialized && s->rev == MCP_2025_03_26;
 }
 
-/* Of an object that is ambiguous, its id may not be. */
+/* The object is ambiguous, but its id may be clear. */
 static int
 refuse_members(struct request *r, const struct json_tok *t, const char *text)
 {
@@ -329,7 +330,7 @@ refuse_members(struct request *r, const struct json_tok *t, const char *text)
     return refuse_envelope(r, text);
 }
 
-/* That it is an object whose members can be trusted to be unambiguous. */
+/* Checks that it is an object, and that no member is ambiguous. */
 static int
 check_object(struct request *r, const struct json_tok *t)
 {
@@ -348,8 +349,8 @@ check_object(struct request *r, const struct json_tok *t)
     return duplicate > 0 ? refuse_members(r, t, "Duplicate member") : duplicate;
 }
 
-/* A message that asks for nothing; some tell something. A response to a
-   request of ours takes effect when it is run. */
+/* A notification or a response. A response to a request of ours takes effect
+   when it is run. */
 static int
 take_no_reply(struct request *r, const struct json_tok *t)
 {
@@ -365,7 +366,7 @@ take_no_reply(struct request *r, const struct json_tok *t)
     return MCP_REFUSED;
 }
 
-/* Leaves id, name, params, meta and token of a request. */
+/* Fills in id, name, params, meta and token of a request. */
 static int
 check_envelope(struct request *r, const struct json_tok *t)
 {
@@ -373,7 +374,7 @@ check_envelope(struct request *r, const struct json_tok *t)
                           *method = json_get(t, "method"),
                           *params = json_get(t, "params");
 
-    /* A response needs no answer, not even a wrong one. */
+    /* A response gets no answer, even if it is wrong. */
     if (method == NULL && (json_get(t, "result") != NULL ||
                            json_get(t, "error") != NULL))
         return take_no_reply(r, t);
@@ -422,7 +423,7 @@ judge(struct request *r, const struct json_tok *t)
 
 /* ---- messages ---- */
 
-/* Any other array is one message that is no object. */
+/* Any other array is one message, and not an object. */
 static bool
 is_batch(const struct mcp_session *s, const struct json_tok *root)
 {
@@ -430,8 +431,8 @@ is_batch(const struct mcp_session *s, const struct json_tok *root)
            takes_batches(s);
 }
 
-/* What stands for an id that cannot be read: nothing from 2025-11-25 on,
-   and where the revision is not known. */
+/* The id of an answer if none can be read: from 2025-11-25 on, and if the
+   revision is unknown, the answer has none. */
 static struct str
 no_id(const struct mcp_message *m)
 {
@@ -464,8 +465,8 @@ new_broken(struct mcp_message *m)
     return mcp_scan_id(&scan, m->a, &m->v->id);
 }
 
-/* The session that the header names; for a modern message, which knows
-   none, and for initialize, which makes one, it says nothing. */
+/* Finds the session that the header names. A modern message has no session,
+   and initialize makes one: for both the header is ignored. */
 static int
 find_session(struct mcp_message *m, const struct json_tok *root)
 {
@@ -478,7 +479,7 @@ find_session(struct mcp_message *m, const struct json_tok *root)
     return mcp_session_find(m->m, f, f->session_id, &m->s);
 }
 
-/* Whatever came for it, a client has to learn that its session is gone. */
+/* Whatever it sent, a client has to learn that its session is gone. */
 static int
 refuse_session(struct mcp_message *m, const struct json_tok *root)
 {

@@ -1,8 +1,8 @@
-/* answer - what clients of the handshake era say to the requests that
+/* answer - the responses of clients of the handshake era to the requests that
    mcp/delivery.c sent them.
 
    The id of a request names call, question and place: an answer finds its
-   question in any process, and the first counts, also when the call has
+   question in any process. The first answer counts, even after the call has
    ended. */
 
 #include "mcp/answer.h"
@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-#define MIN_POLL_MS 100 /* what a client's task may ask for */
+#define MIN_POLL_MS 100 /* poll intervals of a client's task */
 #define MAX_POLL_MS (60 * 60 * 1000)
 
 void
@@ -36,8 +36,8 @@ mcp_take_answer_judge(struct request *r, const struct json_tok *t)
                                 .principal = r->m->f->principal};
 }
 
-/* The task that a client has made of a question is polled next when it says
-   itself. How r's session follows its call, or NULL. */
+/* The task that a client has made of a question says itself when it is polled
+   next. Returns how r's session follows its call, or NULL. */
 static struct mcp_follow *
 poll_later(struct request *r, const struct json_tok *task)
 {
@@ -54,7 +54,7 @@ poll_later(struct request *r, const struct json_tok *task)
     return at;
 }
 
-/* How its task does: ended, or to be polled again. */
+/* Takes the status of the client's task: it has ended, or is polled again. */
 static void
 take_status(struct request *r, const struct json_tok *task)
 {
@@ -84,9 +84,9 @@ next_to_ask(const struct mcp_session *s, struct str id,
     return NULL;
 }
 
-/* The client that q was delivered to could not or would not ask. Where it had
-   made a task of it and that has come to nothing, it is not asked again; where
-   it knows of no such task, it is. */
+/* The client that q was delivered to could not or would not ask its user. If it
+   had made a task of q and that has failed, it is not asked again; if it knows
+   of no such task, it is. */
 static int
 take_refusal(struct request *r, struct call *k,
              const struct mcp_question *all, struct mcp_question *q)
@@ -97,7 +97,7 @@ take_refusal(struct request *r, struct call *k,
     bool again = mcp_is_task_first(s, q) && r->reply.kind != 'r';
 
     if (r->reply.kind == 'c' && r->reply.place != (uint64_t)q->delivery.n)
-        return 0; /* it is of a request before this one */
+        return 0; /* it belongs to an earlier request */
     if (!again) {
         if (at != NULL)
             at->refused |= UINT32_C(1) << r->reply.question;
@@ -112,8 +112,8 @@ take_refusal(struct request *r, struct call *k,
     return mcp_stage_answers(r, all, k);
 }
 
-/* The question that r is about, with its call and all others of that.
-   ERR_INVALID: it is gone, or another's. */
+/* Finds the question that r is about, its call, and all questions of that call.
+   ERR_INVALID: it is gone, or belongs to another principal. */
 static int
 find_question(struct request *r, struct call *k, struct mcp_question **all,
               struct mcp_question **q)
@@ -133,7 +133,7 @@ find_question(struct request *r, struct call *k, struct mcp_question **all,
     return mcp_fail(r, ERR_INVALID, "No such question, or it has expired");
 }
 
-/* Whatever became of its call, the question is to have its answer. */
+/* Whatever became of its call, the question gets its answer. */
 static int
 stage_answer(struct request *r, struct call *k,
              const struct mcp_question *all)
@@ -142,7 +142,7 @@ stage_answer(struct request *r, struct call *k,
 
     if (!call_status_ended(k->status))
         return mcp_stage_answers(r, all, k);
-    if (k->state.len == 0) /* it would begin again */
+    if (k->state.len == 0) /* else the call would begin again */
         return 0;
     return mcp_run_late(m, k->id, mcp_raw_questions(m, r->call.arena, all));
 }
@@ -176,7 +176,7 @@ mcp_take_answer(struct request *r)
                                       : mcp_stage_answers(r, all, &k);
     }
     q->answer = result;
-    if (held) /* that it is not withdrawn; but from one that was asked since */
+    if (held) /* so that it is withdrawn only from one asked since */
         q->delivery.n = 0;
     err = stage_answer(r, &k, all);
     if (err != ERR_TOO_LARGE || ended)

@@ -217,8 +217,8 @@ take_slot(struct calls *c)
 
 /* ---- marks ---- */
 
-/* Puts i into the queue, of those after the slot `behind` (0: of all) before
-   those that are younger. */
+/* Puts i into the queue after the slot `behind` (0: anywhere), before the first
+   younger one. */
 static void
 mark_behind(struct calls *c, uint32_t i, uint32_t behind)
 {
@@ -251,7 +251,7 @@ unmark(struct calls *c, uint32_t i)
     c->slot[i].marked = false;
 }
 
-/* Who has waited longest for it is first to have it. */
+/* The call that has waited longest comes first. */
 static void
 mark_waiting(struct calls *c, struct str name)
 {
@@ -344,7 +344,7 @@ other(void *ctx, const struct store_rec *r)
     if (c->waiting == 0)
         return;
     mark_waiting(c, r->key);
-    /* Its other names, whose first bytes differ, take a read of the record. */
+    /* Its other names, whose first bytes differ, cost a read of the record. */
     if (c->opt.alias == NULL ||
         c->by_initial[(uint8_t)*r->key.p] == c->waiting)
         return;

@@ -60,8 +60,9 @@ int calls_stage(struct calls *c, struct call *k, const char *op);
 bool calls_is_marked(struct calls *c, struct str id);
 /* Whether it waits for answers; its record is not read. */
 bool calls_has_questions(const struct calls *c, struct str id);
-/* Marks the call since an answer has come; only in memory. If you record the
-   answer and do not run the call in the same batch, set due_ms too. */
+/* Marks the call because an answer has come; only in memory. A caller that
+   records the answer without running the call in the same batch also sets
+   due_ms. */
 void calls_mark(struct calls *c, struct str id);
 /* Marks the call if it is due; false if it has ended or does not exist. */
 bool calls_mark_due(struct calls *c, struct str id);

@@ -2,7 +2,7 @@
    them.
 
    A call becomes a record of the store (mcp/call.h) when its run has to wait
-   and its client can do without the answer for now; so does a plain one that
+   and its client can do without the answer for now; so does a plain call that
    asks a client of the handshake era. It is run again from that record when
    its event comes, under the write lock and before the commit of that event:
    the event and its effect on the call are one batch. So a call ends without
@@ -128,7 +128,7 @@ mcp_await(struct request *r, struct call *k)
     mcp_deliver(r, k);
     if (k->due_ms != 0 && k->due_ms < until)
         until = k->due_ms;
-    /* One that is due and still here is left to other processes. */
+    /* A call that is due but was not run is left to other processes. */
     if (until <= now ||
         (k->status == CALL_INPUT_REQUIRED && now + ASK_MS < until))
         until = now + ASK_MS;
@@ -252,7 +252,7 @@ stage_outcome(struct request *r, int err, struct call *k)
     if (err == ERR_MORE) {
         if (set_waiting(r, &now, r->m->a) != 0)
             return ERR_NOMEM;
-        /* A run that comes early comes for nothing: that needs no record. */
+        /* A run that came too early changes nothing, and needs no record. */
         if (k->due_ms > store_now_ms(r->m->m->store) &&
             k->due_ms < now.due_ms)
             now.due_ms = k->due_ms;
@@ -306,7 +306,7 @@ run_again(struct mcp *m, struct str id, struct str questions)
     if (err == 0)
         err = recall(&r, &k);
     if (err != 0)
-        goto out; /* the call is gone, or left to other processes */
+        goto out; /* it is gone, or other processes have to run it */
     r.run.notes = &notes;
     mcp_begin_run(&r, &out);
     mcp_open_members(&r);

@@ -5,15 +5,17 @@
 
 #include "mcp/message.h"
 
-/* Makes a call of a run that ended with err. MCP_TASK, with the members of
-   the task in place of its own; ERR_MORE, where a plain call waits for it; or
-   an error. */
+/* Makes a deferred call of a run that ended with err. Returns MCP_TASK, with
+   the members of the task in place of its own; ERR_MORE if a plain call waits
+   for it; or an error. */
 int mcp_deferred_create(struct request *r, int err);
-/* Has r wait for k, and its session asked what it can be. ERR_MORE. */
+/* Makes r wait for k, and delivers k's questions to its session. Returns
+   ERR_MORE. */
 int mcp_await(struct request *r, struct call *k);
-/* Runs a call that has ended, and has a state, once more, for an answer among
-   its questions, a list as a record has it: what it stages counts, its outcome
-   does not. 0 or an error; ERR_INVALID: the tool does not take it. */
+/* Runs a call that has ended, and has a state, once more for a late answer.
+   questions is its list with the answer, in the form of a record. What the run
+   stages counts, its outcome does not. Returns 0 or an error; ERR_INVALID: the
+   tool refuses the answer. */
 int mcp_run_late(struct mcp *m, struct str id, struct str questions);
 /* Runs the call id again if it is marked, under the lock. 0 or an error. */
 int mcp_run_if_marked(struct mcp *m, struct str id);

@@ -34,7 +34,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CHECK_MS 1000      /* how often that is looked at */
+#define CHECK_MS 1000      /* how often followed calls are checked */
 #define MAX_FOLLOWS 256    /* calls that one session follows */
 #define ASK_MS 50          /* for a client to take in what it polled */
 #define FIRST_PLACE (MCP_LIST_PLACE + 1) /* of question 0 of a record */
@@ -42,7 +42,7 @@
 /* ---- whom to ask ---- */
 
 /* Whether a question is delivered to s, or was when its server died: then its
-   client may know of it. The client of another pipe may only know it as a
+   client may still have it. The client of another pipe can only have it as a
    task. */
 bool
 mcp_was_delivered_to(const struct mcp_session *s, const struct mcp_delivery *h)
@@ -57,8 +57,8 @@ mcp_was_delivered_to(const struct mcp_session *s, const struct mcp_delivery *h)
             (lasts && !store_alive(s->m->store, by)));
 }
 
-/* What to do about a question for a session that may follow its call.
-   0: nothing; 1: ask it; 2: a process that is gone has asked it. */
+/* What to do about a question for a session, which may follow its call. 0:
+   nothing; 1: ask the session; 2: a process that is gone has asked it. */
 static int
 wants_delivery(const struct mcp_session *s, const struct mcp_follow *at,
                const struct mcp_question *q)
@@ -76,14 +76,15 @@ wants_delivery(const struct mcp_session *s, const struct mcp_follow *at,
     return h.n == 0 || !mcp_delivery_lives(m, &h);
 }
 
-/* Whether r waits for a deferred call, and so has a stream to be asked on. */
+/* Whether r waits for a deferred call, and so has a stream for questions. */
 static bool
 waits(const struct request *r)
 {
     return r->runs_as.len > 0 || str_is(r->name, "tasks/result");
 }
 
-/* The client of a plain call knows only its questions. */
+/* Whether r's client is told of the call: that of a plain one, only of its
+   questions. */
 static bool
 is_told(const struct request *r)
 {
@@ -178,7 +179,7 @@ mcp_follow_call(struct mcp_session *s, struct str id, enum call_status told)
         forget(last);
     at = malloc(sizeof(*at));
     if (at == NULL)
-        return NULL; /* it is then not told, which is allowed */
+        return NULL; /* its client is not told, which the protocol allows */
     *at = (struct mcp_follow){
         .next = s->follows,
         .told = told,
@@ -277,7 +278,7 @@ send_text(struct mcp_sink *to, struct buf *b, struct str event)
     return err;
 }
 
-/* Whether s is asked to make a task of q: such clients may refuse any other
+/* Whether s is asked to run q as a task: such clients may refuse any other
    form. */
 bool
 mcp_is_task_first(const struct mcp_session *s, const struct mcp_question *q)
@@ -379,7 +380,7 @@ tell_question(struct mcp_session *s, struct mcp_sink *to,
         at->gone |= bit;
         return;
     }
-    if (!was_asked && h->task.p == NULL && /* else it knows of it */
+    if (!was_asked && h->task.p == NULL && /* else it has the question */
         send_question(s, to, at, k, q) != 0) {
         at->due = true;
         return;

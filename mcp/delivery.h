@@ -52,10 +52,10 @@ void mcp_deliver_to(const struct mcp_session *s, struct mcp_question *q);
 /* Whether a question is delivered to s, or was when its server died. */
 bool mcp_was_delivered_to(const struct mcp_session *s,
                           const struct mcp_delivery *d);
-/* Whether s is asked to make a task of q. */
+/* Whether s is asked to run q as a task. */
 bool mcp_is_task_first(const struct mcp_session *s,
                        const struct mcp_question *q);
-/* The sink on which s hears of call id now, or NULL. */
+/* The sink that takes messages about call id to s now, or NULL. */
 struct mcp_sink *mcp_channel(const struct mcp_session *s, struct str id);
 /* Delivers to r's session, under the lock, the questions of k that it can be
    asked; the second tells whether there may be any. */

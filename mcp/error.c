@@ -1,7 +1,6 @@
 /* error - the errors of JSON-RPC that mcp answers with.
 
-   An error of the project has its code and text in one table, that of
-   mcp_fault_of. */
+   One table, in mcp_fault_of, has the code and text of each of our errors. */
 
 #include "mcp/error.h"
 #include "base/text.h"

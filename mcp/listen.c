@@ -93,8 +93,8 @@ mcp_listen_run(struct request *r)
     if (r->call.round == 0) {
         if (!mcp_may_wait(r)) /* refuse it before it is acknowledged */
             return ERR_TOO_LARGE;
-        /* It is kept, if at all, after this turn's commit; all that run in
-           a turn see the same head. */
+        /* It is kept, if at all, after this turn's commit. All runs of a turn
+           see the same head. */
         m->ran = mcp_head(m);
         m->ran_clock = m->list_clock;
         acknowledge(r, r->listen);

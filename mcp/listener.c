@@ -1,11 +1,11 @@
 /* listener - tells of changes: to a session on its streams, or to a
    subscriptions/listen of 2026-07-28.
 
-   There is no queue. A place in the log says what a listener has been told;
-   what is left to tell follows from that and from the newest record of each
-   key. So a stream that was away, even during a restart of the server, is told
-   once of each thing that changed. A listen is told like a session, but its
-   notifications are tagged and have no event ids.
+   There is no queue. A place in the log says what a listener has been told; the
+   rest follows from that and from the newest record of each key. So a client
+   that was away, even during a restart of the server, is told once of each
+   thing that changed. A listen is told like a session, but its notifications
+   are tagged and have no event ids.
 
    Invariants:
    1. An event's place is (n, i): the change n, and i = 1 + slot for the
@@ -293,7 +293,7 @@ tell_lists(struct mcp_listener *l, const void *with)
     (void)with;
     for (unsigned i = 0; i < MCP_N_LISTS && err == 0; i++)
         if (owes(l, i))
-            /* No two events of one place. */
+            /* No two events have one place. */
             err = notify(l, mcp_lists[i].method, NULL,
                          i == MCP_LIST_RESOURCES ? l->m->list_at : 0,
                          MCP_LIST_PLACE);

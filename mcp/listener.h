@@ -40,7 +40,7 @@ struct mcp_list_names {
 enum { MCP_N_LISTS = 3 };
 extern const struct mcp_list_names mcp_lists[MCP_N_LISTS]; /* enum mcp_list */
 
-/* Newest n that is committed. */
+/* The newest n that is committed. */
 uint64_t mcp_head(const struct mcp *m);
 /* The id of an event of s, which has one itself; its length. */
 size_t mcp_event_id(const struct mcp_session *s, uint64_t n, uint64_t i,
@@ -66,7 +66,7 @@ bool mcp_list_can_change(const struct mcp *m, unsigned list);
 
 /* Writes the _meta of a notification to a listen. */
 void mcp_put_tag(struct json_w *w, struct str tag);
-/* Whether l can be told something now. */
+/* Whether l can be sent something now. */
 bool mcp_hears(const struct mcp_listener *l);
 /* Makes mcp_tick tell l. */
 void mcp_tell_later(struct mcp_listener *l);

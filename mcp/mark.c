@@ -32,7 +32,7 @@ mcp_session_is(struct str a, struct str b)
     return str_eq(str_cut(&a, '.'), str_cut(&b, '.'));
 }
 
-/* Whether the client of s, over HTTP, is there. */
+/* Whether the client of s, over HTTP, is still there. */
 static bool
 is_there(const struct mcp_session *s)
 {
@@ -49,7 +49,7 @@ mcp_session_lives(const struct mcp_call *c, struct str mark)
     uint32_t high, low;
     uint64_t by;
 
-    /* Wherever a session over HTTP was then, it may be here now. */
+    /* A session over HTTP may have moved to this process since. */
     if (tag.len == 16 && text_hex32(tag.p, &high) &&
         text_hex32(tag.p + 8, &low))
         for (const struct mcp_session *s = m->sessions; s; s = s->next)

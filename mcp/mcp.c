@@ -4,7 +4,7 @@
    It does no input or output, and of HTTP it knows only the headers that repeat
    the body.
 
-   1. An answer is whole or absent: if it fails half way, it is cut back. */
+   1. An answer is whole or absent: if it fails halfway, it is cut back. */
 
 #include "mcp/mcp.h"
 #include "base/text.h"
@@ -115,8 +115,8 @@ mcp_prepare(struct mcp_message *m)
 
 /* ---- answers ---- */
 
-/* Appends one answer, or with out->err nothing. If memory runs out at the first
-   try, what was reserved until then mostly holds the error. */
+/* Appends one answer; or nothing, and sets out->err. If memory runs out at the
+   first try, what was reserved until then mostly has room for the error. */
 static enum mcp_status
 answer(struct request *r, struct buf *out, struct buf *notes)
 {
@@ -150,8 +150,8 @@ answer(struct request *r, struct buf *out, struct buf *notes)
     return f.status;
 }
 
-/* A batch is one message: it is not run on once its runs and answers have taken
-   as much memory as one message may. */
+/* A batch is one message: the rest of it is refused once its runs and answers
+   have taken as much memory as one message may. */
 static void
 bound(struct mcp_message *m, struct request *r, size_t taken)
 {
@@ -176,9 +176,9 @@ end_session(struct mcp_message *m, struct buf *out)
     return f.status;
 }
 
-/* Takes a client's answer to a request of ours. If it is not on disk this has
-   to be an error, though its sender can do little about it; in a batch an error
-   has no place. */
+/* Takes a client's answer to a request of ours. If it cannot be stored this has
+   to be an error, though its sender can do little about it; a batch has no room
+   for one. */
 static enum mcp_status
 take_answer(struct request *r, struct buf *out)
 {
@@ -232,7 +232,7 @@ mcp_too_large(struct buf *out, size_t limit, const struct mcp_scan *s)
     struct str id = STR_NONE;
 
     text_put(text, sizeof(text), "Message over %zu bytes", limit);
-    mcp_scan_id(s, &a, &id); /* without memory it goes without */
+    mcp_scan_id(s, &a, &id); /* if memory runs out, the answer has no id */
     mcp_put_error(id, &f, out);
     arena_fini(&a);
 }
@@ -251,7 +251,7 @@ mcp_end_turn(struct mcp *m)
 
 /* ---- messages that wait ---- */
 
-/* Judges the copy of m that k is to be, as a session of m's revision would. */
+/* Makes k a copy of m, judged as in a session of m's revision. */
 static int
 judge_copy(struct mcp_message *k, const struct mcp_message *m)
 {

@@ -68,8 +68,8 @@ offers(const struct mcp *m, enum feature f)
 
 /* ---- parameters, by method ---- */
 
-/* The session that initialize sets up: that of its channel; or, over HTTP, a
-   new one, if there is a key to sign it with; else none, and each later request
+/* The session that initialize sets up: that of its channel or, over HTTP, a new
+   one. Without a key to sign its id there is none, and each later request
    stands alone. */
 static struct mcp_session *
 session_to_agree(struct mcp_message *m)
@@ -81,7 +81,7 @@ session_to_agree(struct mcp_message *m)
     return m->s;
 }
 
-/* Gives a new session its id, or does without. */
+/* Gives a new session its id; if that fails, there is no session. */
 static int
 seal(struct mcp_message *m)
 {
@@ -167,7 +167,7 @@ judge_page(struct request *r)
     return 0;
 }
 
-/* A list with one page never gave out a cursor. */
+/* A list that has only one page never gives out a cursor. */
 static int
 judge_only_page(struct request *r)
 {
@@ -185,7 +185,7 @@ judge_read(struct request *r)
                                : mcp_refuse_params(r, "uri must be a string");
 }
 
-/* Any uri is good: its resource may be made later. */
+/* Any uri is valid: its resource may be created later. */
 static int
 judge_subscription(struct request *r)
 {
@@ -408,7 +408,7 @@ put_tool(struct json_w *w, const struct mcp_tool *t, const struct request *r)
         json_put_obj(w, "annotations");
         if (rev < MCP_2025_06_18)
             put_text(w, "title", t->title);
-        /* What is left out is false, and means nothing of a read. */
+        /* A hint left out is false, and means nothing for a tool that reads. */
         json_put_bool(w, t->writes ? "destructiveHint" : "readOnlyHint",
                       !t->writes);
         if (t->writes && t->idempotent)

@@ -7,8 +7,8 @@
       "held":{"by":3,"n":17,"to":"<id of a session>"}}
 
    by is the process, n the place of the request. held also has the client's
-   task, if it made one, and "bare" if it was asked not to. Void deliveries are
-   left out when a list is written. */
+   task, if it made one, and "bare" if it was asked to make none. Void
+   deliveries are left out when a list is written. */
 
 #include "mcp/question.h"
 #include "mcp/message.h"
@@ -67,8 +67,8 @@ mcp_is_reachable(const struct mcp_session *s)
             clock_mono_ms() - s->heard_ms < GRACE_MS);
 }
 
-/* A session that came here from a process that is gone keeps its deliveries:
-   this process takes them over. */
+/* A session that came here from a process that is gone keeps its deliveries,
+   which this process takes over. */
 bool
 mcp_delivery_lives(struct mcp *m, struct mcp_delivery *h)
 {
@@ -150,8 +150,8 @@ mcp_raw_questions(struct mcp *m, struct arena *a,
     return buf_take(&b, a);
 }
 
-/* Its shape names the revision differently, so older versions leave it
-   alone. */
+/* Its shape has the revision under another name, so that older versions leave
+   it alone. */
 bool
 mcp_is_plain(const struct call *k)
 {

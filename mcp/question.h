@@ -41,8 +41,9 @@ int mcp_stage_answers(struct request *r, const struct mcp_question *q,
 void mcp_put_inputs(struct json_w *w, const struct mcp_question *q);
 /* Whether k stands for a plain call: its client knows of no task. */
 bool mcp_is_plain(const struct call *k);
-/* Whether its client can still be reached, in any process. If its session is in
-   this process now, so is the delivery from then on. */
+/* Whether the client that has the question can still be reached, through any
+   process. If its session is in this process now, the delivery becomes this
+   process's. */
 bool mcp_delivery_lives(struct mcp *m, struct mcp_delivery *h);
 bool mcp_is_reachable(const struct mcp_session *s);
 

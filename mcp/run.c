@@ -5,8 +5,8 @@
    that asks becomes a deferred one, whose questions mcp/delivery.c sends, and
    its message waits until that has ended.
 
-   1. A run begins in the state in which its message began to wait: questions of
-      an earlier try of the same run are forgotten.
+   1. A run begins in the state in which its message began to wait: questions
+      that an earlier try of the same run asked are forgotten.
    2. A question of the handshake era is in a record before it is sent: its
       answer finds it in any process, at any time. */
 
@@ -75,7 +75,7 @@ judge_wait(struct request *r)
         return ERR_MORE;
     if (!run->asked && !waits) {
         if (run->state.p == NULL)
-            return ERR_IO; /* for nothing, so it would wait forever */
+            return ERR_IO; /* it waits for nothing, so for ever */
         run->wait_ms = 0;
     }
     if (run->defers || r->again != NULL)

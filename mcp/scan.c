@@ -2,8 +2,8 @@
 
    A client whose call is refused without its id waits for the answer for ever.
    So a text that is not JSON, or is too long to keep, is searched once, byte by
-   byte and in any pieces, for a whole member id on the top level. This does not
-   guess: an array has no id of its own, and a value that is cut off or too long
+   byte and in any pieces, for a whole member id on the top level. It does not
+   guess: an array has no id of its own, and an id that is cut off or too long
    does not count.
 
    1. While an object of depth 1 is open, text holds the name or value there,
@@ -15,7 +15,7 @@
 
 #include <string.h>
 
-/* Invariant 1. A byte that does not fit makes it too long. */
+/* Invariant 1. A byte that does not fit makes the part too long. */
 static void
 keep(struct mcp_scan *s, char c)
 {

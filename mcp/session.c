@@ -11,8 +11,8 @@
    where the number is the n of the record that added the subscription. A
    request that changes nothing makes no record. A session lives only in memory
    if the store cannot be written, on a pipe, and if its principal may only
-   read. A session that has another principal or right to write, is too old or
-   has ended is not found, as if it had never existed.
+   read. A session that has another principal, another right to write, is too
+   old or has ended is not found, as if it had never existed.
 
    Invariants:
    1. A stored session in memory reflects one committed record, number s->n:
@@ -22,7 +22,7 @@
    3. A session that leaves memory loses only the position of its streams, which
       comes back with a Last-Event-ID. A read_only one is gone, and its client
       is told so. A session stays while a message or a stream refers to it.
-   4. A principal that may only read makes no file, no record and takes no
+   4. A principal that may only read makes no file and no record, and takes no
       lock. */
 
 #include "mcp/session.h"
@@ -257,7 +257,7 @@ mcp_session_id(const struct mcp_session *s)
     return s->id;
 }
 
-/* Makes a session again from its id, unless it cannot be known whether it has
+/* Makes a session again from its id, unless there is no telling whether it has
    ended. */
 static int
 revive(struct mcp *m, const struct mcp_facts *f, struct str id,

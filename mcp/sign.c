@@ -1,10 +1,10 @@
-/* sign - signs texts that clients carry for us and nobody else can make.
+/* sign - signs texts that clients keep for us and that nobody else can make.
 
    A text is SIGN_MAC_LEN bytes of an HMAC-SHA-256 (RFC 2104), then the payload,
    all in base64url without padding. The HMAC covers use, principal and payload,
    each after its length in 8 bytes, the highest first, so that no two of these
-   triples give the same bytes. Texts outlive a server and its version: a change
-   of this form makes them void.
+   triples give the same bytes. Texts outlive a server and its version: changing
+   this form makes them void.
 
    The key is a file beside the log. A file by that name that is not a regular
    file of 32 bytes, or that others than its owner may use, is refused and left
@@ -61,8 +61,7 @@ sign_free(struct sign *s)
 
 /* ---- the key ---- */
 
-/* Returns ERR_IO, after telling the operator why: no answer to a client does.
-   */
+/* Tells the operator why, since no answer to a client does. Returns ERR_IO. */
 static int
 tell(struct sign *s, const char *path, const char *what)
 {
@@ -121,8 +120,8 @@ path_of(const struct sign *s, struct arena *a)
     return arena_printf(a, "%s.key", store_path(s->store)).p;
 }
 
-/* Syncs the name of the key (1). If this process may not, it has not made the
-   key either. */
+/* Syncs the name of the key (1). A process that may not do that has not made
+   the key either. */
 static int
 sync_key(struct sign *s, struct arena *a)
 {

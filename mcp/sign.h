@@ -1,7 +1,7 @@
 #ifndef MCP_SIGN_H
 #define MCP_SIGN_H
 
-/* sign - signs texts that clients carry for us and nobody else can make, by
+/* sign - signs texts that clients keep for us and that nobody else can make, by
    HMAC-SHA-256 (RFC 2104). The key is 32 random bytes in <log>.key, mode 0600,
    read or made when it is first needed. */
 

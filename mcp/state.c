@@ -1,5 +1,5 @@
-/* state - what a modern client carries for a call that asks it: the questions
-   and, signed, the state of the call until the answers come.
+/* state - what a modern client keeps for a call that asks it something: the
+   questions and, signed, the state of the call until the answers come.
 
    1. A state opens only for the same principal, method, target and arguments.
       The call judges how long it accepts an answer. */
@@ -12,12 +12,12 @@
 #include <string.h>
 
 struct state_head { /* before the state, in the sealed payload */
-    uint8_t expires_ms[8]; /* never: only older versions look at it */
+    uint8_t expires_ms[8]; /* never; only older versions read it */
     uint8_t round[8];
     uint8_t digest[SHA256_LEN];
 };
 
-/* Length and kind come first, so that no two lists of texts look alike. */
+/* Length and kind come first, so that no two lists give the same bytes. */
 static void
 add_text(struct sha256 *h, uint8_t kind, struct str s)
 {

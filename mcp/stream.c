@@ -36,7 +36,7 @@ cut_number(struct str *text, uint64_t *out)
 }
 
 /* Takes s back to the place that its client names; false if that was never
-   sent. A list_changed is only known to have arrived if it was sent before that
+   sent. A list_changed is known to have arrived only if it was sent before that
    place and no list has changed since. */
 static bool
 rewind_to(struct mcp_session *s, struct str last)

@@ -14,7 +14,7 @@ struct mcp_facts {
        NULL: absent. Called only for http, and only during mcp_accept. */
     struct str (*header)(void *ctx, const char *name);
     void *header_ctx;
-    struct str principal;        /* empty: the one */
+    struct str principal;        /* empty: the only one */
     bool read_only;              /* it may not write */
     bool person;                 /* a person asks, not a program */
     struct mcp_session *session; /* of the channel; NULL: by session_id */

@@ -1,8 +1,8 @@
 /* talk - what a call may ask mcp for while it runs.
 
    A run that has to wait says for what, and returns ERR_MORE. It is run again
-   from its arguments, and mcp_ask returns the answers that have come. Nothing
-   is sent from here: messages go into the notes of a run, or its answer. */
+   from its arguments, and mcp_ask returns the answers that have come. This file
+   sends nothing: messages go into the notes of a run, or its answer. */
 
 #include "mcp/talk.h"
 #include "base/text.h"
@@ -131,7 +131,7 @@ mcp_defer(struct mcp_call *c)
 {
     struct request *r = c->of;
 
-    /* One that began to wait as a plain call goes on so. */
+    /* A call that began to wait as a plain one stays plain. */
     r->run.defers |= r->extends && r->m->at == NULL && mcp_can_defer(r);
     return r->run.defers;
 }
@@ -150,8 +150,8 @@ mcp_can_wait(struct mcp_call *c, bool deferred)
             calls_have_room(r->m->m->calls, c->principal));
 }
 
-/* Later revisions have no such streams, and earlier clients expect no stream to
-   end. */
+/* Later revisions have no such streams, and earlier clients do not expect a
+   stream to end. */
 void
 mcp_poll(struct mcp_call *c, unsigned retry_ms)
 {

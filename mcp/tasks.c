@@ -3,7 +3,7 @@
 
    A task belongs to its principal, whatever revision it was made in. Reading a
    task first runs it again if that is due. For that, and to deliver a question
-   to the client that asks, a reading method takes the write lock. If it cannot
+   to the client that reads, a reading method takes the write lock. If it cannot
    stage anything, it still answers. */
 
 #include "mcp/tasks.h"

@@ -219,8 +219,8 @@ mcp_cancels(const struct mcp_message *by)
     return false;
 }
 
-/* Whether r can still be dropped: not initialize, which has taken effect, nor a
-   call that has prepared files. */
+/* Whether r can still be dropped: initialize has taken effect already, and a
+   call may have prepared files. */
 static bool
 can_cancel(const struct request *r)
 {

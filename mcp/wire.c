@@ -35,17 +35,17 @@ mcp_rev_name(enum mcp_rev rev)
 int
 mcp_rev_of(struct str name)
 {
-    int i = MCP_N_REVS; /* the newest are the most */
+    int i = MCP_N_REVS; /* the newest are the most common */
 
     while (i-- > 0 && !str_is(name, rev_names[i]))
         ;
     return i;
 }
 
-/* Only the revisions that a request may name in its _meta: clients take one of
-   this list and put it there. The older revisions are served too, but only
-   initialize can agree on them; a client that knows none of the list falls back
-   to that by itself. */
+/* Only the revisions that a request may name in its _meta: clients put one from
+   this list there. The older revisions are served too, but only initialize can
+   agree on them; a client that knows none of this list falls back to that by
+   itself. */
 void
 mcp_put_versions(struct json_w *w)
 {
@@ -97,7 +97,8 @@ mcp_put_caps(struct json_w *w, unsigned set)
     json_close(w);
 }
 
-/* A client with forms declares them, or nothing: once there were only forms. */
+/* A client that knows forms declares them, or neither mode: at first there were
+   only forms. */
 unsigned
 mcp_caps_of(const struct json_tok *caps)
 {
@@ -149,7 +150,7 @@ mcp_text_of(struct mcp_message *m, const struct json_tok *t)
 }
 
 /* A string, or an integer of JSON Schema: 7, also 1e2, with any number of
-   digits. A string with a lone surrogate could not come back as it came. */
+   digits. A string with a lone surrogate could not be sent back unchanged. */
 bool
 mcp_is_id(const struct json_tok *t)
 {

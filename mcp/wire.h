@@ -34,7 +34,7 @@ enum {
     MCP_UI = 64             /* it shows MCP Apps */
 };
 
-/* Some clients write null for members that they leave out. */
+/* Some clients write null instead of leaving a member out. */
 static inline bool
 is_absent(const struct json_tok *t)
 {
