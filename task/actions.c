@@ -1,7 +1,7 @@
 /* actions - what each tool that changes a task does to it.
 
    1. A checkpoint is saved even if the task is blocked or another agent owns
-      it, so that finished work is not lost. A warning says what is odd. */
+      it, so that finished work is not lost. A warning says what is unusual. */
 
 #include "task/actions.h"
 #include "base/clock.h"
@@ -83,8 +83,8 @@ set_defaults(struct draft *d)
 
 /* A task becomes in_progress. A caller that gave its name becomes the owner of
    a task that has none, or that was handed over or given up, as with a
-   checkpoint. One that gave no name does not: it may still hand the task over
-   under another. */
+   checkpoint. A caller without a name does not: it may still hand the task over
+   under one. */
 static int
 begin_work(struct draft *d, const char *field)
 {
@@ -170,7 +170,7 @@ run_checkpoint(struct draft *d)
     return 0;
 }
 
-/* From when on anyone may claim a task that is handed over now, raw. */
+/* When a task that is handed over now becomes open to anyone, raw. */
 static struct str
 handoff_end(struct draft *d)
 {
@@ -452,7 +452,7 @@ take_message(struct draft *d)
     return 0;
 }
 
-/* Somebody asks that the work be stopped; null takes that back. */
+/* Somebody asks the owner to stop work; null takes that back. */
 static void
 take_stop(struct draft *d)
 {

@@ -5,10 +5,10 @@
    2. A file gets its name only by rename, complete and synced, and the
       directory is synced before the call returns. Equal contents share a file.
    3. An existing file is used only if its bytes are the same; then its time is
-      updated, so that a clean-up by age keeps it. If they differ, it is
+      updated, so that a cleanup by age keeps it. If they differ, it is
       replaced. Every read checks the content against its name. An existing name
-      is synced too, as are the directories above it: the process that made
-      them may have been killed before it did.
+      is synced too, as are the directories above it: the process that made them
+      may have been killed before it could.
    4. A path that a caller names is walked by openat from the root, part by
       part, without following links, so no race can lead it elsewhere. */
 
@@ -255,7 +255,7 @@ below(const char *root, struct str *path)
     return true;
 }
 
-/* The same under the root's other names: a relative one, or one by links. */
+/* The same, with the root's path made absolute and free of links. */
 static bool
 below_real(const char *root, struct str *path)
 {
@@ -283,7 +283,7 @@ open_part(int at, struct str *path)
 }
 
 /* Whether st is the log or a file named after it: lock, key, closed
-   generations. True if that cannot be told. */
+   generations. True if there is no telling. */
 static bool
 is_of_log(const char *log, const struct stat *st)
 {

@@ -15,7 +15,7 @@
 #include "base/clock.h"
 
 #define STATE_MAX (256 * 1024) /* bytes of v */
-/* More for a claim, or nobody gets past a full task; an import may be of it. */
+/* More for a claim, or nobody could claim a full task; and for its import. */
 #define CLAIM_ROOM (20 * 1024)
 #define BODY_KEEP ((size_t)16 * 1024)
 
@@ -39,7 +39,7 @@ loss_of(const struct draft *d, struct str owner, struct str takeover)
                                                  : rules_loss(d, takeover);
 }
 
-/* Who asks for a stop, if by is the owner. */
+/* The request to stop, if by is the owner. */
 static struct str
 stop_of(struct str by, struct str owner, struct str stop)
 {
@@ -382,8 +382,8 @@ replay_all(struct draft *d, struct task_receipt *out, size_t n)
     return rc;
 }
 
-/* Creates one of them. whole is the request; its key is stored with the first
-   task. */
+/* Creates one of several tasks. whole is the request; its key is stored with
+   the first task. */
 static int
 create_one(const struct draft *whole, const struct json_tok *obj, bool first,
            struct task_receipt *out)

@@ -17,12 +17,12 @@ struct task_receipt {
     struct str question_id; /* raw JSON string, .p NULL: not a question */
     struct str lease;       /* raw JSON object, .p NULL: no lease */
     struct str messages;    /* raw, all of the task: see view_messages_json */
-    struct str stop;        /* raw: who asks the caller, its owner, to */
+    struct str stop;        /* raw: who asks the caller, its owner, to stop */
     struct str taken;       /* raw: who took it over from the caller */
-    struct str agent;       /* raw: the caller's, where it need give none */
-    bool renewed;           /* a claim of what the caller had already */
+    struct str agent;       /* raw: the caller's, if it need not give one */
+    bool renewed;           /* a claim of a task that the caller held */
     struct str damaged;     /* as in struct task */
-    /* where no task was found to claim, as in struct task_want */
+    /* if no task was found to claim: as in struct task_want */
     bool partial, more;
     int64_t due_ms;
 };
@@ -30,8 +30,8 @@ struct task_receipt {
 /* Runs a tool that changes a task: stages one record, unless the request
    changes nothing, and fills the receipt. 0, or a code that c->e
    explains. Under the lock; blob is for TOOL_ATTACH only. TOOL_CLAIM without
-   a task_id takes the one that tasks_find_ready gives; where no task is
-   ready the receipt has no id. */
+   a task_id takes the one that tasks_find_ready finds; if no task is ready,
+   the receipt has no id. */
 int task_change(struct tasks *t, struct task_ctx *c, enum task_tool tool,
                 const struct task_args *args, const struct task_blob *blob,
                 struct task_receipt *out);
@@ -40,8 +40,8 @@ int task_change_text(struct tasks *t, struct task_ctx *c, enum task_tool tool,
                      struct str text, const struct task_blob *blob,
                      struct task_receipt *out);
 /* create_task with args that have tasks: all of them, in one batch, or none.
-   Fills out, of TASK_MAX_NEW, in their order, and *n. Where some of them exist
-   and others do not, ERR_EXISTS; where all do, nothing is changed. */
+   Fills out, of TASK_MAX_NEW, in their order, and *n. ERR_EXISTS: some of them
+   exist and others do not. If all exist, nothing is changed. */
 int task_create_all(struct tasks *t, struct task_ctx *c,
                     const struct task_args *args, struct task_receipt *out,
                     size_t *n);
@@ -52,7 +52,7 @@ int task_create_all(struct tasks *t, struct task_ctx *c,
    lock. ERR_EXISTS: there is such a task, in no archive; nothing changed. */
 int task_import(struct tasks *t, struct task_ctx *c,
                 const struct json_tok *obj, struct task_receipt *out);
-/* Ends a row of imports, before they are committed or undone. */
+/* Ends a series of imports, before they are committed or undone. */
 void task_import_end(void);
 /* Stages the record that says that the task of r, its newest record, is in
    an archive. Under the lock. ERR_VERSION: r is not the newest any more. */

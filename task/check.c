@@ -303,7 +303,7 @@ check_one(struct parse *p, const struct row *r, const struct json_tok *t)
         : r->type == T_NAME ? check_name(p, r, s) : check_time(p, r, s);
 }
 
-/* A database without arrays exports them as JSON text. */
+/* A database without arrays exports lists as JSON text. */
 static int
 parse_list(struct parse *p, const struct json_tok **t)
 {
@@ -540,7 +540,7 @@ task_args_parse(struct task_ctx *c, enum task_tool tool,
                 const struct json_tok *obj, struct task_args *out)
 {
     static const struct json_tok none = {.type = JSON_OBJECT, .span = 1};
-    static struct buf b; /* kept: every call comes by here */
+    static struct buf b; /* kept, since every call needs it */
     struct parse p = {.c = c, .b = &b, .lenient = tool == TOOL_IMPORT};
     struct buf extra = {0};
     const struct json_tok *m;

@@ -1,11 +1,11 @@
 /* claim - the next task to claim, and why there is none.
 
-   1. A search reads READY_BYTES of records, then it passes over tasks that
+   1. A search reads READY_BYTES of records; then it passes over tasks that
       depend on others; after twice as many, or TASK_LOOK_MAX tasks, it ends.
    2. A task that was read and is blocked is parked, so the next search goes on
       after it.
-   3. A task that is found has been read as far as a change of it needs: one
-      that only a newer version can read is in nobody's way. */
+   3. A task that is found has been read as far as a change of it needs: a task
+      that only a newer version can read does not get in the way. */
 
 #include "task/claim.h"
 #include "task/index.h"

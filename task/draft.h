@@ -20,7 +20,7 @@ struct draft {
     bool elsewhere;    /* another session of the caller's name has the lease */
     bool renews;       /* a claim by the task's holder */
     const char *op;
-    struct str id;     /* text, .p NULL: to be made up */
+    struct str id;     /* text, .p NULL: to be generated */
     struct str by;     /* raw: the agent */
     struct str note;   /* raw, .p NULL: no note */
     struct str now;    /* raw: the time as a JSON string */
@@ -50,8 +50,8 @@ void draft_take_fields(struct draft *d);
 /* Warns the agent; text is a constant without escapes. */
 void draft_warn(struct draft *d, const char *text);
 
-/* Returns s. If .p is NULL, the draft remembers that memory ran out, as it does
-   in the following. */
+/* Returns s. If .p is NULL, the draft remembers that memory ran out, and so it
+   does in the following functions. */
 struct str draft_keep(struct draft *d, struct str s);
 /* Text without escapes, or a number, as raw JSON. */
 struct str draft_quoted(struct draft *d, const char *text);

@@ -19,7 +19,7 @@ struct task_error {
                            caller */
     struct str blocked_by, deps_failed; /* as in struct task */
     bool unknown;       /* the outcome is unknown: it may have happened */
-    bool for_now;       /* later there may be room */
+    bool for_now;       /* the same may succeed later */
 };
 
 /* The caller of a request, and its settings. */
@@ -32,17 +32,17 @@ struct task_ctx {
     bool person;           /* a person is the caller, not an agent */
     bool unread;           /* nobody reads the receipt: it has no messages */
     struct str self;       /* the agent where none is given; or empty */
-    struct str session;    /* what the caller's session is called, or empty;
-                              no escapes */
-    /* Whether two sessions are one; whether the one so called lives. NULL
-       where session is empty. */
+    struct str session;    /* the name of the caller's session, or empty; no
+                              escapes */
+    /* Whether two names are of one session; whether the session of that name
+       lives. NULL if session is empty. */
     bool (*is_same)(struct str a, struct str b);
     bool (*lives)(const void *of, struct str session);
     const void *of;
-    size_t read_max;       /* bytes of records that a read may take; 0: as
-                              many as it likes */
+    size_t read_max;       /* bytes of records that a read may take; 0: no
+                              limit */
     const struct str *ids; /* of tasks made before in the same call: "#0" is
-                              the first; NULL: they are not spoken of so */
+                              the first; NULL: such names are not allowed */
     size_t n_ids;
     struct task_error e;   /* says why, when a call has failed */
 };

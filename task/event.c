@@ -1,5 +1,5 @@
 /* event - splits a record of a task. Its members, and those of the state in it,
-   are in a fixed order: each is looked for after the one before it. */
+   are in a fixed order: the search for each begins after the one before. */
 
 #include "task/event.h"
 #include "json/raw.h"

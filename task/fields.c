@@ -2,7 +2,7 @@
 
    1. Limits that are this program's own choice (reason, notes, path ...) are
       small enough that any element of a list and any object, escaped twice,
-      fits into one answer (tools/get.c); for questions task/actions.c sees to
+      fits into one answer (tools/get.c); for questions task/actions.c ensures
       that.
    2. A name may be in two rows if no tool takes both. */
 
@@ -403,9 +403,9 @@ task_field_of(struct str name)
     return r ? (int)(r - task_rows) : -1;
 }
 
-/* ---- as clients are shown it ---- */
+/* ---- the schemas that clients see ---- */
 
-/* What a name does not say by itself, in the tool that agents read first. */
+/* What a name alone does not say, in the tool that agents read first. */
 #define MEANINGS(X) \
     X(CREATE, F_PRIORITY, "0 most urgent, 2 default") \
     X(CREATE, ARG_TASKS, "up to 50 of these instead; \"#0\" is the first") \

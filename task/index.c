@@ -109,8 +109,8 @@ queue_of(struct tasks *t, const struct task_entry *e)
     return &t->queue[e->priority][e->has_deps ? QUEUE_DEPS : QUEUE_PLAIN];
 }
 
-/* Points the links of e at its place in its queue: at the end, or not far
-   after the task `behind`, if that is still before it. */
+/* Points the links of e at its place in its queue: at the end, or else searched
+   for from the task `behind` on, if e still comes after that. */
 static void
 find_place(struct tasks *t, struct task_entry *e, struct task_entry *behind)
 {
@@ -198,7 +198,8 @@ task_entry_park(struct tasks *t, struct task_entry *e, struct str dep)
 }
 
 /* If e is done, puts the tasks that waited for it back into their queues. They
-   are mostly in the order of these, so each begins after the one before. */
+   are mostly in the order of the queue, so the search for each place begins at
+   the one before. */
 static void
 unpark(struct tasks *t, const struct task_entry *e)
 {

@@ -15,9 +15,9 @@ bool task_lease_end(struct str lease, int64_t *ms);
 struct str task_lease_make(struct arena *a, struct str agent,
                            struct str seconds, struct str session,
                            int64_t now);
-/* From when on anyone may take a task that was handed over: the time in the
+/* When a task that was handed over becomes open to anyone: the time in the
    handoff, or 3600 seconds after it. at is the time of the record, for a
-   handoff without one. */
+   handoff that has none. */
 int64_t task_handoff_end(struct str handoff, int64_t at);
 /* The oldest question of the list that has no answer; .p NULL: all have one.
    Each is {question_id, question, options, kind, to, by, at, answer}; an answer

@@ -17,7 +17,7 @@ enum {
     T_BOOL,
     T_OBJECT,  /* with the members of sub */
     T_CONTENT, /* any string, not checked further */
-    T_TASKS    /* a list of objects, the same way */
+    T_TASKS    /* a list of objects, not checked further */
 };
 
 /* ONE: not empty; FIXED: cannot be null; INT32: from INT32_MIN to INT32_MAX;

@@ -246,9 +246,9 @@ rules_deliver(struct draft *d)
 
 /* ---- dependencies ---- */
 
-/* The tasks that walks have seen. They are kept from one new task of a row to
-   the next, since nothing that exists leads to a new task, unless it was
-   imported while that one was missing. */
+/* The tasks that walks have seen. They are kept from one new task of a series
+   to the next, since nothing that exists leads to a new task, unless it was
+   imported while that task was missing. */
 static struct {
     struct task_entry *e[WALK_MAX];
     size_t n;

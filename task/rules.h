@@ -30,8 +30,8 @@ bool rules_other_session(const struct draft *d);
 /* Returns takeover (raw) if the task was taken from the caller by it; else .p
    is NULL. */
 struct str rules_loss(const struct draft *d, struct str takeover);
-/* Drops the note of a takeover once who lost the task owns it again; or, where
-   that was another session of its name, once the name does not. */
+/* Drops the note of a takeover once the agent that lost the task owns it again;
+   or, if that was another session of the same name, once that name does not. */
 void rules_forget_loss(struct draft *d);
 /* While a lease runs, only its holder may change the task. Answers, messages
    and requests to stop change no work: anybody may send them. */
@@ -45,9 +45,9 @@ void rules_renew_lease(struct draft *d);
 void rules_deliver(struct draft *d);
 
 /* Checks that the tasks which this one names exist and that no way leads back.
-   An import comes in any order, so its tasks may still be missing. After an
-   import, and between tasks that one call creates, what the check has seen is
-   kept for the next; the row ends with rules_forget_walks, under the same
+   Imports come in any order, so tasks that they name may still be missing.
+   After an import, and between tasks that one call creates, what the check has
+   seen is kept for the next; rules_forget_walks ends the series, under the same
    lock. */
 int rules_check_links(struct draft *d);
 void rules_forget_walks(void);

@@ -34,16 +34,17 @@ bool tasks_is_archived(struct tasks *t, struct str id);
 
 /* ---- the events of a task ---- */
 
-/* The newest event of task id: 0, ERR_NOT_FOUND (also of an archived one), or
-   what store_read says; ERR_DAMAGED too when it may be lost. */
+/* The newest event of task id. 0; ERR_NOT_FOUND, also for an archived task; an
+   error of store_read; or ERR_DAMAGED if the task may be lost. */
 int task_event_last(struct tasks *t, struct arena *a, struct str id,
                     struct task_event *out);
-/* The event with number n. ERR_NOT_FOUND: it went with a closed generation,
-   or archived its task; ERR_FORMAT: it is of no task; or store_read_n's. */
+/* The event with number n. ERR_NOT_FOUND: it was dropped with a closed
+   generation, or archived its task; ERR_FORMAT: it is no event of a task; or an
+   error of store_read_n. */
 int task_event_n(struct tasks *t, struct arena *a, uint64_t n,
                  struct task_event *out);
-/* Makes ev the task's event before it, as task_event_n; ERR_NOT_FOUND also
-   where it was the first (ev->r.p is 0). After an error ev is as it was. */
+/* Makes ev the task's event before it, as task_event_n; ERR_NOT_FOUND also if
+   ev was the first (ev->r.p is 0). After an error ev is unchanged. */
 int task_event_prev(struct tasks *t, struct arena *a, struct task_event *ev);
 
 /* Makes ev, an event of a task, the newest event that left the task at version.

@@ -30,11 +30,11 @@ void view_task_json(struct buf *b, const struct task *k);
 void view_derived_json(struct buf *b, const struct task *k);
 /* The member damaged, with a comma in front, if the task is damaged. */
 void view_damage_json(struct buf *b, struct tasks *t, struct str id);
-/* What others said to the owner, members with a comma in front: those of a
-   task's messages (raw) that the answer to event n delivered, n 0: those
-   unread; and stop, who asks that the work be stopped (raw, .p NULL). Returns
-   whether all of it cost no more than room, by json_cost; else what comes first
-   was written. */
+/* What others told the owner, as members with a comma in front: those of a
+   task's messages (raw) that the answer to event n delivered, or with n 0 those
+   unread; and stop, who asks the owner to stop (raw, or .p NULL). Returns
+   whether all of it costs no more than room, by json_cost; if not, the first of
+   it is written. */
 bool view_messages_json(struct buf *b, struct str messages, uint64_t n,
                         struct str stop, size_t room);
 /* A small object for lists: task_id, title, status, current_owner, priority,
@@ -73,7 +73,7 @@ void view_news_line(struct buf *b, struct arena *a,
 void view_why_json(struct buf *b, const struct task_why *w);
 /* The error as the object that tools answer and --json prints. */
 void view_error_json(struct buf *b, const struct task_error *e);
-/* If memory runs out, it leaves out what others said. */
+/* If memory runs out, this leaves out what others told the owner. */
 void view_receipt_json(struct buf *b, const struct task_receipt *r);
 
 #endif
