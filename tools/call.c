@@ -5,11 +5,11 @@
    1. Once something is staged the answer cannot run out of memory: its room is
       made before.
    2. The content of an artifact is on disk and synced before the lock is taken
-      (prepare), and looked up again under the lock: compact --orphans, or 3,
-      may have removed it meanwhile.
-   3. The content that a refused call made is removed under the lock: only the
-      holder of the lock can begin to rely on a content, and whoever did before
-      has left a record since. */
+      (prepare), and looked up again under the lock: compact --orphans, or a
+      refused call (3), may have removed it meanwhile.
+   3. The content that a refused call stored is removed under the lock: only the
+      holder of the lock can begin to rely on a content, and whoever did so
+      earlier has written a record since. */
 
 #include "tools/call.h"
 #include "mcp/mark.h"
@@ -47,8 +47,8 @@ tools_error(struct mcp_call *c, const struct task_error *e)
     return c->out->err;
 }
 
-/* The name of an agent that has given none: its client's, as far as that is
-   plain, and what tells its session from others. */
+/* The name of an agent that has given none: its client's name, with '-' for
+   other characters than those of an id, and the start of its session's mark. */
 static struct str
 own_name(const struct mcp_call *c, struct str mark)
 {
@@ -107,7 +107,7 @@ log_change(struct mcp_call *c, const struct task_receipt *r)
     int level = r->warnings.p ? LOG_WARNING : LOG_DEBUG;
     struct str data;
 
-    if (!mcp_logs(c, level)) /* hardly anybody listens */
+    if (!mcp_logs(c, level)) /* few clients ask for it */
         return;
     data = arena_printf(c->arena, "{\"task_id\":\"%.*s\",\"version\":%llu,"
         "\"seq\":%llu,\"op\":\"%.*s\"%s%.*s}", STR_ARG(r->id),
@@ -118,8 +118,8 @@ log_change(struct mcp_call *c, const struct task_receipt *r)
         mcp_log(c, level, data);
 }
 
-/* The caller's name, for a receipt, where the server has found it out; else
-   .p NULL. */
+/* The caller's name, for a receipt, if it comes from the session or the token;
+   else .p NULL. */
 static struct str
 told_name(const struct mcp_call *c, const struct task_args *args, int arg)
 {
@@ -349,7 +349,7 @@ drop_content(const struct tools *s, struct prepared *p)
         artifact_remove(s->env->artifacts_dir, p->blob.sha256);
 }
 
-/* Under the lock: makes sure that the content is here still, and will be where
+/* Under the lock: makes sure that the content is still here, and will be where
    the other hosts find it. */
 static int
 keep_content(const struct tools *s, struct prepared *p)

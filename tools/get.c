@@ -56,7 +56,8 @@ room_in(struct piece *p)
     return p->used + TAIL < ROOM ? ROOM - TAIL - p->used : 0;
 }
 
-/* rc: from tools_event_at, where that looked for what the cursor names. */
+/* rc: what tools_event_at returned for the event that the cursor names; or
+   ERR_INVALID. */
 static int
 bad_cursor(struct piece *p, int rc)
 {
@@ -317,7 +318,7 @@ get_current(struct piece *p, struct task_event *ev)
     rc = task_peek(p->s->t, p->x->a, ev, &k);
     if (rc != 0)
         return task_fail_store(p->x, rc);
-    if (p->current) /* what is derived is of now */
+    if (p->current) /* the derived members are about the present */
         k.ready = k.needs_input = k.lease_expired = k.stale = false;
     if (p->current)
         k.blocked_by = k.deps_failed = STR_NONE;
@@ -455,8 +456,9 @@ put_content(struct piece *p, struct str content, size_t offset, bool text)
     return n;
 }
 
-/* Appends the lines with the text that match asks for, from *at on. The cost
-   of a byte depends on what it is: what is too long is made again. */
+/* Appends the lines with the text that match asks for, from *at on. The cost of
+   a byte depends on its value: an answer that is too long is made again with
+   fewer bytes. */
 static void
 put_matches(struct piece *p, struct str content, size_t *at)
 {

@@ -1,15 +1,16 @@
-/* look - whether what wait_for_task waits for is there: in a task as it is
-   now, or in an event since the call began.
+/* look - whether the condition of wait_for_task is met: in a task as it is now,
+   or in an event since the call began.
 
-   The state is looked at first, so it does not matter whether what is waited
-   for came before the call. Then it does not matter how often a look is run,
-   by which process, or what that missed: an event that was there and is gone
-   again is found where it is. A look that takes longer than a run goes on
-   in the next; each event above since is read once.
+   The state is looked at first, so it does not matter whether the condition was
+   met before the call. Nor does it matter how often a look is run, by which
+   process, or what that process missed: a condition that was met and no longer
+   is can still be found in the events. A look that takes longer than a run goes
+   on in the next; each event above since is read once.
 
    1. Without a task's id the first look is at all tasks that may count, with
-      the index; later ones are at those that have changed since. What other
-      tasks can bring about (ready, work) is always asked of the index. */
+      the index; later looks are at those that have changed since. Conditions
+      that other tasks can bring about (ready, work) are always looked up in the
+      index. */
 
 #include "tools/look.h"
 #include "base/clock.h"
@@ -20,8 +21,8 @@
 #include <string.h>
 
 #define LIST_END "."    /* the cursor after the last task */
-/* look.past: 0: tasks of the agent's that have changed since; more: how many
-   others that have, which may have been the agent's, were looked at. */
+/* look.past: 0: the agent's tasks that have changed since; more: so many others
+   that have changed, and may have been the agent's, were looked at. */
 #define STATES UINT64_MAX /* tasks as they are, whenever they changed */
 #define OPEN (UINT64_MAX - 1) /* those with an open question, anyone's */
 
@@ -56,7 +57,7 @@ look_begin(struct tasks *t, struct task_ctx *x, const struct task_args *args,
         .until = (enum look_until)i,
         .status = task_status_of(until),
         .heard = since,
-        /* Each question that is open is news. */
+        /* Every open question is news. */
         .since = task_arg_u64(args, ARG_SINCE_SEQ,
                               i == UNTIL_QUESTION ? 0 : since),
     };
@@ -78,8 +79,7 @@ look_again(struct look *w)
 
 /* ---- questions ---- */
 
-/* Whether a question is one that agent asked; anyone's, where it is not
-   named. */
+/* Whether agent asked the question; if no agent is named, anyone. */
 static bool
 is_asked_by(const struct look *w, struct str question)
 {
@@ -87,7 +87,7 @@ is_asked_by(const struct look *w, struct str question)
            str_eq(raw_member(question, "by"), w->agent);
 }
 
-/* Whether a question waits for agent's answer, or for anybody's, and is news.
+/* Whether a question waits for an answer by agent, or by anybody, and is news.
    Its id says when it was asked. */
 static bool
 is_asked_of(const struct look *w, struct str question)
@@ -104,7 +104,7 @@ is_asked_of(const struct look *w, struct str question)
            n > w->since;
 }
 
-/* How many questions of agent's have an answer, or have none. */
+/* How many of agent's questions have an answer, or have none. */
 static size_t
 count_asked(const struct look *w, const struct task *k, bool answered)
 {
@@ -136,7 +136,7 @@ is_agents(const struct look *w, const struct task *task)
     return str_eq(task->f[F_CURRENT_OWNER], w->agent);
 }
 
-/* Whether who waits owns the task. */
+/* Whether the caller owns the task. */
 static bool
 is_own(const struct look *w, const struct task *task)
 {
@@ -144,8 +144,8 @@ is_own(const struct look *w, const struct task *task)
            (w->self.p && str_eq(task->f[F_CURRENT_OWNER], w->self));
 }
 
-/* Keeps the task's event if by it somebody tells the owner, who waits for
-   something else, a message or to stop. */
+/* Notes the task's event if it has a message for the owner, or asks it to stop,
+   while it waits for something else. */
 static void
 hear(struct look *w, const struct task *task)
 {
@@ -159,7 +159,7 @@ hear(struct look *w, const struct task *task)
         w->message = ev->r.n;
 }
 
-/* A task as event n left it. ERR_NOT_FOUND: that is not kept any more. */
+/* A task as event n left it. ERR_NOT_FOUND: the event was dropped. */
 static int
 read_event(const struct look *w, struct arena *a, uint64_t n,
            struct task *task)
@@ -170,8 +170,8 @@ read_event(const struct look *w, struct arena *a, uint64_t n,
     return rc == 0 ? task_of(w->t, a, &ev, task) : rc;
 }
 
-/* Whether the task's event is an answer to a question of agent's; or, if no
-   task is named, ended this one while a question was open: nobody can answer
+/* Whether the task's event is an answer to one of agent's questions; or, if no
+   task is named, ended this task while a question was open: nobody can answer
    that any more. */
 static bool
 is_answer(const struct look *w, const struct task *task)
@@ -193,7 +193,7 @@ is_answer(const struct look *w, const struct task *task)
     return is;
 }
 
-/* Whether what is waited for is in the task as some event left it. */
+/* Whether the condition is met in the task as some event left it. */
 static bool
 is_met(const struct look *w, const struct task *task)
 {
@@ -234,15 +234,15 @@ is_of_others(const struct look *w)
     return w->past > 0 && w->past < OPEN;
 }
 
-/* Whether the tasks of all agents are gone through. */
+/* Whether the tasks of all agents are looked at. */
 static bool
 is_of_all(const struct look *w)
 {
     return is_of_others(w) || w->past == OPEN || w->until == UNTIL_QUESTION;
 }
 
-/* Whether a task counts that is, or was, met: an answer does whoever owns the
-   task. */
+/* Whether a task counts in which the condition is, or was, met: an answer
+   counts whoever owns the task. */
 static bool
 counts(const struct look *w, const struct task *task)
 {
@@ -262,7 +262,8 @@ is_over(const struct look *w)
     return w->until_ms != 0 && clock_mono_ms() >= w->until_ms;
 }
 
-/* All questions of agent's: while one is open, it is waited for. */
+/* Takes up a task for all of agent's questions: one that is open is waited
+   for. */
 static void
 take_up_asked(struct look *w, const struct task *now)
 {
@@ -279,7 +280,7 @@ static void
 take_up(struct look *w, const struct task *now)
 {
     if (is_of_others(w) && is_agents(w, now))
-        return; /* it was among those that are */
+        return; /* it was among agent's tasks */
     hear(w, now);
     if (is_met_now(w, now) && counts(w, now))
         keep_oldest(w, now->ev.r.n);
@@ -301,7 +302,7 @@ look_back(struct look *w)
         if (rc == 0) {
             hear(w, &then);
             w->event = then.ev.r.p;
-            /* The index does not know the task as it was. */
+            /* The index knows only the present. */
             if (!is_of_index(w) && is_met(w, &then) && counts(w, &then)) {
                 keep_oldest(w, then.ev.r.n);
                 w->event = 0;
@@ -338,8 +339,8 @@ query_of(const struct look *w, struct arena *own)
         .cursor = w->cursor};
 }
 
-/* Takes up the next task of those. Of tasks as they are now one is enough;
-   of news the oldest counts. */
+/* Takes up the next of these tasks. Of tasks as they are now, one is enough; of
+   news, the oldest counts. */
 static int
 next_task(struct look *w)
 {
@@ -367,9 +368,9 @@ next_task(struct look *w)
 }
 
 /* Looks at all tasks that may count: as they are now, then at those that have
-   changed. One may have been handed on in the batch of what is waited for: so
-   the last ones of others are looked at as well. As look_back; 1: it is met,
-   whether or not by a task. */
+   changed. One may have been handed on in the very batch that meets the
+   condition, so the latest tasks of others are looked at as well. Returns as
+   look_back does; 1: it is met, whether or not by a task. */
 static int
 look_around(struct look *w)
 {
@@ -435,7 +436,7 @@ look_at_one(struct look *w, bool begins)
     return rc == 0 ? look_back(w) : rc;
 }
 
-/* Whether it cannot come any more, as long as nobody begins again what has
+/* Whether the condition can no longer be met, unless somebody reopens what has
    ended. */
 static bool
 is_never(const struct look *w)
@@ -570,7 +571,7 @@ questions_of(const struct look *w, size_t max)
     return list;
 }
 
-/* Who brought it about, by what, and what was waited for. */
+/* Appends who met the condition, and how. */
 static void
 put_found(struct answer *p, const struct look *w)
 {
@@ -602,7 +603,7 @@ look_put(struct buf *out, const struct look *w, int outcome)
     uint64_t head = store_next_n(tasks_store(w->t)) - 1;
     uint64_t n = w->task.ev.r.n;
     struct answer p = {.out = out, .start = out->len};
-    /* By another task that failed; this one has not changed. */
+    /* Because of another task that failed; this one has not changed. */
     bool blocked = outcome == LOOK_NEVER && !task_status_ended(w->task.status);
 
     buf_printf(out, "{\"met\":%s,\"seq\":%llu",

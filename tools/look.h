@@ -1,7 +1,7 @@
 #ifndef TOOLS_LOOK_H
 #define TOOLS_LOOK_H
 
-/* look - whether what wait_for_task waits for is there. */
+/* look - whether the condition of wait_for_task is met. */
 
 #include "task/check.h"
 #include "task/task.h"
@@ -37,22 +37,21 @@ struct look {
 
     struct task task; /* as it was when met, or is; without an id and unmet,
                          or without a task, its ev.r.n is 0 */
-    int64_t due_ms;   /* wall clock, when time alone may bring it about; 0:
+    int64_t due_ms;   /* wall clock, when time alone may meet the condition; 0:
                          never */
 };
 
-/* Begins to look for what args, those of wait_for_task, ask for; without a
-   since_seq news is what comes above since. 0, or a code that x->e explains.
+/* Begins to look for what args, those of wait_for_task, ask for. Without a
+   since_seq, news is what comes after since. 0, or a code that x->e explains.
    *w refers to args and uses x->a. */
 int look_begin(struct tasks *t, struct task_ctx *x,
                const struct task_args *args, uint64_t since, struct look *w);
 /* One of LOOK_*; ERR_MORE: the run is over; or a code that x->e explains. */
 int look_take(struct look *w, struct task_ctx *x);
-/* After a look that came to nothing: the next one is for what came after
-   it. */
+/* After a look that found nothing: the next one looks at what came since. */
 void look_again(struct look *w);
-/* The names to watch for what may bring it about, one or two with a tab
-   between; .p NULL: no memory. */
+/* The names to watch for what may meet the condition: one, or two with a tab
+   between them; .p NULL: no memory. */
 struct str look_watch(const struct look *w);
 /* How far it has come, as text, and back; .p NULL: no memory. */
 struct str look_state(const struct look *w);

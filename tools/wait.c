@@ -23,7 +23,7 @@
 
 #define STEP_MS 5000    /* between two reports of a plain call's progress */
 
-/* ---- what all know ---- */
+/* ---- what all of them use ---- */
 
 /* Takes the number off the front of a state; 0 if there is none. */
 static uint64_t
@@ -64,7 +64,7 @@ time_left(struct mcp_call *c, int64_t timeout_s, struct str more)
     return until - clock_boot_ms();
 }
 
-/* Has the call look on in a run to come. */
+/* Lets the call go on looking in its next run. */
 static int
 go_on(struct mcp_call *c, int64_t timeout_s, struct str more)
 {
@@ -125,7 +125,7 @@ put_claimed(struct mcp_call *c, struct tools_change *w)
     return c->out->err;
 }
 
-/* That there is no task to claim is no error, and has its reasons. */
+/* Answers that there is no task to claim, which is no error, and why. */
 static int
 put_none(struct mcp_call *c, struct tools_change *w)
 {
@@ -146,8 +146,8 @@ put_none(struct mcp_call *c, struct tools_change *w)
     return c->out->err;
 }
 
-/* The names of what can make the task that was asked for, or any, ready;
-   r.due_ms says when time may do it. */
+/* The names to watch for what can make a task ready, the one asked for or any;
+   sets r.due_ms to when time alone may. */
 static struct str
 claim_watch(const struct mcp_call *c, struct tools_change *w)
 {
@@ -162,8 +162,8 @@ claim_watch(const struct mcp_call *c, struct tools_change *w)
     return arena_printf(c->arena, "task/%.*s\t" TASK_FREE, STR_ARG(id));
 }
 
-/* Has a claim that found nothing wait: what it has written is taken back to
-   start. 1: it does not wait. */
+/* Makes a claim that found nothing wait, and cuts what it has written back to
+   start. Returns 1 if it does not wait. */
 static int
 wait_to_claim(struct mcp_call *c, struct tools_change *w, size_t start)
 {
@@ -173,7 +173,7 @@ wait_to_claim(struct mcp_call *c, struct tools_change *w, size_t start)
     struct str watch;
 
     if (!c->may_wait || (wait_s == 0 && c->rev >= MCP_2026_07_28) ||
-        w->x.e.deps_failed.p != NULL) /* nothing but a new beginning helps */
+        w->x.e.deps_failed.p != NULL) /* only reopening one would help */
         return 1;
     deferred = mcp_defer(c);
     if (!deferred && wait_s > 0)
@@ -189,7 +189,8 @@ wait_to_claim(struct mcp_call *c, struct tools_change *w, size_t start)
 }
 
 /* Invariant 3: it claims in a run of its own, and so in the batch of the event
-   that made the task ready, or after it; nothing is kept for who waits. */
+   that made the task ready, or later; no task is reserved for a caller that
+   waits. */
 int
 tools_claim(struct mcp_call *c)
 {
@@ -248,7 +249,7 @@ tools_wait(struct mcp_call *c)
         return tools_error(c, &x.e);
     timeout_s = (int64_t)task_arg_u64(&args, ARG_TIMEOUT_SECONDS, 20);
     deferred = rc <= 0 && mcp_defer(c);
-    /* What has come while it looked is looked at as well. */
+    /* Events that came while it looked are looked at as well. */
     if (rc == LOOK_NOT_YET && w.top < store_next_n(tasks_store(s->t)) - 1) {
         look_again(&w);
         rc = ERR_MORE;
@@ -341,7 +342,7 @@ record_answer(struct mcp_call *c, struct asked *q,
                         STR_ARG(text));
     if (text.p == NULL)
         return ERR_NOMEM;
-    q->w.x.self = STR_NONE; /* a person says it */
+    q->w.x.self = STR_NONE; /* a person answers, not the agent */
     rc = task_change_text(s->t, &q->w.x, TOOL_UPDATE, text, NULL, &r);
     return rc == ERR_EXISTS ? 0 : rc;
 }
@@ -460,6 +461,6 @@ tools_ask(struct mcp_call *c)
     rc = wait_on(c, q.deferred, left, q.wait_s,
                  arena_printf(c->arena, "task/%.*s", STR_ARG(q.id)), 0);
     if (!q.deferred && (c->caps & MCP_ELICITATION))
-        mcp_wait(c, left); /* it has the question: no news but the answer */
+        mcp_wait(c, left); /* it has the question, and needs no progress */
     return rc;
 }
