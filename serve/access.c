@@ -5,7 +5,7 @@
    own names are accepted:
 
    1. The whole name is compared, in any case, with any port or, if the option
-      names one, with that port only.
+      names one, with that port alone.
    2. A Unix socket accepts any Host, as no browser reaches it. A proxy can, so
       Origin is checked there too.
    3. An origin that is not an http(s) URL, such as "null", must be named by
@@ -185,9 +185,9 @@ access_is_known(const struct access *a, const struct caller *c)
 
 /* ---- the rate ---- */
 
-/* The share of the principal: until when its time is used up, now at the
-   earliest. If all shares are taken, the oldest is given up; it no longer
-   counts unless more than ACCESS_SHARES principals send at once. */
+/* The principal's share: until when its time is used up, now at the earliest.
+   If all shares are taken, the oldest is given up, which matters only if more
+   than ACCESS_SHARES principals send at once. */
 static int64_t *
 free_us(struct access *a, struct str who, int64_t now_us)
 {

@@ -34,7 +34,7 @@ void access_close(struct access *a);
    nothing. Returns whether the tokens may have changed. */
 bool access_reload(struct access *a);
 
-/* Whether Host and Origin rule out that a page of another site has sent this;
+/* Whether Host and Origin show that no page of another site has sent this;
    address is our own. */
 bool access_is_ours(const struct web_options *o, const char *address,
                     const struct http_head *h);

@@ -53,7 +53,7 @@ exchange_same_caller(const struct exchange *a, const struct exchange *b)
 }
 
 /* A repeated field cannot be trusted: a proxy may have routed by the other one.
-   For such a field this returns a value that MCP never allows. */
+   For such a field, this returns a value that MCP never allows. */
 static struct str
 header(void *ctx, const char *name)
 {
@@ -336,8 +336,8 @@ end_streams(const struct exchange *of)
         }
 }
 
-/* The status of an answer. Only the store can make the end of a session
-   fail. */
+/* The status of an answer. The end of a session fails only if the store
+   does. */
 static int
 status_of(const struct exchange *x, enum mcp_status status)
 {
@@ -416,7 +416,7 @@ on_done(void *ctx)
         http_forget(x->c);
 }
 
-/* One that may be fetched on another stream is not. */
+/* A client that may fetch its answer on another stream is not gone. */
 static bool
 is_gone(void *ctx)
 {
@@ -428,7 +428,7 @@ is_gone(void *ctx)
 bool
 exchange_join(struct exchange *x)
 {
-    /* http writes by itself, so nothing is left to do in answered. */
+    /* http writes by itself, so there is no answered. */
     static const struct peer_ops ops = {.message = send,
                                         .answer = exchange_answer,
                                         .later = on_later, .gone = is_gone,

@@ -35,7 +35,8 @@ struct exchange {
     const struct route *route;
     struct caller caller;
     bool json, sse;   /* what its client accepts */
-    uint64_t counted; /* the principal its connection counts for; 0: none */
+    uint64_t counted; /* hash of the principal that its connection counts for;
+                         0: none */
     bool asking;      /* its reply waits for an answer */
     unsigned wait_ms; /* its request must wait this long for the rate; 0: it may
                          run */

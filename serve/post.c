@@ -1,8 +1,8 @@
 /* post - takes messages posted to /mcp.
 
-   A message that the turn has no room for is pushed again after the next turn.
-   This goes in rounds, each with one message of each principal, the oldest
-   first: so a principal that sends much does not keep others waiting. */
+   A message that the turn has no room for is pushed again after the next turn,
+   in rounds, each with one message of each principal, the oldest first: so a
+   principal that sends much does not keep others waiting. */
 
 #include "serve/post.h"
 

@@ -1,5 +1,5 @@
 /* state - reports the state of the server. /health names the store, /ready
-   tells whether requests may come, /metrics is for Prometheus (text format
+   tells whether requests can be served, /metrics is for Prometheus (text format
    0.0.4). They count the commits of all processes, write nothing, and reveal
    no text of a task. */
 
@@ -77,7 +77,7 @@ put_calls(struct buf *b, const struct mcp_counts *mc)
                    (unsigned long long)mc->calls.by_status[i]);
 }
 
-/* How far etcd is away, and by which member it is reached. */
+/* How far away etcd is, and which member answers. */
 static void
 put_member(struct buf *b, const struct store *store)
 {

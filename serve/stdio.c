@@ -35,7 +35,7 @@
 #define END_MS 900    /* for the lines that were taken, after a signal */
 #define FLUSH_MS 2000 /* without progress, then it gives up at the end */
 
-/* So nothing is before a line that is too long in the buffer. */
+/* So a line that is too long fills the buffer alone. */
 _Static_assert(STDIO_MAX_LINE > READ_LEN, "a long line fills many reads");
 
 struct stdio {
@@ -133,7 +133,7 @@ flush_out(struct stdio *io)
         buf_reset(&io->out, KEEP_LEN);
         io->sent = 0;
     } else if (io->sent >= io->out.len / 2) {
-        /* Moves no more bytes than were sent since the last time. */
+        /* Moves no more bytes than were sent since the last move. */
         buf_consume(&io->out, io->sent);
         io->sent = 0;
     }
@@ -247,7 +247,7 @@ push_line(struct stdio *io, struct str line)
     }
     err = turn_push(io->peer, &io->facts, &line);
     if (err == ERR_NOMEM && !turn_pending(io->peer)) {
-        refuse_line(io, line); /* even alone it is too much for memory */
+        refuse_line(io, line); /* memory is too small even for it alone */
         return true;
     }
     return err == 0;
@@ -345,7 +345,7 @@ on_done(void *ctx)
     set_interest(ctx);
 }
 
-/* At the end of its input a client is about to leave: it waits no more. */
+/* A client that ends its input is about to leave, and waits no longer. */
 static bool
 is_gone(void *ctx)
 {

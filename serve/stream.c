@@ -103,7 +103,7 @@ push_copy(struct exchange *x, struct exchange *to)
         err = post_push(x, to->peer, own, &body);
     }
     if (!turn_pending(to->peer))
-        exchange_free_posts(to); /* nobody took it */
+        exchange_free_posts(to); /* nothing of it was queued */
     return err;
 }
 

@@ -24,7 +24,7 @@
    5. A message owns no memory. It lives in its peer's arena, which is reset
       when the peer's queue is answered, and in the transport's text. A message
       that waits is mcp's copy. The memory of a run is freed when its turn ends.
-   6. mcp sees each committed record once, whoever wrote it. While somebody
+   6. mcp sees each committed record once, whoever wrote it. While anybody
       listens, records of other processes are read every TURN_FOLLOW_MS.
    7. With a remote, a commit takes a round trip, and so does what was read: the
       turn stays open. The loop goes on, and messages are accepted, but none is
@@ -179,7 +179,7 @@ turn_free(struct turn *t)
     free(t);
 }
 
-/* What waits may be in an open turn. */
+/* Listens that wait may be part of an open turn, which has to end first. */
 static void
 end_listens(struct turn *t)
 {
@@ -558,7 +558,7 @@ make_room(struct turn *t)
 }
 
 /* Invariants 1, 3 and 7. Returns false while the remote has not answered. What
-   fails twice is answered as it is: reads say that they may be old. */
+   fails twice is answered as it is: reads say that they may be stale. */
 static bool
 commit(struct turn *t)
 {
@@ -778,7 +778,7 @@ take_ready(struct turn *t)
 
         w->msg.m = m;
         if (p->ops->gone != NULL && p->ops->gone(p->ctx)) {
-            end_waiting(w); /* it takes nothing that nobody would have */
+            end_waiting(w); /* it must not take what nobody would use */
             continue;
         }
         w->msg.next = p->head;
