@@ -320,7 +320,7 @@ tell_address(const struct cli_env *e, const struct web *w)
 }
 
 /* A new host asks the others first: what it sealed with a key of its own would
-   be worth nothing to them. */
+   be invalid to them. */
 static void
 meet_hosts(struct store *store)
 {

@@ -61,8 +61,8 @@ struct artifacts {
     uint64_t dropped;    /* where all hosts find them */
 };
 
-/* Finds the next run of exactly 64 hex digits, from *at on. Looks at one byte
-   in 64 where there are no digits. */
+/* Finds the next run of exactly 64 hex digits, from *at on. Where there are no
+   digits, it looks at one byte in 64. */
 static bool
 next_digest(struct str line, size_t *at, struct str *out)
 {
@@ -120,8 +120,8 @@ each_artifact(const struct store_rec *r,
     return rc;
 }
 
-/* Returns NULL if its content is there and whole, perhaps only now, else what
-   is wrong. */
+/* Returns NULL if its content is there and whole, even if only fetched
+   now; else what is wrong. */
 static const char *
 check_artifact(struct cli *c, const char *dir, const struct artifact_ref *ref,
                struct str *content)
@@ -253,7 +253,7 @@ unnamed_batch(struct artifacts *u, DIR *d, struct name *names)
     return rc;
 }
 
-/* The same for what the hosts share. */
+/* Removes what no record names from what the hosts share. */
 static int
 drop_shared(struct artifacts *u, struct name *names)
 {
@@ -820,7 +820,7 @@ archive(struct archive *x)
         return cli_fail_errno(x->c, ERR_IO, x->path);
     file_give(x->fd, x->st.path);
     rc = write_archive(x);
-    if (rc != 0 || x->n == 0) /* no task is dropped then */
+    if (rc != 0 || x->n == 0) /* no task will be dropped */
         unlink(x->path);
     if (rc != 0)
         rc = cli_fail_path(x->c, rc, x->path);

@@ -162,7 +162,7 @@ cli_args_parse(struct cli *c, enum task_tool tool, struct task_ctx *x,
     const struct json_tok *root;
 
     *x = (struct task_ctx){.a = &c->a};
-    /* What json wrote, it can read, if there is memory for it. */
+    /* json can read what it wrote, unless memory runs out. */
     if (text.p == NULL || json_parse(&c->a, text, &root, NULL) != 0)
         return cli_fail_store(c, ERR_NOMEM);
     return task_args_parse(x, tool, root, out) == 0
@@ -256,7 +256,7 @@ cli_refuse_change(struct cli *c, struct task_error *e)
 
 #define TAKEN "%.*s took the task over: %.*s"
 
-/* Prints who did something and why, members of a raw object that may be
+/* Prints who did something and why: members of a raw object, which may be
    absent. */
 static void
 say_of(struct cli *c, const char *fmt, struct str of, const char *who)
@@ -268,7 +268,7 @@ say_of(struct cli *c, const char *fmt, struct str of, const char *who)
         cli_fail(c, 0, fmt, STR_ARG(by), STR_ARG(reason));
 }
 
-/* Prints what others told the owner, if that is who makes the change. */
+/* Prints what others told the owner, if the owner makes the change. */
 static void
 say_messages(struct cli *c, const struct task_receipt *r)
 {
@@ -301,7 +301,7 @@ change_once(struct cli *c, enum task_tool tool, struct str text,
                            .require_evidence = c->env->require_evidence,
                            .require_pass = c->env->require_pass,
                            .ownership_warn = c->env->ownership_warn,
-                           /* hooks hand over in the name of an agent */
+                           /* hooks hand over on behalf of an agent */
                            .person = tool != TOOL_HANDOFF,
                            .unread = c->quiet};
     if (rc != 0)

@@ -14,7 +14,7 @@ int cli_args_input(struct cli *c, int fd, size_t max, struct str *out);
    Returns 0, or an exit code after printing the error. */
 int cli_args_read(struct cli *c, const struct json_tok **root);
 /* Begins c->tool with the members of input, then task_id and the options that
-   were given; no id is that of --id. input and id may be NULL. Each begin needs
+   were given. input may be NULL, and id too: then --id counts. Each begin needs
    a parse or a change, which ends it. */
 void cli_args_begin(struct cli *c, const struct json_tok *input,
                     const char *id);
@@ -36,8 +36,9 @@ struct str cli_args_join(struct cli *c, char **list);
 /* Ends the arguments and makes the change under the lock. Returns 0 and the
    receipt, or an exit code after printing the error. */
 int cli_change(struct cli *c, enum task_tool tool, struct task_receipt *r);
-/* The same in two steps. Tries it: 0 and the receipt; or a code, which x->e
-   explains where it is set. Prints what came of it: 0, or an exit code. */
+/* The same in two steps. The first makes the change: 0 and the receipt; or a
+   code, which x->e explains if it is set. The second prints the outcome: 0, or
+   an exit code. */
 int cli_try_change(struct cli *c, enum task_tool tool, struct task_ctx *x,
                    struct task_receipt *r);
 int cli_report_change(struct cli *c, int rc, struct task_ctx *x,

@@ -13,7 +13,7 @@ static const char *const sections[] = {
 };
 #define CRITERIA sections[1]
 
-/* How deep a line is indented; a blank one as deep as can be. */
+/* How far a line is indented; a blank one is deeper than any other. */
 static size_t
 depth(struct str line)
 {
@@ -26,8 +26,7 @@ depth(struct str line)
 
 /* ---- front matter ---- */
 
-/* Writes a part of the text of b, and frees that. If memory ran out for it, it
-   has for w. */
+/* Writes a part of the text of b, and frees b, whose error becomes w's. */
 static void
 put_text(struct json_w *w, struct str part, struct buf *b)
 {
@@ -209,7 +208,7 @@ put_section(struct json_w *w, const char *title, struct str text)
     put_items(w, text, true);
 }
 
-/* The title of the section that the line begins; NULL: of no other. */
+/* The title of the section that the line begins; NULL: it begins none. */
 static const char *
 title_of(struct str line)
 {

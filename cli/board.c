@@ -1,9 +1,9 @@
 /* board - the command that shows all tasks in columns, here called lanes, by
    what they wait for.
 
-   As many lanes stand side by side as the terminal is wide enough for; the
-   others follow below. On a very narrow one, a task takes one line. A text
-   passes cli_safe before it is cut to its cell. */
+   As many lanes stand side by side as fit into the terminal; the others follow
+   below. On a very narrow terminal, a task takes one line. A text passes
+   cli_safe before it is cut to its cell. */
 
 #include "cli/board.h"
 #include "cli/show.h"
@@ -279,7 +279,7 @@ draw(struct board *b)
     }
 }
 
-/* What COLUMNS says, else the width of the terminal. */
+/* The value of COLUMNS, else the width of the terminal. */
 static size_t
 find_width(void)
 {

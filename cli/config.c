@@ -1,7 +1,7 @@
 /* config - what to paste into an MCP client so that it starts mcptask, and the
    client's own command that does so: config, setup.
 
-   It only prints: a client's settings belong to its user. A client does not
+   config only prints: a client's settings belong to its user. A client does not
    start the server from this shell, so the settings spell out every variable
    and option that leads this process to its store. Over HTTP they hold the
    address and, if the server wants tokens, one token in plain text, or the name
@@ -106,7 +106,7 @@ add_number(struct cli *c, struct launch *l, bool wanted, const char *name,
     add_arg(l, wanted, name, arena_printf(&c->a, U64, n).p);
 }
 
-/* The path wherever the client starts. */
+/* The path in a form that holds wherever the client starts. */
 static const char *
 absolute(struct arena *a, const char *path)
 {
@@ -437,7 +437,7 @@ add_bridge(struct launch *l, const char *bearer)
     l->url = STR_NONE;
 }
 
-/* Whether z can name a variable; a token cannot by mistake, as a rule. */
+/* Whether z can name a variable: a token given by mistake mostly cannot. */
 static bool
 is_name(const char *z)
 {
@@ -557,8 +557,8 @@ put_setup_json(struct cli *c, const struct client *k, const struct launch *l,
     buf_z(b, "}\n");
 }
 
-/* Becomes the program, whose output is none of ours with --json; returns an
-   exit code if that fails. */
+/* Becomes the program, whose output goes to stderr with --json; returns an exit
+   code if that fails. */
 static int
 become(struct cli *c, struct str program, const struct words *w)
 {

@@ -215,7 +215,7 @@ check_store(struct doctor *d)
     else
         tell(d, "store", NULL, "%s", st->path);
     if (st->g > 0 && st->err == 0 && err == 0 && writes)
-        check_lock(d); /* else it would make the missing files */
+        check_lock(d); /* else it would create the missing files */
 }
 
 /* What to do where etcd does not answer as it should. */
@@ -305,7 +305,7 @@ check_access(struct doctor *d)
         if (i == 3)
             file_cut(path);
         if (stat(path, &st) != 0) {
-            closed &= errno == ENOENT; /* it cannot be told of others */
+            closed &= errno == ENOENT; /* else there is no telling */
         } else if ((st.st_mode & (i < 3 ? 07 : 02)) != 0 &&
                    (st.st_mode & STICKY) == 0) {
             tell(d, "access", "chmod o-rwx it", "%s: open to every user", path);
@@ -334,7 +334,7 @@ check_artifacts(struct doctor *d)
     bool there = stat(path, &st) == 0, missed;
 
     if (!there && errno != ENOENT)
-        return; /* it cannot be told */
+        return; /* there is no telling */
     missed = !there && d->c->s.store != NULL &&
              !store_is_shared(d->c->s.store) &&
              store_scan(d->c->s.store, 1, names_artifact, NULL) != 0;

@@ -1,5 +1,5 @@
-/* foreign - tasks of other programs. Members that they always write tell which
-   one it was.
+/* foreign - tasks of other programs. Members that a program always writes tell
+   which one it was.
 
    A table says what becomes of their members. Members that it does not name
    are carried along, and task_import refuses what does not fit. */
@@ -84,7 +84,7 @@ static const struct {
     {"won't_do", "cancelled"},
 };
 
-/* The text of a string, else STR_NONE. If memory runs out, it has for w. */
+/* The text of a string, else STR_NONE. If memory runs out, w has the error. */
 static struct str
 text_of(struct arena *a, struct json_w *w, const struct json_tok *t)
 {
@@ -95,7 +95,7 @@ text_of(struct arena *a, struct json_w *w, const struct json_tok *t)
     return s;
 }
 
-/* An id that fits: '-' stands for what does not. */
+/* Writes a valid id: '-' replaces characters that none may have. */
 static void
 put_id(struct json_w *w, struct str s)
 {
@@ -253,7 +253,7 @@ put_value(struct arena *a, struct json_w *w, enum how how,
     }
 }
 
-/* Whether there is nothing to say. */
+/* Whether the value says nothing. */
 static bool
 is_empty(const struct json_tok *t)
 {

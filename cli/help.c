@@ -5,7 +5,7 @@
    In help.txt a line "@NAME" begins the help on a command, "@" alone that on
    the program. Its list says in a line of each command what it does, for fish
    too. The names and the operands come from the table in cli/cli.c; a test
-   sees to it that the list has them all.
+   checks that the list has them all.
 
    bash and zsh share a function that prints the words that may follow a
    command; fish has a line for each word. No id holds a character that is

@@ -33,8 +33,8 @@
 
 /* ---- the input cut into records ---- */
 
-/* Cuts the input into lines, or into the elements of one array, and looks at
-   them no closer than that takes: a piece need not be JSON. */
+/* Cuts the input into lines, or into the elements of one array, and parses no
+   more than that takes: a piece need not be JSON. */
 struct input {
     const char *name;
     int fd, err;        /* err: errno of a read that failed */
@@ -269,7 +269,8 @@ parse_piece(struct import *im, struct str text, uint64_t number,
                        take_record(im, text, number, root));
 }
 
-/* Reports what is wrong with a task of that program; NULL: of none known. */
+/* Reports what is wrong with a task; of is the program that it came from, NULL:
+   unknown. */
 static void
 refused(struct import *im, uint64_t number, struct task_ctx *c, const char *of,
         const struct json_tok *task)
@@ -353,7 +354,7 @@ import_batch(struct import *im)
         struct counts before = im->counts;
 
         rc = try_batch(im);
-        im->again = rc == ERR_AGAIN; /* what is wrong was told */
+        im->again = rc == ERR_AGAIN; /* bad records have been reported */
         if (im->again) {
             im->counts = before;
             im->stop = false;

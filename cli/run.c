@@ -360,7 +360,7 @@ lock_file(struct run *r, int how)
     }
 }
 
-/* Writes into the file whose command this is. */
+/* Writes into the file what the command is and who runs it. */
 static void
 write_file(struct run *r)
 {
@@ -376,7 +376,7 @@ write_file(struct run *r)
     buf_fini(&b);
 }
 
-/* Reads that. False: the file ends before the command. */
+/* Reads the file back. False: it ends before the command. */
 static bool
 read_file(struct run *r)
 {
@@ -605,7 +605,7 @@ attend(struct run *r)
     while (r->kill_ms > clock_mono_ms() && kill(-r->pid, 0) == 0)
         if (r->pending.len >= CHUNK || !take_output(r))
             poll(NULL, 0, TICK_MS / 20);
-    /* What it left behind may go on writing, but not for ever. */
+    /* Processes that it left behind may go on writing, but not for ever. */
     for (int i = 0; i < ARTIFACT_MAX / 4096 && take_output(r); i++)
         continue;
     if (r->kill_ms != 0)
@@ -684,7 +684,7 @@ take_up(struct run *r)
     return rc;
 }
 
-/* Reads the id. False: who says it ended before that. */
+/* Reads the id. False: the process that sends it ended before it did. */
 static bool
 read_id(struct run *r, int from)
 {
@@ -730,8 +730,8 @@ supervise(struct run *r)
 
 /* ---- the watcher ---- */
 
-/* Waits until the command has ended whose supervisor was killed. Returns 0, or
-   an exit code. */
+/* Waits until the command of a killed supervisor has ended. Returns 0, or an
+   exit code. */
 static int
 wait_for_command(struct run *r)
 {
@@ -835,8 +835,8 @@ run_foreground(struct run *r, int from, pid_t watcher)
     return rc;
 }
 
-/* Checks what only the claim will use, before anything is changed. Returns 0,
-   or an exit code after printing the error. */
+/* Checks the options of the claim before anything is changed. Returns 0, or an
+   exit code after printing the error. */
 static int
 check_claim(struct run *r)
 {

@@ -206,7 +206,7 @@ last_lines(struct str s, uint64_t n)
     return str_from(s, i);
 }
 
-/* As get_task gives it, but in one piece. */
+/* Appends it as get_task does, but in one piece. */
 static void
 put_content_json(struct cli *c, struct str entry, struct str content)
 {

@@ -51,8 +51,8 @@ cli_close_store(struct cli_store *s)
     calls_free(s->calls);
 }
 
-/* Settles the calls that wait for the staged changes. What cannot be settled
-   now is left to the next process. */
+/* Runs the calls that wait for the staged changes. Those that cannot run now
+   are left to the next process. */
 static void
 settle(struct cli *c)
 {

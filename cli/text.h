@@ -16,7 +16,7 @@ size_t cli_terminal(int fd);
 /* Its height; SIZE_MAX if it is not one. */
 size_t cli_terminal_rows(int fd);
 /* If stderr is a terminal, shows now and then that n of total are done. The
-   next cli_fail wipes it out, and so does cli_flush. */
+   next cli_fail or cli_flush wipes that out. */
 void cli_progress(struct cli *c, uint64_t n, uint64_t total);
 /* Appends s, in the colour sgr ("31;1"; NULL: none) if stdout shows colours. */
 void cli_paint(struct cli *c, struct buf *b, struct str s, const char *sgr);

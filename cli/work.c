@@ -185,9 +185,9 @@ cli_answer(struct cli *c)
 
 /* ---- wait ---- */
 
-/* Repeats a look until what it looks for has come, cannot come any more, or the
-   time is over. Returns as look_take, whose memory is in x->a. An error of
-   cli_catch_up leaves x->e as it is. */
+/* Repeats a look until the condition is met, can no longer be met, or the time
+   is over. Returns what look_take does, whose memory is in x->a. An error of
+   cli_catch_up leaves x->e unchanged. */
 static int
 wait_for(struct cli *c, struct task_ctx *x, struct look *w)
 {
