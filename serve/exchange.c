@@ -19,7 +19,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_LOGGED 200 /* bytes of a path */
+#define MAX_LOGGED 200                     /* bytes of a path */
+#define MAX_KEPT 32                        /* replies kept for clients */
+#define KEEP_MS (5 * 60 * 1000)            /* how long they are kept */
+#define MAX_MISSED ((size_t)256 * 1024)    /* bytes of a kept reply */
 
 struct str
 exchange_field(const struct exchange *x, const char *name)
@@ -205,7 +208,7 @@ keep(struct exchange *x)
     struct exchanges *all = x->all;
 
     x->c = NULL;
-    x->until_ms = loop_now(all->loop) + WEB_KEEP_MS;
+    x->until_ms = loop_now(all->loop) + KEEP_MS;
     if (!all->timer.set)
         loop_timer_set(all->loop, &all->timer, x->until_ms);
 }
@@ -227,7 +230,7 @@ may_keep(const struct exchanges *all)
 
     for (x = all->first; x != NULL; x = x->next)
         n += x->id.len > 0;
-    return n < WEB_MAX_KEPT;
+    return n < MAX_KEPT;
 }
 
 /* Ends the stream; the client may fetch its answer after ms. */
@@ -253,7 +256,7 @@ keep_line(struct exchange *x, struct str line)
 {
     struct buf *b = &x->missed;
 
-    if (b->len + line.len < WEB_MAX_ANSWER &&
+    if (b->len + line.len < MAX_MISSED &&
         buf_room(b, line.len + 1) != NULL) {
         buf_str(b, line);
         buf_char(b, '\n');

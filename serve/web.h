@@ -9,10 +9,7 @@
 
 #define WEB_MAX_ALLOW 16
 
-#define WEB_MAX_KEPT 32                      /* replies kept for clients */
-#define WEB_KEEP_MS (5 * 60 * 1000)          /* how long they are kept */
-#define WEB_MAX_ANSWER ((size_t)256 * 1024) /* bytes of a kept reply */
-#define WEB_END_MS 900                       /* to send replies at the end */
+#define WEB_END_MS 900 /* to send replies at the end */
 
 struct web;
 

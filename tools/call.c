@@ -21,6 +21,7 @@
 #include <string.h>
 
 #define LOOK_BACK 1000 /* records */
+#define IDS_ROOM 16384 /* an answer that names TASK_MAX_NEW tasks, twice */
 #define OWN_NAME 20    /* bytes of a client's name, and of a session's mark, */
 #define OWN_MARK 8     /* in the name of an agent that gives none */
 
@@ -200,7 +201,7 @@ tools_create(struct mcp_call *c)
         tools_args(c, &x, &args) != 0 || !args.v[ARG_TASKS].p)
         return tools_run_change(c);
     r = arena_alloc(c->arena, TASK_MAX_NEW * sizeof *r);
-    if (!r || !buf_room(c->out, TOOLS_IDS_ROOM)) /* invariant 1 */
+    if (!r || !buf_room(c->out, IDS_ROOM)) /* invariant 1 */
         return ERR_NOMEM;
     if (task_create_all(s->t, &x, &args, r, &n) != 0)
         return tools_error(c, &x.e);

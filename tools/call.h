@@ -13,7 +13,6 @@
 #define TOOLS_ANSWER_MAX (48 * 1024)
 #define TOOLS_ENVELOPE 1024
 #define TOOLS_RECEIPT_ROOM 8192 /* a receipt, twice, and its envelope */
-#define TOOLS_IDS_ROOM 16384    /* the same of TASK_MAX_NEW tasks made */
 
 struct tools {
     struct tasks *t;
