@@ -118,9 +118,9 @@ color_of(struct str s)
         {"done", "32"}, {"failed", "31"}, {"cancelled", "2"},
         {"problem", "31"}, {"ok", "32"}, {"working", "36"},
         {"input_requi", "35"}, {"completed", "32"}};
-    struct str needs = {s.p + s.len - 13, 13};
 
-    if (s.len > 13 && str_is(needs, "(needs input)"))
+    if (s.len > 13 &&
+        str_is((struct str){s.p + s.len - 13, 13}, "(needs input)"))
         return "35";
     for (size_t i = 0; i < sizeof(colors) / sizeof(colors[0]); i++)
         if (str_starts(s, colors[i].word))
