@@ -294,8 +294,8 @@ change_once(struct cli *c, enum task_tool tool, struct str text,
             const struct task_blob *blob, struct task_ctx *x,
             struct task_receipt *r)
 {
-    int rc = text.p == NULL ? ERR_NOMEM : store_lock_patiently(c->s.store);
-    int done;
+    struct store *s = c->s.store;
+    int done, rc = store_locked(s) ? 0 : store_lock_patiently(s);
 
     *x = (struct task_ctx){.a = &c->a,
                            .require_evidence = c->env->require_evidence,
@@ -306,7 +306,12 @@ change_once(struct cli *c, enum task_tool tool, struct str text,
                            .unread = c->quiet};
     if (rc != 0)
         return rc;
-    rc = task_change_text(c->s.tasks, x, tool, text, blob, r);
+    rc = text.p == NULL ? ERR_NOMEM
+                        : task_change_text(c->s.tasks, x, tool, text, blob, r);
+    if (rc == 0 && c->tool.stays)
+        return 0;
+    if (rc != 0)
+        store_unstage(s, 0);
     done = cli_commit(c, &x->e.unknown);
     return rc == 0 || done == ERR_AGAIN ? done : rc;
 }

@@ -29,6 +29,7 @@ struct cli_tool_args {
     struct json_w w;
     struct task_blob blob; /* of attach_artifact, once it is stored */
     bool once; /* cli_try_change may return ERR_AGAIN: others were first */
+    bool stays; /* the change stays staged, and the lock held, for the next */
 };
 
 #define CLI_COLUMNS 6

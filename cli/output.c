@@ -1,7 +1,9 @@
 /* output - what is kept of a command's output. */
 
 #include "cli/output.h"
+#include "base/utf8.h"
 #include "task/artifact.h"
+#include "task/view.h"
 
 #include <stdlib.h>
 
@@ -50,6 +52,15 @@ output_line(const struct output *o, struct arena *a, size_t max)
     for (; from < end; from++)
         buf_char(&b, *at(o, from));
     return buf_take(&b, a);
+}
+
+const char *
+output_plain(struct arena *a, struct str s, size_t max)
+{
+    struct buf b = {0};
+
+    view_plain(&b, utf8_cut(s, max), SIZE_MAX, '?');
+    return buf_take(&b, a).p;
 }
 
 struct str

@@ -18,6 +18,9 @@ void output_add(struct output *o, const char *p, size_t n);
 /* Up to max bytes of the last line that is not blank, in a; empty: there is
    none; .p NULL: no memory. */
 struct str output_line(const struct output *o, struct arena *a, size_t max);
+/* A copy in a of at most max bytes of s, in which '?' stands for what is not
+   UTF-8 or not printable; NULL: no memory. */
+const char *output_plain(struct arena *a, struct str s, size_t max);
 /* The output as an artifact, of ARTIFACT_MAX bytes at most: head and tail, and
    between them how much is left out, also what may be a part of a character.
    In o or in a; .p NULL: no memory. */

@@ -27,9 +27,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "base/utf8.h"
 #include "task/artifact.h"
-#include "task/view.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -75,17 +73,6 @@ struct run {
 };
 
 /* ---- output ---- */
-
-/* A copy of at most LINE_LEN bytes, in which '?' stands for what is not UTF-8
-   or not printable; NULL: no memory. */
-static const char *
-plain(struct arena *a, struct str s)
-{
-    struct buf b = {0};
-
-    view_plain(&b, utf8_cut(s, LINE_LEN), SIZE_MAX, '?');
-    return buf_take(&b, a).p;
-}
 
 /* Points the descriptor fd at /dev/null. */
 static void
@@ -167,34 +154,45 @@ read_task(struct run *r, struct task *k)
     return cli_fail_task(c, rc, r->id);
 }
 
-/* Creates the task, unless one was named. */
+/* Stages a new task; its claim commits both. */
 static int
-create(struct run *r)
+create(struct run *r, struct task_ctx *x)
 {
+    static char id[TASK_MAX_ID + 1];
     struct task_receipt receipt;
     int rc;
 
-    if (r->id != NULL)
-        return 0;
+    r->id = NULL;
     begin(r);
     cli_args_put(r->c, "title", r->title != NULL ? r->title : r->command);
-    cli_args_put(r->c, "status", "in_progress");
-    cli_args_put(r->c, "current_owner", r->agent);
-    rc = cli_change(r->c, TOOL_CREATE, &receipt);
-    if (rc == 0)
-        r->id = arena_str(&r->c->kept, receipt.id).p;
-    return rc == 0 && r->id == NULL ? cli_fail_store(r->c, ERR_NOMEM) : rc;
+    r->c->tool.stays = true;
+    rc = cli_try_change(r->c, TOOL_CREATE, x, &receipt);
+    if (rc == 0) {
+        text_put(id, sizeof(id), "%.*s", STR_ARG(receipt.id));
+        r->id = id;
+    }
+    return rc;
 }
 
+/* Claims the task, a new one if none was named. */
 static int
 claim(struct run *r)
 {
     struct task_receipt receipt;
+    struct task_ctx x;
+    bool fresh = r->id == NULL;
     int rc;
 
-    begin(r);
-    cli_args_put(r->c, "lease_seconds", r->lease);
-    rc = cli_change(r->c, TOOL_CLAIM, &receipt);
+    do {
+        rc = fresh ? create(r, &x) : 0;
+        if (rc == 0) {
+            begin(r);
+            cli_args_put(r->c, "lease_seconds", r->lease);
+            r->c->tool.once = fresh;
+            rc = cli_try_change(r->c, TOOL_CLAIM, &x, &receipt);
+        }
+    } while (rc == ERR_AGAIN);
+    rc = cli_report_change(r->c, rc, &x, &receipt);
     if (rc == 0)
         r->renew_each =
             raw_u64(raw_member(receipt.lease, "seconds")) * 1000 / 3;
@@ -215,7 +213,7 @@ static void
 renew(struct run *r, bool progress)
 {
     struct str last = output_line(&r->output, &r->c->a, LINE_LEN);
-    const char *line = progress ? plain(&r->c->a, last) : NULL;
+    const char *line = progress ? output_plain(&r->c->a, last, LINE_LEN) : NULL;
     struct task_receipt receipt;
     struct task k;
 
@@ -317,7 +315,8 @@ attach_log(struct run *r)
     struct task_receipt receipt;
     int rc;
 
-    c->args = (struct cli_args){.agent = r->agent, .name = plain(&c->a, name)};
+    c->args = (struct cli_args){.agent = r->agent,
+                                .name = output_plain(&c->a, name, LINE_LEN)};
     if (log.p == NULL)
         return cli_fail_store(c, ERR_NOMEM);
     if (log.len == 0)
@@ -543,9 +542,9 @@ look(struct run *r)
         by = raw_text(&c->a, raw_member(asked, "by"));
         why = raw_text(&c->a, raw_member(asked, "reason"));
         r->cancelled = true;
-        stop(r, plain(&c->kept, arena_printf(&c->a, "%.*s asked to stop%s%.*s",
-                                             STR_ARG(by), why.p ? ": " : "",
-                                             STR_ARG(why))));
+        why = arena_printf(&c->a, "%.*s asked to stop%s%.*s", STR_ARG(by),
+                           why.p ? ": " : "", STR_ARG(why));
+        stop(r, output_plain(&c->kept, why, LINE_LEN));
     } else if (task_status_ended(k.status)) {
         stop(r, "the task has ended");
     }
@@ -664,13 +663,14 @@ static int
 take_up(struct run *r)
 {
     struct task k;
-    int rc = create(r);
+    bool named = r->id != NULL;
+    int rc = named ? 0 : claim(r);
 
     rc = rc == 0 ? lock_file(r, LOCK_EX | LOCK_NB) : rc;
     rc = rc == 0 ? tell_lost(r) : rc;
     if (rc != 0)
         return rc;
-    if ((rc = read_task(r, &k)) == 0) {
+    if (named && (rc = read_task(r, &k)) == 0) {
         store_unlock(r->c->s.store);
         r->seen = store_next_n(r->c->s.store);
         r->asked = raw_text(&r->c->kept,
@@ -868,7 +868,7 @@ read_options(struct run *r)
     r->own = r->id == NULL || a->close;
     r->detach = a->detach;
     r->progress_each = (every > 0 ? every : EVERY_S) * 1000;
-    r->command = plain(&c->kept, cli_args_join(c, r->argv));
+    r->command = output_plain(&c->kept, cli_args_join(c, r->argv), LINE_LEN);
     return r->command != NULL ? check_claim(r) : cli_fail_store(c, ERR_NOMEM);
 }
 

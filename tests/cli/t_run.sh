@@ -92,6 +92,12 @@ run 0 run --json -- echo hidden
 has out '"exit_code":0'
 lacks out hidden
 
+begin a_new_task_has_a_lease_from_its_first_commit
+run 0 run -- true
+checks=$((checks + 1))
+[ "$(grep -c '"b":1,.*"op":"c[rl][ea][a-z]*","by":"run"' "$log")" -eq 2 ] ||
+    fail "$(cat "$log")"
+
 begin messages_stay_for_the_agent
 run 0 add --id api-1 One
 run 0 message -a boss api-1 'use the new host'
