@@ -143,11 +143,12 @@ static int
 read_task(struct run *r, struct task *k)
 {
     struct cli *c = r->c;
-    int rc = store_lock_patiently(c->s.store);
+    int rc = cli_is_gone(c) ? ERR_NOT_FOUND : store_lock_patiently(c->s.store);
 
-    if (rc != 0)
+    if (rc != 0 && rc != ERR_NOT_FOUND)
         return cli_fail_store(c, rc);
-    rc = task_get(c->s.tasks, &c->a, str_of(r->id), k);
+    if (rc == 0)
+        rc = task_get(c->s.tasks, &c->a, str_of(r->id), k);
     if (rc == 0)
         return 0;
     store_unlock(c->s.store);
@@ -299,7 +300,7 @@ record(struct run *r, int code, const char *how)
     do
         rc = try_record(r, code, how);
     while (rc == ERR_AGAIN);
-    if (rc == 0 || rc == CLI_STORE || !r->own)
+    if (rc == 0 || rc == CLI_STORE || rc == CLI_NOT_MET || !r->own)
         return rc;
     r->own = false; /* evidence is missing to end it */
     return record(r, code, how);
@@ -649,7 +650,8 @@ tell_end(struct run *r, int status)
         return code;
     do {
         arena_reset(&r->c->a);
-        attached = attached || waited > LOG_S || attach_log(r) != CLI_STORE;
+        attached = attached || waited > LOG_S || cli_is_gone(r->c) ||
+                   attach_log(r) != CLI_STORE;
         rc = attached ? record(r, code, how.p) : CLI_STORE;
     } while (rc == CLI_STORE && wait_for_store(r, &waited));
     if (rc != CLI_STORE)

@@ -9,6 +9,9 @@
 #include "task/query.h"
 #include "tools/tools.h"
 
+#include <errno.h>
+#include <unistd.h>
+
 /* Every command knows all kinds of records: a compaction that did not know a
    kind would keep its records for ever. */
 int
@@ -91,6 +94,13 @@ cli_commit(struct cli *c, bool *unknown)
         store_await(c->s.store);
     store_unlock(c->s.store);
     return rc;
+}
+
+bool
+cli_is_gone(const struct cli *c)
+{
+    return c->env->remote == NULL && access(c->env->log_path, F_OK) != 0 &&
+           errno == ENOENT;
 }
 
 void

@@ -29,6 +29,9 @@ int cli_commit(struct cli *c, bool *unknown);
 int cli_catch_up(struct cli *c);
 /* Whether r is the newest record of its key. */
 bool cli_is_newest(const struct cli *c, const struct store_rec *r);
+/* Whether the log was removed, or never was: nothing may be made for it. With a
+   remote it comes back. */
+bool cli_is_gone(const struct cli *c);
 /* Sleeps until the store has to go on, and shows how much of the log the remote
    has. */
 void cli_await_upload(struct cli *c);

@@ -206,6 +206,16 @@ has err 'opened for reading only: leave --read-only out'
 run 2 run -- ''
 has err 'COMMAND is required'
 
+begin a_store_that_is_removed
+# shellcheck disable=SC2016 # for the other shell
+timeout 30 "$bin" run --every 1 -- sh -c \
+    'rm -r "$0"; echo gone; sleep 2; exit 9' "$MCP_TASK_BASE_DIR" >out 2>err
+code=$?
+checks=$((checks + 2))
+[ $code -eq 9 ] || fail "exit code $code"
+has err 'no such task'
+[ ! -e "$MCP_TASK_BASE_DIR" ] || fail 'it was made anew'
+
 begin progress_is_replaced
 rm -f go
 "$bin" run -d --every 1 -a me -- sh -c 'echo one; printf "\033[1mtwo\n\n"
