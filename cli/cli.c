@@ -97,7 +97,7 @@ static const struct cli_command commands[] = {
     {"fail", "[--agent A] ID REASON", cli_failed, 2, 2, WRITE, AGENT_ONLY},
     {"cancel", "[--agent A] ID [REASON]", cli_cancel, 1, 2, WRITE, AGENT_ONLY},
     {"reopen", "[--agent A] ID REASON", cli_reopen, 2, 2, WRITE, AGENT_ONLY},
-    {"ask", "[--agent A] [OPTION...] ID QUESTION", cli_ask, 2, 2, WRITE,
+    {"ask", "--agent A [OPTION...] ID QUESTION", cli_ask, 2, 2, WRITE,
      OPTS(AGENT,
           TEXT("kind", 'k', kind),
           LIST("option", 'o', options),

@@ -100,8 +100,7 @@ int
 cli_ask(struct cli *c)
 {
     if (c->args.agent == NULL)
-        return cli_fail(c, ERR_INVALID, "%s: --agent is missing",
-                        c->operand[0]);
+        return cli_misuse(c, "--agent is required");
     cli_args_begin(c, NULL, c->operand[0]);
     cli_args_put(c, "question", c->operand[1]);
     return cli_change_and_tell(c, TOOL_ASK);
@@ -110,6 +109,8 @@ cli_ask(struct cli *c)
 int
 cli_message(struct cli *c)
 {
+    if (c->operand[1][0] == '\0')
+        return cli_misuse(c, "TEXT is empty");
     c->args.message = c->operand[1];
     cli_args_begin(c, NULL, c->operand[0]);
     return cli_change_and_tell(c, TOOL_UPDATE);

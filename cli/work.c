@@ -104,6 +104,8 @@ cli_claim(struct cli *c)
 
     if (c->args.agent == NULL)
         return cli_misuse(c, "--agent is required");
+    if (c->args.takeover && (c->args.reason == NULL || *c->args.reason == '\0'))
+        return cli_misuse(c, "--takeover needs --reason");
     do {
         arena_reset(&c->a);
         cli_args_begin(c, NULL, c->operand[0]);

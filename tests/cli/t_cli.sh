@@ -472,7 +472,7 @@ run 0 show later
 has out '- reason: no time' '- from_agent: me'
 run 0 claim later --agent you
 run 2 claim later --agent me --takeover
-has err 'takeover needs a reason'
+has err 'claim: --takeover needs --reason: usage'
 run 0 claim later --agent me --takeover --reason 'you left'
 has out '## Taken over' '- reason: you left'
 run 4 checkpoint later --agent you
