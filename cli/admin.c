@@ -443,6 +443,8 @@ cli_repair(struct cli *c, const char *out)
         return cli_fail(c, rc, "%s: exists: name a file that does not", out);
     if (rc == ERR_NOT_FOUND)
         return cli_fail(c, rc, "%s: there is no log yet", c->env->log_path);
+    if (rc == ERR_IO || rc == ERR_READONLY)
+        return cli_fail_errno(c, rc, out);
     if (rc < 0)
         return cli_fail_path(c, rc, out);
     if (!c->json)

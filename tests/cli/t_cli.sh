@@ -694,6 +694,8 @@ has err '--store is required'
 run 4 pull "$dir/mended"
 run 3 pull "$dir/pulled"
 export MCP_TASK_DB_PATH="$dir/mended"
+run 3 verify --repair "$dir/none/mended"
+has err "$dir/none/mended: No such file or directory"
 run 0 verify
 run 0 pull "$dir/copied" --json
 has out "{\"log\":\"$dir/copied\",\"artifacts_dir\":\""
