@@ -53,7 +53,7 @@ struct options {
     struct cli_env e;
     const char *tools, *ownership, *evidence, *artifact_root;
     uint64_t port, connections;
-    bool http;
+    bool help, version, http;
     struct web_options web;
 };
 _Static_assert(ENV_MAX_LIST == WEB_MAX_ALLOW, "as env_option fills them");
@@ -61,6 +61,8 @@ _Static_assert(ENV_MAX_LIST == WEB_MAX_ALLOW, "as env_option fills them");
 #define AT(member) offsetof(struct options, member)
 
 static const struct env_opt opts[] = {
+    {"help", 'h', OPT_FLAG, AT(help), 0},
+    {"version", 'V', OPT_FLAG, AT(version), 0},
     {"tools", 0, OPT_TEXT, AT(tools), 0},
     {"read-only", 0, OPT_FLAG, AT(e.read_only), 0},
     {"require-evidence", 0, OPT_MAY, AT(evidence), 0},
@@ -186,7 +188,6 @@ apply_http(struct options *o, bool command)
         return wrong;
     w->http.connections = (unsigned)o->connections;
     w->read_only = o->e.read_only;
-    w->debug = o->e.debug;
     return NULL;
 }
 
@@ -207,6 +208,8 @@ take_options(struct options *o, char **argv)
         }
         if (words <= 0)
             return -cli_fail(NULL, ERR_INVALID, "%s; see mcptask --help", why);
+        if (o->help || o->version)
+            return i; /* the rest does not matter */
     }
     wrong = apply(o);
     if (wrong == NULL)
@@ -464,12 +467,6 @@ protect(void)
 
 /* ---- main ---- */
 
-static bool
-is_one_of(const char *arg, const char *a, const char *b)
-{
-    return strcmp(arg, a) == 0 || strcmp(arg, b) == 0;
-}
-
 int
 main(int argc, char **argv)
 {
@@ -490,17 +487,18 @@ main(int argc, char **argv)
     stdio_fill();
     /* A file size limit must make write fail, not end the process. */
     signal(SIGXFSZ, SIG_IGN);
-    if (argc > 1 && is_one_of(argv[1], "-h", "--help"))
+    i = 1 + take_options(&o, argv + 1);
+    if (o.help)
         cli_help(&b, NULL);
-    if (argc > 1 && is_one_of(argv[1], "-V", "--version"))
+    if (o.version)
         buf_z(&b, "mcptask " MCPTASK_VERSION "\n");
     if (b.len > 0 || b.err)
         return cli_say(STDOUT_FILENO, &b) ? CLI_OK
             : cli_fail(NULL, ERR_NOT_FOUND, "standard output: %s",
                        err_text(errno));
-    if (env_resolve(&o.e, why) < 0)
-        return cli_fail(NULL, ERR_INVALID, "%s", why);
-    i = 1 + take_options(&o, argv + 1);
+    if (i > 0 && env_resolve(&o.e, why) < 0)
+        i = 1 - cli_fail(NULL, ERR_INVALID, "%s", why);
+    o.web.debug = o.e.debug;
     if (i > 0 && find_remote(&o.e, why) < 0)
         i = 1 - cli_fail(NULL, ERR_INVALID, "%s", why);
     exit_code = i < 1 ? 1 - i

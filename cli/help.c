@@ -116,7 +116,7 @@ put_sh(struct cli *c, const char *before, const char *found, const char *end)
         put_operands(c, k);
         buf_z(b, cli_takes_id(k) ? "; " IDS ";;\n" : ";;\n");
     }
-    buf_z(b, "    *) echo --help --version");
+    buf_z(b, "    *) echo");
     put_options(b, c->env->opts, c->env->n_opts);
     put_options(b, c->env->http_opts, c->env->n_http_opts);
     put_names(b, c->commands);

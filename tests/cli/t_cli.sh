@@ -56,6 +56,12 @@ has err closed handoff_ready
 run 2 export --format xml
 run 2 config emacs
 run 2 list --frob --json
+run 0 --help
+cp out expected
+run 0 --read-only --port 80 -h
+same out expected
+run 0 --http --version
+has out 'mcptask '
 run 2 list --json --frob
 has err '"code":"invalid_argument"'
 run 0 completion bash
