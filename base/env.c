@@ -104,8 +104,8 @@ env_resolve(struct cli_env *e, char why[256])
     if (check_paths(why) < 0)
         return ERR_INVALID;
     if (!find_base(&e->base_dir)) {
-        text_put(why, 256, "MCP_TASK_BASE_DIR: not set, and neither is "
-                           "XDG_STATE_HOME or HOME to an absolute path");
+        text_put(why, 256, "set MCP_TASK_BASE_DIR: neither XDG_STATE_HOME nor "
+                           "HOME is an absolute path");
         return ERR_INVALID;
     }
     if (e->base_dir != NULL) {

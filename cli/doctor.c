@@ -208,7 +208,8 @@ check_store(struct doctor *d)
     }
     fix = advice(why);
     if (rc < 0 || is_unusable(c, st))
-        tell(d, "store", *fix != '\0' ? fix : "fix that", "%s", why);
+        tell(d, "store", *fix != '\0' ? fix : "correct the path or its "
+             "permissions", "%s", why);
     else if (err != 0)
         tell(d, "store", "let this user write it, or set MCP_TASK_BASE_DIR",
              "%s: cannot be written: %s", path, err_text(err));

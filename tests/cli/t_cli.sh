@@ -28,6 +28,14 @@ done
 checks=$((checks + 1))
 [ -z "$(find . -name '*HOME*' -o -name '~')" ] || fail 'it was made'
 
+begin no_path_leads_to_a_store
+(
+    unset HOME XDG_STATE_HOME
+    MCP_TASK_BASE_DIR='' run 2 list
+    has err 'set MCP_TASK_BASE_DIR: neither'
+    exit $failed
+) || fail "$(cat err)"
+
 begin reading_creates_nothing
 for command in list tail export health verify compact; do
     run 0 $command
@@ -1285,7 +1293,7 @@ wait $served
 exec 3<&-
 : >empty
 MCP_TASK_BASE_DIR=$dir/empty run 1 doctor --port 1
-has out 'problem  store' 'Not a directory'
+has out 'problem  store' 'Not a directory: correct the path or'
 lacks out 'closed to other users' 'made with the first'
 lacks err mcptask
 chmod 600 empty
