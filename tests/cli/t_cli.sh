@@ -702,14 +702,14 @@ run 3 import in
 run 3 verify --repair "$dir/mended"
 run 4 verify --repair "$dir/mended"
 has err mended
+run 3 verify --repair "$dir/none/mended"
+has err "$dir/none/mended: No such file or directory"
 same "$log" before
 run 2 push
 has err '--store is required'
 run 4 pull "$dir/mended"
 run 3 pull "$dir/pulled"
 export MCP_TASK_DB_PATH="$dir/mended"
-run 3 verify --repair "$dir/none/mended"
-has err "$dir/none/mended: No such file or directory"
 run 0 verify
 run 0 pull "$dir/copied" --json
 has out "{\"log\":\"$dir/copied\",\"artifacts_dir\":\""
