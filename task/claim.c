@@ -1,7 +1,9 @@
 /* claim - the next task to claim, and why there is none.
 
-   1. A search reads READY_BYTES of records; then it passes over tasks that
-      depend on others; after twice as many, or TASK_LOOK_MAX tasks, it ends.
+   1. A search passes by any number of tasks that the index alone rules out: a
+      ready task must be found behind them all. It reads READY_BYTES of records;
+      then it passes over tasks that depend on others; after twice as many it
+      ends.
    2. A task that was read and is blocked is parked, so the next search goes on
       after it.
    3. A task that is found has been read as far as a change of it needs: a task
@@ -17,7 +19,6 @@ struct search {
     struct tasks *t;
     struct task_want *w;
     struct arena a;
-    size_t looked;
     uint64_t bytes;
 };
 
@@ -101,10 +102,6 @@ next_in(struct search *s, struct task_entry *at[N_QUEUES])
         }
         if (at[i] && (!e || at[i]->e.n < e->e.n))
             e = at[from = i];
-    }
-    if (e && s->looked++ == TASK_LOOK_MAX) {
-        s->w->partial = true;
-        return NULL;
     }
     if (e)
         at[from] = e->later;
@@ -229,11 +226,12 @@ tasks_why_none(struct tasks *t, struct arena *a, const struct task_want *w,
 {
     struct search s = {.t = t};
     struct task_entry *at[N_LISTS] = {t->newest[LIST_LIVE]}, *e;
+    size_t looked = 0;
     int rc = 0;
 
     *out = (struct task_why){0};
     while (rc == 0 && !out->partial && (e = tasks_walk(at)) != NULL) {
-        out->partial = s.looked++ == TASK_LOOK_MAX || s.bytes > READY_BYTES;
+        out->partial = looked++ == TASK_LOOK_MAX || s.bytes > READY_BYTES;
         if (out->partial || !is_wanted(t, w, e))
             continue;
         if (!is_free_for(t, w, e))

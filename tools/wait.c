@@ -138,9 +138,9 @@ put_none(struct mcp_call *c, struct tools_change *w)
         task_fail_store(&w->x, rc);
         return tools_error(c, &w->x.e);
     }
-    why.partial |= w->r.partial;
     buf_printf(c->out, "{\"claimed\":false,\"message\":\"no task is ready%s\"",
-               why.partial ? " among those that were looked at" : "");
+               w->r.partial ? " among those that were looked at" : "");
+    why.partial |= w->r.partial;
     view_why_json(c->out, &why);
     buf_char(c->out, '}');
     return c->out->err;

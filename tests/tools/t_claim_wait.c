@@ -480,6 +480,31 @@ test_parked(void)
     end();
 }
 
+/* The only one with the tag stands behind more tasks than a list looks at. */
+static void
+test_behind_many_others(void)
+{
+    char args[1200] = "{'tasks':[{'title':'t'}";
+    int i;
+
+    for (i = 1; i < TASK_MAX_NEW; i++)
+        strcat(args, ",{'title':'t'}");
+    strcat(args, "]}");
+    begin();
+    for (i = 0; i <= TASK_LOOK_MAX / TASK_MAX_NEW; i++) {
+        does("create_task", args);
+        arena_reset(&arena);
+    }
+    CREATE("n", ",'tags':['g']");
+    CREATE("r", ",'repo_path':'/r'");
+    CHECK(text_has(DO("claim_task", "'agent':'me','tag':'g'"), CLAIMED("n")));
+    CHECK(text_has(DO("claim_task", "'agent':'me','repo_path':'/r'"),
+                   CLAIMED("r")));
+    CHECK(text_has(DO("claim_task", "'agent':'you','tag':'g'"),
+                   "'message':'no task is ready','held':1"));
+    end();
+}
+
 /* The ready task stands behind more tasks than one search reads. */
 static void
 test_behind_many_blocked(void)
@@ -659,6 +684,7 @@ main(void)
     test_losers_wait_on();
     test_reasons();
     test_parked();
+    test_behind_many_others();
     test_behind_many_blocked();
     test_each_is_given_once();
     arena_fini(&arena);
