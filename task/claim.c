@@ -3,9 +3,9 @@
    1. A search passes by any number of tasks that the index alone rules out: a
       ready task must be found behind them all. It reads READY_BYTES of records;
       then it passes over tasks that depend on others; after twice as many it
-      ends.
+      ends. What was handed to the agent has a budget of its own.
    2. A task that was read and is blocked is parked, so the next search goes on
-      after it.
+      after it; unless it is still kept for the agent.
    3. A task that is found has been read as far as a change of it needs: a task
       that only a newer version can read does not get in the way. */
 
@@ -108,22 +108,24 @@ next_in(struct search *s, struct task_entry *at[N_QUEUES])
     return e;
 }
 
-/* Searches the queues of one priority or, if handed, the tasks in them that
-   were handed to w->by. 1: *out is the task's id; 0: none found; or an
-   error. */
+/* Searches the queues of one priority for the tasks that were handed to w->by
+   or, unless handed, for all others. 1: *out is the task's id; 0: none found;
+   or an error. */
 static int
 find_in(struct search *s, const struct task_queue q[N_QUEUES], bool handed,
         struct str *out)
 {
     struct task_entry *at[N_QUEUES] = {NULL}, *e;
+    bool mine;
     int rc = 0;
 
     for (size_t i = handed ? QUEUE_HANDED : 0; i < N_QUEUES; i++)
         at[i] = q[i].first;
     while (rc == 0 && (e = next_in(s, at)) != NULL) {
         *out = task_entry_id(e);
-        if (!handed ||
-            str_eq(task_entry_text(s->t, e, ATOM_OWNER), s->w->by))
+        mine = e->status == TASK_HANDOFF_READY &&
+               str_eq(task_entry_text(s->t, e, ATOM_OWNER), s->w->by);
+        if (mine == handed)
             rc = look_at(s, e);
     }
     return rc;
@@ -155,9 +157,12 @@ tasks_find_ready(struct tasks *t, struct task_want *w, struct str *out)
 
     w->partial = w->more = false;
     w->due_ms = 0;
-    for (i = 0; i < 2 * TASK_N_PRIORITIES && rc == 0; i++)
+    for (i = 0; i < 2 * TASK_N_PRIORITIES && rc == 0; i++) {
+        if (i == TASK_N_PRIORITIES)
+            s.bytes = 0;
         rc = find_in(&s, t->queue[i % TASK_N_PRIORITIES],
                      i < TASK_N_PRIORITIES, out);
+    }
     if (rc != 1)
         *out = STR_NONE;
     w->more = w->more && t->n_parked > parked;

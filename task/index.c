@@ -75,7 +75,7 @@ task_entry_due(const struct tasks *t, const struct task_entry *e)
 bool
 task_entry_free(const struct tasks *t, const struct task_entry *e)
 {
-    return e->status != TASK_IN_PROGRESS
+    return e->status != TASK_IN_PROGRESS || e->parked
         ? e->status < TASK_DONE
         : task_entry_due(t, e) <= store_now_ms(t->store);
 }
@@ -84,7 +84,7 @@ struct str
 task_entry_kept_for(const struct tasks *t, const struct task_entry *e)
 {
     return e->status == TASK_HANDOFF_READY && e->atom[ATOM_OWNER] &&
-           task_entry_due(t, e) > store_now_ms(t->store)
+           !e->parked && task_entry_due(t, e) > store_now_ms(t->store)
         ? task_entry_text(t, e, ATOM_OWNER) : STR_NONE;
 }
 
@@ -187,13 +187,14 @@ hash_id(struct str id)
     return (uint32_t)str_hash(id);
 }
 
-/* Only tasks that nobody holds are parked: the others need lease_ms, which
-   shares its place with blocker. */
+/* Only tasks that anybody may begin are parked: the others need lease_ms, which
+   shares its place with blocker. What has passed stays so with a lease_ms of
+   0. */
 void
 task_entry_park(struct tasks *t, struct task_entry *e, struct str dep)
 {
-    if (!e->parked && !e->has_lease && !tasks_is_done(t, dep) &&
-        (e->status == TASK_OPEN || e->status == TASK_EXHAUSTED))
+    if (!e->parked && task_entry_free(t, e) && !task_entry_kept_for(t, e).p &&
+        !tasks_is_done(t, dep))
         move_to(t, e, true, hash_id(raw_inner(dep)), NULL);
 }
 

@@ -545,6 +545,67 @@ test_behind_many_blocked(void)
     end();
 }
 
+/* Blocked tasks that were handed over, to me or to anybody, hide none that is
+   ready, however much there is to read. */
+static void
+test_behind_many_handed_over(void)
+{
+    char args[5800];
+    int i;
+
+    world();
+    CREATE("e", MINE);
+    for (i = 0; i < 240; i++) {
+        snprintf(args, sizeof args, "{'task_id':'h%d','title':'t','goal':"
+                 "'%05000d','status':'handoff_ready'%s,'depends_on':['d']}",
+                 i, 0, i % 2 == 0 ? "" : ",'current_owner':'me'");
+        does("create_task", args);
+        arena_reset(&arena);
+    }
+    CREATE("n", ",'depends_on':['e']");
+    does("update_task", BECOMES("e", "done"));
+    who_forget(&ann);
+    post(&ann, CLAIM(""));
+    settle_all();
+    CHECK(text_has(last(&ann), CLAIMED("n")));
+    end();
+}
+
+/* One that was parked when its time had come stays anybody's: a handoff, a
+   lease, and work that is stale. */
+static void
+test_parked_after_its_time(void)
+{
+    static const char *const ids[] = {"h", "l", "s"};
+    char want[100];
+    size_t i;
+
+    begin();
+    CREATE("d", "");
+    for (i = 0; i < 3; i++) {
+        snprintf(want, sizeof want, "{'task_id':'%s','title':'t'}", ids[i]);
+        does("create_task", want);
+    }
+    DO("handoff_task", "'task_id':'h','from_agent':'you','to_agent':'bob'");
+    DO("claim_task", "'task_id':'l','agent':'you'");
+    DO("save_checkpoint", "'task_id':'s','agent':'you'");
+    for (i = 0; i < 3; i++) {
+        snprintf(want, sizeof want, "{'task_id':'%s','depends_on':['d'],"
+                 "'agent':'you'}", ids[i]);
+        does("update_task", want);
+    }
+    ahead_ms += 86401 * 1000;
+    DO("claim_task", "'agent':'me','task_id':'d'");
+    for (i = 0; i < 2; i++)
+        CHECK(text_has(DO("claim_task", "'agent':'me'"), "'blocked':3"));
+    does("update_task", BECOMES("d", "done"));
+    for (i = 0; i < 3; i++) {
+        snprintf(want, sizeof want, CLAIMED("%s"), ids[i]);
+        CHECK(text_has(DO("claim_task", "'agent':'me'"), want));
+    }
+    end();
+}
+
 /* ---- 8 agents in 4 processes, 1,000 tasks ---- */
 
 #define PROCS 4
@@ -686,6 +747,8 @@ main(void)
     test_parked();
     test_behind_many_others();
     test_behind_many_blocked();
+    test_behind_many_handed_over();
+    test_parked_after_its_time();
     test_each_is_given_once();
     arena_fini(&arena);
     return test_end("t_claim_wait");
