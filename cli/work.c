@@ -89,8 +89,8 @@ fail_none(struct cli *c, const struct task_receipt *r)
     return rc;
 }
 
-/* With --wait, a claim that finds nothing, or loses, is tried again when there
-   is news. */
+/* A claim that finds nothing is tried again at once where it has not read all
+   tasks; with --wait, and if it loses, when there is news. */
 int
 cli_claim(struct cli *c)
 {
@@ -114,7 +114,7 @@ cli_claim(struct cli *c)
                        : x.e.deps_failed.p == NULL &&
                              (rc == ERR_LEASE || rc == ERR_BLOCKED ||
                               rc == ERR_NOT_OWNER);
-    } while (none && await_news(c, until) != 0);
+    } while (none && ((rc == 0 && r.more) || await_news(c, until) != 0));
     rc = cli_report_change(c, rc, &x, &r);
     if (rc != 0)
         return rc;

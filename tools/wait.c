@@ -162,23 +162,23 @@ claim_watch(const struct mcp_call *c, struct tools_change *w)
     return arena_printf(c->arena, "task/%.*s\t" TASK_FREE, STR_ARG(id));
 }
 
-/* Makes a claim that found nothing wait, and cuts what it has written back to
-   start. Returns 1 if it does not wait. */
+/* Makes a claim that found nothing wait or, if it has not read all tasks, go
+   on; cuts what it has written back to start. Returns 1 if it does neither. */
 static int
 wait_to_claim(struct mcp_call *c, struct tools_change *w, size_t start)
 {
     int64_t wait_s = (int64_t)task_arg_u64(&w->args, ARG_WAIT_SECONDS, 0);
+    bool waits = wait_s > 0 || c->rev < MCP_2026_07_28, deferred;
     int64_t left = 0;
-    bool deferred;
     struct str watch;
 
-    if (!c->may_wait || (wait_s == 0 && c->rev >= MCP_2026_07_28) ||
+    if (!c->may_wait || (!waits && !w->r.more) ||
         w->x.e.deps_failed.p != NULL) /* only reopening one would help */
         return 1;
-    deferred = mcp_defer(c);
+    deferred = waits && mcp_defer(c);
     if (!deferred && wait_s > 0)
         left = time_left(c, wait_s, STR(""));
-    if (!deferred && left <= 0)
+    if (!deferred && left <= 0 && !w->r.more)
         return 1;
     watch = claim_watch(c, w);
     c->out->len = start;

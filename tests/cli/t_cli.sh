@@ -331,6 +331,24 @@ has out 'up to seq 3 are no longer in this log'
 run 0 verify
 has out '1 artifact named, 0 of them bad; 0 files'
 
+begin a_claim_reads_all
+i=0
+{
+    echo '{"task_id":"done","title":"t","status":"done"}'
+    echo '{"task_id":"open","title":"t","status":"in_progress"}'
+    while [ $i -lt 150 ]; do
+        printf '{"task_id":"b%d","title":"t","goal":"%05000d",' $i 0
+        echo '"depends_on":["open"]}'
+        i=$((i + 1))
+    done
+    echo '{"task_id":"ready","title":"t","depends_on":["done"]}'
+} >"$dir/many"
+run 0 import "$dir/many"
+run 0 claim --agent me --json
+has out '"task_id":"ready"'
+run 1 claim --agent me
+has err 'no task is ready'
+
 begin claims_and_answers
 tasks | "$bin" import - >out
 run 2 claim

@@ -542,6 +542,21 @@ test_behind_many_blocked(void)
     settle_all();
     CHECK(is_status("completed"));
     CHECK(text_has(asks(&ann, OLD("tasks/result")), CLAIMED("o")));
+    /* And for claims that do not wait. */
+    stop();
+    start();
+    does("update_task", BECOMES("o", "done"));
+    CREATE("p", ",'depends_on':['o']");
+    who_forget(&ann);
+    post(&ann, CALL("claim_task", "{'agent':'me'}"));
+    settle_all();
+    CHECK(text_has(last(&ann), CLAIMED("p")));
+    stop();
+    start();
+    CREATE("q", ",'depends_on':['o']");
+    post(&neo, NEWER_CALL("claim_task", "{'agent':'me'}"));
+    settle_all();
+    CHECK(text_has(last(&neo), CLAIMED("q")));
     end();
 }
 
