@@ -334,16 +334,25 @@ undo(void *ctx, struct store_entry *se, struct store_entry *old_se)
     unpark(t, e);
 }
 
+/* The answer to a repeated request is made from its record. One that creates
+   several tasks has its key in the first of their records. */
+static bool
+answers_key(const struct store_rec *r)
+{
+    struct task_event ev;
+
+    return task_event_of(r, &ev) == 0 &&
+           (ev.idem.p != NULL || (r->n > r->b && r->p == 0));
+}
+
 static bool
 keep(void *ctx, const struct store_rec *r, bool newest, int64_t now_ms)
 {
     const struct tasks *t = ctx;
-    struct task_event ev;
     int64_t at;
 
     (void)now_ms;
-    return newest || (task_event_of(r, &ev) == 0 && ev.idem.p &&
-                      time_parse(r->time, &at) &&
+    return newest || (answers_key(r) && time_parse(r->time, &at) &&
                       store_age_ms(t->store, at) < TASK_KEY_AGE_MS);
 }
 

@@ -61,6 +61,34 @@ test_idempotency(void)
     fixture_fini(&f);
 }
 
+/* The key of several tasks still answers for all of them when each has changed
+   and the log was compacted. */
+static void
+test_key_of_several_tasks(void)
+{
+    static const char plan[] = "{'agent':'me','idempotency_key':'k','tasks':["
+        "{'task_id':'a','title':'A'},{'task_id':'b','title':'B'},"
+        "{'task_id':'c','title':'C'}]}";
+    char answer[256], args[100];
+    struct fixture f;
+
+    fixture_init(&f);
+    call(&f, "create_task", plan);
+    CHECK(ok(&f) && f.out.len < sizeof answer);
+    snprintf(answer, sizeof answer, "%.*s", STR_ARG(buf_view(&f.out)));
+    for (const char *id = "abc"; *id != '\0'; id++) {
+        snprintf(args, sizeof args, "{'task_id':'%c','goal':'g'}", *id);
+        call(&f, "update_task", args);
+        CHECK(ok(&f));
+    }
+    while (store_compact(f.s) == ERR_MORE)
+        continue;
+    reopen(&f);
+    call(&f, "create_task", plan);
+    CHECK(str_is(buf_view(&f.out), answer));
+    fixture_fini(&f);
+}
+
 /* Keys are separate for each principal, even under one agent's name. */
 static void
 test_keys_of_principals(void)
@@ -268,6 +296,7 @@ int
 main(void)
 {
     test_idempotency();
+    test_key_of_several_tasks();
     test_keys_of_principals();
     test_who_takes_over_owns();
     test_what_a_day_changes();
