@@ -83,7 +83,7 @@ fail_none(struct cli *c, const struct task_receipt *r)
     put_reasons(c, &b, "blocked", why.blocked, why.blockers);
     put_reasons(c, &b, "held", why.held, why.holders);
     rc = cli_fail(c, ERR_NOT_FOUND, "no task is ready%s%.*s",
-                  why.partial ? " among those that were looked at" : "",
+                  r->partial ? " among those that were looked at" : "",
                   STR_ARG(buf_view(&b)));
     buf_fini(&b);
     return rc;
