@@ -13,7 +13,7 @@ enum mcp_code {
     RPC_INTERNAL_ERROR = -32603,
     RPC_SESSION_NOT_FOUND = -32001,  /* as in the servers of the SDKs */
     RPC_RESOURCE_NOT_FOUND = -32002, /* through 2025-11-25 */
-    RPC_TOO_MANY_REQUESTS = -32010,  /* from -32019 on they are our own */
+    RPC_TOO_MANY_REQUESTS = -32010,  /* our own; MCP has no code for it */
     RPC_HEADER_MISMATCH = -32020,
     RPC_MISSING_CAPABILITY = -32021,
     RPC_UNSUPPORTED_VERSION = -32022
