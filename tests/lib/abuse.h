@@ -306,7 +306,7 @@ ends(struct client *c)
     return can(c->fd, POLLIN) && recv(c->fd, &byte, 1, 0) <= 0;
 }
 
-/* A number from /metrics. */
+/* A number from /metrics, or -1. */
 static inline long
 metric(struct client *c, const char *name)
 {
@@ -314,7 +314,8 @@ metric(struct client *c, const char *name)
     const char *at;
 
     snprintf(line, sizeof(line), "\nmcptask_%s ", name);
-    CHECK(fetch(c, "GET", "/metrics", "", NULL) == 200);
+    if (!CHECK(fetch(c, "GET", "/metrics", "", NULL) == 200))
+        return -1;
     at = strstr(c->body.p, line);
     return at != NULL ? atol(at + strlen(line)) : -1;
 }
