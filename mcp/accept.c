@@ -510,14 +510,14 @@ judge_all(struct mcp_message *m, const struct json_tok *root)
 }
 
 int
-mcp_judge(struct mcp_message *m)
+mcp_judge(struct mcp_message *m, const struct mcp_facts *f)
 {
-    const struct mcp_facts *f = m->f;
     const struct json_tok *root = NULL;
     int err = json_parse(m->a, m->text, &root, NULL), found = 0;
 
     if (err == ERR_NOMEM)
         return err;
+    m->f = f;
     m->named = mcp_rev_of(f->version);
     m->http = f->http;
     m->s = f->session != NULL ? f->session : &m->scratch;
@@ -577,7 +577,7 @@ mcp_accept(struct mcp *mcp, const struct mcp_facts *f, struct arena *a,
 
     if (m == NULL)
         return ERR_NOMEM;
-    if (mcp_judge(m) < 0)
+    if (mcp_judge(m, f) < 0)
         return ERR_NOMEM;
     queue(m);
     for (size_t i = 0; i < m->n; i++)

@@ -5,8 +5,8 @@
 
 #include "mcp/message.h"
 
-/* Parses and judges m->text by m->f. All of m is zero but these, m, a and what
+/* Parses and judges m->text by f. All of m is zero but text, m, a and what
    scratch has. Returns 0 or ERR_NOMEM. */
-int mcp_judge(struct mcp_message *m);
+int mcp_judge(struct mcp_message *m, const struct mcp_facts *f);
 
 #endif

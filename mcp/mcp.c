@@ -269,8 +269,7 @@ judge_copy(struct mcp_message *k, const struct mcp_message *m)
                               .log_level = m->s->log_level};
     if (r->call.client.len > 0)
         memcpy(s->client, r->call.client.p, r->call.client.len);
-    k->f = &f;
-    if (mcp_judge(k) < 0)
+    if (mcp_judge(k, &f) < 0)
         return ERR_NOMEM;
     k->f = NULL;
     k->http = m->http;
