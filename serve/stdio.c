@@ -32,7 +32,6 @@
 #define KEEP_LEN (2 * READ_LEN)
 #define SHORT_WRITE ((size_t)4096)   /* invariant 4; PIPE_BUF on most */
 #define CHECK_MS 5000                 /* how often the client is checked */
-#define END_MS 900    /* for the lines that were taken, after a signal */
 #define FLUSH_MS 2000 /* without progress, then it gives up at the end */
 
 /* So a line that is too long fills the buffer alone. */
@@ -455,7 +454,7 @@ stdio_ended(void *ctx)
         return io->broken;
     if (io->end_ms == 0) {
         io->last_ms = now;
-        io->end_ms = now + END_MS;
+        io->end_ms = now + TURN_END_MS;
     }
     taken = taken && !is_full(io) && now < io->end_ms;
     if (unsent(io) == 0 && !taken)

@@ -11,6 +11,7 @@
 
 #define TURN_MAX_QUEUE 256 /* messages of one peer not yet answered */
 #define TURN_FOLLOW_MS 50  /* how often others' commits are read */
+#define TURN_END_MS 900    /* to answer at the end the messages taken */
 
 struct turn;
 struct peer; /* one channel of messages, such as a connection */

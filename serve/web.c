@@ -423,7 +423,7 @@ web_ended(void *web)
         return false;
     }
     if (all->end_ms == 0) {
-        all->end_ms = now + WEB_END_MS;
+        all->end_ms = now + TURN_END_MS;
         http_stop(all->http);
         loop_timer_set(all->loop, &all->timer, all->end_ms);
     }

@@ -9,8 +9,6 @@
 
 #define WEB_MAX_ALLOW 16
 
-#define WEB_END_MS 900 /* to send replies at the end */
-
 struct web;
 
 struct web_options { /* texts that must outlive the server */
@@ -32,7 +30,7 @@ void web_close(struct web *w);
 /* Where it listens: "127.0.0.1:8766" or "unix:PATH". */
 const char *web_address(const struct web *w);
 /* For turn_run: whether the server stops and every reply is sent, or
-   WEB_END_MS have passed. */
+   TURN_END_MS have passed. */
 bool web_ended(void *web);
 
 #endif
