@@ -31,7 +31,6 @@
 
 #define TAIL_EVENTS 10
 
-
 static int run_help(struct cli *c);
 
 /* An option, its letter, and where its value goes in struct cli_args. */
