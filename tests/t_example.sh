@@ -20,51 +20,10 @@ mkdir -p "$dir/tree/$build" &&
     (cd "$build" && tar -c -- *.inc *.[do] */*.[do]) |
     tar -x -C "$dir/tree/$build" || exit 1
 
-# apply PATCH DIR: finds each hunk by its context, which must occur exactly once
-# in the file; line numbers are ignored.
-apply() {
-    awk -v dir="$2/" '
-        function matches(at,    i) {
-            for (i = 1; i <= olds; i++)
-                if (line[at + i - 1] != old[i])
-                    return 0
-            return 1
-        }
-        function put_hunk(    n, i, at, times, path) {
-            if (!olds)
-                return
-            path = dir file
-            while ((getline line[n + 1] <path) > 0)
-                n++
-            close(path)
-            for (i = 1; i + olds <= n + 1; i++)
-                if (matches(i)) {
-                    at = i
-                    times++
-                }
-            if (times != 1) {
-                print file ": found " times + 0 " times: " old[1]
-                exit 1
-            }
-            printf "" >path
-            for (i = 1; i <= n; i++) {
-                if (i == at) {
-                    printf "%s", new >path
-                    i += olds - 1
-                } else
-                    print line[i] >path
-            }
-            close(path)
-            olds = 0
-            new = ""
-        }
-        /^--- / { put_hunk(); next }
-        /^\+\+\+ b\// { file = substr($0, 7); next }
-        /^@@/ { put_hunk(); next }
-        /^[- ]/ { old[++olds] = substr($0, 2) }
-        /^[+ ]/ { new = new substr($0, 2) "\n" }
-        END { put_hunk() }
-    ' "$1"
+# build: makes the changed program
+build() {
+    check make -C "$dir/tree" B="$build" BIN="$dir/mcptask" CC="$cc" \
+        CFLAGS="$cflags -O0 -fno-lto" "$dir/mcptask"
 }
 
 # call ARGUMENTS: calls the new tool; its answer is in answer
@@ -91,9 +50,10 @@ check diff "$dir/codes" "$dir/explained"
 sed -n '/^```diff$/,/^```$/p' docs/architecture.md | sed '/^```/d' \
     >"$dir/patch"
 check test -s "$dir/patch"
-check apply "$dir/patch" "$dir/tree"
-check make -C "$dir/tree" B="$build" BIN="$dir/mcptask" CC="$cc" \
-    CFLAGS="$cflags -O0 -fno-lto" "$dir/mcptask"
+wants patch || finish
+# By numbers and context, with no line of that left out.
+check patch -d "$dir/tree" -p1 -F0 -i "$dir/patch"
+build
 export MCP_TASK_BASE_DIR="$dir/store"
 echo '[{"task_id":"a","title":"A"},{"task_id":"b","title":"B"},
     {"task_id":"c","title":"C","status":"done"}]' >"$dir/tasks"
@@ -102,4 +62,17 @@ call '{"status":"open"}'
 has "$dir/answer" '"total":2'
 call '{}'
 has "$dir/answer" '"isError":true' '"field":"status"'
+
+# Half of the patch: the server does not start, and points to what is missing.
+# half FILE: puts the tree's FILE back
+half() {
+    name="without $1"
+    cp "$1" "$dir/tree/$1"
+    build
+    check sh -c '! "$1" </dev/null 2>"$2"' sh "$dir/mcptask" "$dir/said"
+}
+half tools/tools.txt
+has "$dir/said" 'tools/call.c:'
+half tools/tools.c
+has "$dir/said" 'tools/tools.c:'
 finish

@@ -35,7 +35,7 @@ tools_text(const struct tools *s, const char *name)
 
     do {
         p += strlen(p) + 1;
-        ASSERT(p < end);
+        ASSERT(p < end); /* tools.txt has a text for each name */
     } while (strncmp(p, name, n) != 0 || p[n] != ' ');
     return p + n + 1;
 }

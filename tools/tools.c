@@ -18,6 +18,7 @@
 #include "tools/uri.h"
 #include "tools/wait.h"
 #include "base/gunzip.h"
+#include "base/text.h"
 
 #include <stdlib.h>
 
@@ -114,6 +115,7 @@ offer(struct tools *s, size_t i)
 {
     struct mcp_tool *tool = &s->tool[s->catalogue.n_tools++];
 
+    ASSERT(all[i].name != NULL); /* each value of enum task_tool has a row */
     *tool = all[i];
     tool->number = (unsigned)i;
     tool->description = tools_text(s, tool->name);
