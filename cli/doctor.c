@@ -213,8 +213,11 @@ check_store(struct doctor *d)
     else if (err != 0)
         tell(d, "store", "let this user write it, or set MCP_TASK_BASE_DIR",
              "%s: cannot be written: %s", path, err_text(err));
+    else if (st->g == 0)
+        tell(d, "store", NULL, "%s: made with the first change", st->path);
     else
-        tell(d, "store", NULL, "%s", st->path);
+        tell(d, "store", NULL, "%s: log format %d", st->path,
+             st->shared ? RECORD_VERSION : 1);
     if (st->g > 0 && st->err == 0 && err == 0 && writes)
         check_lock(d); /* else it would create the missing files */
 }
@@ -448,8 +451,7 @@ check_stdio(struct doctor *d)
     pid_t pid;
     bool ok;
 
-    tell(d, "version", NULL, "%s, log format %d, %.*s", MCPTASK_VERSION,
-         RECORD_VERSION, STR_ARG(path));
+    tell(d, "version", NULL, "%s, %.*s", MCPTASK_VERSION, STR_ARG(path));
     if (path.p == NULL || pipe(in) != 0 || pipe(out) != 0)
         return;
     pid = start((char *)path.p, in, out);

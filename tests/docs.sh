@@ -139,6 +139,9 @@ play() (
     export HOME="$user" PATH="$user/mcptask:$PATH:/usr/sbin"
     unset XDG_STATE_HOME MCP_TASK_BASE_DIR MCP_TASK_DB_PATH \
         MCP_TASK_ARTIFACTS_DIR MCP_TASK_PORT XDG_CONFIG_HOME XDG_DATA_HOME
+    # What npm installs for everybody goes to this user, without a network.
+    export npm_config_prefix="$HOME/.local" npm_config_offline=true \
+        npm_config_update_notifier=false
     while read -r number line what; do
         # shellcheck disable=SC2086 # what is words
         block "$1" "$user/blocks" "$number" "$line" $what

@@ -1290,7 +1290,7 @@ fine=1
 if [ "$exe" = "$bin" ]; then
     fine=0
     run 0 doctor --port 1 --token-file tokens
-    has out "  store  " "$log" 'is free' 'answers initialize' \
+    has out "  store  " "$log: log format 1" 'is free' 'answers initialize' \
         'nothing listens' 'MiB free' 'owner'
 fi
 mkfifo server
