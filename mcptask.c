@@ -116,6 +116,7 @@ apply(struct options *o)
 {
     struct cli_env *e = &o->e;
     const char *root = o->artifact_root;
+    int n = 0;
 
     if (!choose(o->tools, "core", "all", &e->core))
         return "--tools needs core or all";
@@ -126,6 +127,9 @@ apply(struct options *o)
     e->require_evidence = o->evidence != NULL;
     if (e->store == NULL)
         e->store = env_get("MCP_TASK_STORE");
+    if (o->web.token_file != NULL)
+        e->secrets[n++] = o->web.token_file;
+    e->secrets[n] = env_get("MCP_TASK_STORE_AUTH");
     if (root == NULL)
         return NULL;
     e->artifact_root = env_absolute(root);

@@ -14,6 +14,9 @@ struct cli_env {
     char *log_path;      /* MCP_TASK_DB_PATH, or <base_dir>/tasks.log */
     char *artifacts_dir; /* MCP_TASK_ARTIFACTS_DIR, or <base_dir>/artifacts */
     char *artifact_root; /* --artifact-root, absolute; or NULL */
+    /* The token file and the file with etcd's credentials, each if there is
+       one, then NULL. No client may read them. */
+    const char *secrets[3];
     uint64_t compact_at, closed_mib; /* --compact-at, --closed-max */
     uint64_t calls_own, calls_max; /* --calls-own, --calls-max */
     const char *store; /* --store or MCP_TASK_STORE; NULL: on this host only */

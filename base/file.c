@@ -272,6 +272,19 @@ file_read_text(const char *path, char *out, size_t cap)
         close(fd);
 }
 
+/* Whether path is in the directory of the service manager's credentials, which
+   no other user can enter (systemd.exec(5)). The read bit of the group may be
+   set there, for what is the mask of an access control list. */
+static bool
+is_credential(const char *path)
+{
+    const char *dir = getenv("CREDENTIALS_DIRECTORY");
+    size_t n = dir != NULL ? strlen(dir) : 0;
+
+    return n > 0 && strncmp(path, dir, n) == 0 && path[n] == '/' &&
+           strstr(path + n, "/..") == NULL;
+}
+
 int
 file_open_private(const char *path, int flags, size_t *len, const char **why)
 {
@@ -282,7 +295,8 @@ file_open_private(const char *path, int flags, size_t *len, const char **why)
         return ERR_IO;
     *why = fstat(fd, &st) != 0 ? err_text(errno)
            : !S_ISREG(st.st_mode) ? "not a regular file"
-           : st.st_mode & 077 ? "other users may use it: chmod 600" : NULL;
+           : st.st_mode & (is_credential(path) ? 037 : 077)
+                 ? "other users may use it: chmod 600" : NULL;
     *len = (size_t)st.st_size;
     if (*why == NULL)
         return fd;

@@ -282,32 +282,49 @@ open_part(int at, struct str *path)
                   (path->p ? O_DIRECTORY : 0));
 }
 
-/* Whether st is the log or a file named after it: lock, key, closed
-   generations. True if there is no telling. */
 static bool
-is_of_log(const char *log, const struct stat *st)
+is_same(const struct stat *a, const struct stat *b)
 {
-    const char *base = file_name(log);
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* Whether st is the file kept or is named after it, as the lock, the key and the
+   closed generations of the log are. True if it cannot be told. */
+static bool
+is_kept(const char *kept, const struct stat *st)
+{
+    const char *base = file_name(kept);
     size_t n = strlen(base);
-    char *path = file_dir_of(log);
+    char *path = file_dir_of(kept);
     DIR *dir = path ? opendir(path) : NULL;
-    bool found = !dir && (!path || errno != ENOENT);
     struct dirent *e;
     struct stat is;
+    bool found = false;
 
+    if (!dir) /* it may still be possible to reach files there by name */
+        found = stat(kept, &is) == 0 ? is_same(&is, st) : errno != ENOENT;
     while (dir && !found && (e = readdir(dir)))
         found = strncmp(e->d_name, base, n) == 0 &&
                 (e->d_name[n] == '\0' || e->d_name[n] == '.') &&
                 fstatat(dirfd(dir), e->d_name, &is, 0) == 0 &&
-                is.st_dev == st->st_dev && is.st_ino == st->st_ino;
+                is_same(&is, st);
     if (dir)
         closedir(dir);
     free(path);
     return found;
 }
 
+/* Whether st is any of them. */
+static bool
+is_kept_any(const char *const *kept, const struct stat *st)
+{
+    while (*kept && !is_kept(*kept, st))
+        kept++;
+    return *kept;
+}
+
 int
-artifact_read_path(const char *root, struct str path, const char *log,
+artifact_read_path(const char *root, struct str path, const char *const *kept,
                    struct arena *a, struct str *out)
 {
     struct stat st;
@@ -327,7 +344,7 @@ artifact_read_path(const char *root, struct str path, const char *log,
         rc = ERR_IO;
     else if (!S_ISREG(st.st_mode))
         rc = ERR_NOT_FOUND;
-    else if (is_of_log(log, &st))
+    else if (is_kept_any(kept, &st))
         rc = ERR_INVALID;
     else if (st.st_size > ARTIFACT_MAX)
         rc = ERR_TOO_LARGE;

@@ -13,7 +13,8 @@ if [ "$1" = --boot ]; then
         umount -R -l /sys/fs/cgroup && mount -t cgroup2 none /sys/fs/cgroup &&
         for to in /run /tmp /var/lib /var/tmp; do
             mount -t tmpfs -o mode=0755 none $to || exit 1
-        done && mount --bind /mnt/usr/local/bin /usr/local/bin || exit 1
+        done && mount --bind /mnt/usr/local/bin /usr/local/bin &&
+        mount --make-rshared / || exit 1 # credentials come to units that way
     export container=other SYSTEMD_UNIT_PATH=/mnt/units \
         SYSTEMD_GENERATOR_PATH=/mnt/none
     exec /lib/systemd/systemd --system --unit=none.target --show-status=0
@@ -71,12 +72,15 @@ eventually() {
 get() {
     inside curl -sf -m 5 "http://127.0.0.1:8766/$1"
 }
+# tool NAME ARGUMENTS [OPTION...]
 tool() {
-    inside curl -sf -m 5 -H 'Content-Type: application/json' \
+    called=$1 arguments=$2
+    shift 2
+    inside curl -sf -m 5 "$@" -H 'Content-Type: application/json' \
         -H 'Accept: application/json' -H 'MCP-Protocol-Version: 2026-07-28' \
-        -H 'Mcp-Method: tools/call' -H "Mcp-Name: $1" \
+        -H 'Mcp-Method: tools/call' -H "Mcp-Name: $called" \
         -d "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{
-\"name\":\"$1\",\"arguments\":$2,\"_meta\":{
+\"name\":\"$called\",\"arguments\":$arguments,\"_meta\":{
 \"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\",
 \"io.modelcontextprotocol/clientInfo\":{\"name\":\"t\",\"version\":\"1\"},
 \"io.modelcontextprotocol/clientCapabilities\":{}}}}" \
@@ -130,6 +134,26 @@ check inside systemctl stop mcptask.service
 check is Result success
 check is ActiveState inactive
 check is ExecMainStatus 0
+
+# As the unit's comment shows: root's tokens are a credential of the service.
+name=tokens
+mkdir "$dir/units/mcptask.service.d"
+echo '0123456789abcdef0 me' >"$dir/tokens"
+chmod 600 "$dir/tokens"
+sed -n '/^#   \[Service\]/,/^# After/s/^#   //p' "$dir/units/mcptask.service" |
+    sed 's,--host ADDRESS,--http,; s,NETWORK,localhost,; s,/etc/mcptask,/mnt,' \
+        >"$dir/units/mcptask.service.d/tokens.conf"
+has "$dir/units/mcptask.service.d/tokens.conf" LoadCredential --token-file
+check inside systemctl daemon-reload
+check inside systemctl start mcptask.service
+check eventually get health
+tool get_task '{"task_id":"a"}'
+lacks "$dir/answer" Kept
+tool get_task '{"task_id":"a"}' -H 'Authorization: Bearer 0123456789abcdef0'
+has "$dir/answer" Kept
+check inside systemctl stop mcptask.service
+rm -r "$dir/units/mcptask.service.d"
+check inside systemctl daemon-reload
 
 name=socket
 check inside systemctl start mcptask.socket

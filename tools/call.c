@@ -249,13 +249,16 @@ decode_content(struct prepared *p)
 static int
 read_path(const struct tools *s, struct prepared *p, const char *log)
 {
+    const char *const *secrets = s->env->secrets;
+    const char *kept[] = {log, secrets[0], secrets[0] ? secrets[1] : NULL,
+                          NULL};
     struct task_ctx *x = &p->w.x;
     struct str path = task_arg_text(x->a, &p->w.args, ARG_PATH);
     const char *root = s->env->artifact_root;
     int rc = ERR_NOT_FOUND;
 
     if (root && path.p)
-        rc = artifact_read_path(root, path, log, x->a, &p->content);
+        rc = artifact_read_path(root, path, kept, x->a, &p->content);
     if (rc == ERR_TOO_LARGE)
         return task_fail(x, rc, "path", "the file is larger than %d bytes",
                          ARTIFACT_MAX);
@@ -265,7 +268,7 @@ read_path(const struct tools *s, struct prepared *p, const char *log)
         p->blob.warning =
             !root ? "path was not read: the server has no artifact root"
             : rc == ERR_INVALID
-                ? "path was not read: it is a file of the store itself"
+                ? "path was not read: it is one of the server's own files"
                 : "path was not read: no such file beneath the artifact root";
     return 0;
 }

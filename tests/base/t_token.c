@@ -197,6 +197,26 @@ test_files_that_are_refused(void)
     CHECK(tokens_load(&t, "/dev/null", why) == ERR_INVALID && t == NULL);
 }
 
+/* The service manager gives a credential to one user with an access control
+   list; its mask then stands where the permissions of the group do. */
+static void
+test_credential_of_a_service(void)
+{
+    struct tokens *t;
+    char dir[sizeof path];
+
+    text_put(dir, sizeof dir, "%s", path);
+    *strrchr(dir, '/') = '\0';
+    CHECK(setenv("CREDENTIALS_DIRECTORY", dir, 1) == 0);
+    CHECK(load(&t, STR("abcdefghijklmnop a\n"), 0440) == 0);
+    tokens_free(t);
+    CHECK(load(&t, STR("abcdefghijklmnop a\n"), 0444) == ERR_INVALID);
+    CHECK(load(&t, STR("abcdefghijklmnop a\n"), 0460) == ERR_INVALID);
+    CHECK(setenv("CREDENTIALS_DIRECTORY", "/nowhere", 1) == 0);
+    CHECK(load(&t, STR("abcdefghijklmnop a\n"), 0440) == ERR_INVALID);
+    CHECK(unsetenv("CREDENTIALS_DIRECTORY") == 0);
+}
+
 static void
 test_link_to_a_file(void)
 {
@@ -242,6 +262,7 @@ main(void)
     test_limits();
     test_the_most_tokens();
     test_files_that_are_refused();
+    test_credential_of_a_service();
     test_link_to_a_file();
     test_no_memory();
     free(path);

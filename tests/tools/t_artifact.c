@@ -442,17 +442,17 @@ test_artifact_paths(void)
     fixture_fini(&f);
 }
 
-/* path reads no file of the store, whatever name it has, and the attempt costs
-   nobody a lock. */
+/* path reads neither files of the store nor tokens and credentials, whatever
+   name they have, and the attempt costs nobody a lock. */
 static void
 test_files_of_the_store(void)
 {
     static const char *const of_store[] = {
         "tasks.log", "tasks.log.lock", "tasks.log.key", "tasks.log.1",
-        "other.txt",
+        "other.txt", "tokens", "link", "tokens.old", "auth",
     };
     struct fixture f;
-    char path[700], other[700], args[900];
+    char path[700], other[700], tokens[700], auth[700], args[900];
     size_t i;
 
     fixture_init(&f);
@@ -465,6 +465,16 @@ test_files_of_the_store(void)
     CHECK(link(path, other) == 0);
     snprintf(path, sizeof path, "%s/tasks.logbook", f.dir);
     write_file(path, "no secret");
+    snprintf(auth, sizeof auth, "%s/auth", f.dir);
+    write_file(auth, "user:password");
+    snprintf(other, sizeof other, "%s/tokens.old", f.dir);
+    write_file(other, "an earlier one");
+    snprintf(tokens, sizeof tokens, "%s/tokens", f.dir);
+    write_file(tokens, "a token");
+    snprintf(other, sizeof other, "%s/link", f.dir);
+    CHECK(link(tokens, other) == 0);
+    f.env.secrets[0] = tokens;
+    f.env.secrets[1] = auth;
     f.env.artifact_root = f.dir;
     for (i = 0; i < sizeof of_store / sizeof *of_store; i++) {
         snprintf(args, sizeof args, "{'task_id':'a','name':'n%zu','path':"
@@ -472,7 +482,7 @@ test_files_of_the_store(void)
         call(&f, "attach_artifact", args);
         CHECK(ok(&f) && json_get(f.json, "warnings")->n == 1 &&
               str_is(json_str(&f.a, json_get(f.json, "warnings") + 1),
-                     "path was not read: it is a file of the store itself"));
+                     "path was not read: it is one of the server's own files"));
     }
     call(&f, "attach_artifact", "{'task_id':'a','name':'b','path':"
          "'tasks.logbook'}");
