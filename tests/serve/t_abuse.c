@@ -332,8 +332,10 @@ test_endless_requests(void)
             if (status[i] == 0 && (p[i].revents & POLLIN)) {
                 status[i] = status_of(&c[i]);
                 left -= endless[i].status != 0;
+                if (status[i] == 0) /* closed: it would be ready for ever */
+                    shut(&c[i].fd);
             }
-            if (p[i].revents & POLLOUT)
+            if (c[i].fd >= 0 && (p[i].revents & POLLOUT))
                 send_more(&c[i], &again[i], &sent[i]);
         }
     }

@@ -159,11 +159,12 @@ test_a_crowd_of_bodies(void)
         p[i] = (struct pollfd){c[i].fd, POLLOUT, 0};
     }
     while (poll(p, CROWD, 100) > 0)
-        for (i = 0; i < CROWD; i++)
-            if (p[i].revents != 0 && sent[i] < 8 * MIB - t.len)
+        for (i = 0; i < CROWD; i++) {
+            if (p[i].revents != 0)
                 send_more(&c[i], &t, &sent[i]);
-            else if (p[i].revents != 0)
+            if (c[i].fd < 0 || sent[i] >= 8 * MIB - t.len)
                 p[i].fd = -1;
+        }
     for (i = 0; i < CROWD; i++)
         reset(&c[i]);
     free(t.p);
