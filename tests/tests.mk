@@ -1,12 +1,16 @@
-# Test programs: tests/FOLDER/t_NAME.c with every object but main's; what one
-# replaces at link time stands in WRAP_NAME, what it is called with in
-# ARGS_NAME. Those that take long come first.
+# Tests are found by their names: tests/FOLDER/t_NAME.c is linked with every
+# object but main's; what it replaces at link time stands in WRAP_NAME, what it
+# is called with in ARGS_NAME. tests/FOLDER/t_NAME.sh is called with the path of
+# the binary, other scripts as RUN_NAME says. Those that take long come first.
 
-TESTS := abuse crowd unread store_cut crash server base json json_write page record index store \
-  store_fault replica content store_move store_room store_others store_procs lock order verify task keys lists lease \
-  message takeover who call call_marks call_store tools artifact pieces prompts sign token mcp mcp_state mcp_talk mcp_call mcp_rounds mcp_tasks \
-  mcp_questions mcp_plain tools_wait claim_wait calls_procs session listen loop serve http_parse http http_load etcd engine \
-  engine_tend etcd_content import serve_room hold web web_token web_start
+found = $(patsubst t_%,%,$(basename $(notdir $(wildcard tests/*/t_*.$1))))
+TESTS := $(call found,c)
+SCRIPTS := layers layers_fail example $(call found,sh)
+SLOW := abuse crowd unread store_cut crash server
+RUNS := $(SLOW) $(filter-out $(SLOW),$(SCRIPTS) $(TESTS))
+ifneq ($(words $(RUNS)),$(words $(sort $(RUNS))))
+$(error Two tests have the same name: $(RUNS))
+endif
 TALK := mcp_log mcp_logs mcp_defer mcp_ask mcp_watch mcp_state mcp_wait \
   mcp_progress \
   mcp_session_mark mcp_session_lives
@@ -107,23 +111,16 @@ $(B)/fixture: $(FIXTURE) $(wildcard tests/*/*.h) $(OBJ)
 
 include tests/etcd/suite.mk
 
-# Each program runs by itself and leaves what it printed, in test/NAME.ok if
-# it passed. As many run at once as make was told, or two for each processor:
-# some wait for what they started.
+# Each runs by itself and leaves what it printed, in test/NAME.ok if it passed.
+# As many run at once as make was told, or two for
+# each processor: some wait for what they started.
 JOBS = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell expr 2 \* \
   $$(getconf _NPROCESSORS_ONLN)))
-SCRIPTS := cli edit run setup hook foreign install layers layers_fail example
-RUN_cli = sh tests/cli/t_cli.sh $(abspath $(BIN))
-RUN_edit = sh tests/cli/t_edit.sh $(abspath $(BIN))
-RUN_run = sh tests/cli/t_run.sh $(abspath $(BIN))
-RUN_setup = sh tests/cli/t_setup.sh $(abspath $(BIN))
-RUN_hook = sh tests/cli/t_hook.sh $(abspath $(BIN))
-RUN_foreign = sh tests/cli/t_foreign.sh $(abspath $(BIN))
-RUN_install = sh tests/cli/t_install.sh $(abspath $(BIN))
-RUN_layers = sh tests/layers.sh $(B) $(SRC) mcptask
-RUN_layers_fail = sh tests/t_layers.sh
-RUN_example = sh tests/t_example.sh $(B) "$(CC)" "$(CFLAGS)"
-RUNS := $(SCRIPTS) $(TESTS)
+RUN_layers = tests/layers.sh $(B) $(SRC) mcptask
+RUN_layers_fail = tests/t_layers.sh
+RUN_example = tests/t_example.sh $(B) "$(CC)" "$(CFLAGS)"
+script = $(or $(RUN_$*),$(wildcard tests/*/t_$*.sh) $(abspath $(BIN)))
+program = $(B)/t_$* $(ARGS_$*)
 
 test:
 	@rm -rf $(B)/test
@@ -138,7 +135,8 @@ test:
 $(TESTS:%=$(B)/test/%.ok): $(B)/test/%.ok: $(B)/t_%
 $(RUNS:%=$(B)/test/%.ok): $(B)/test/%.ok: $(BIN) $(B)/fixture
 	@mkdir -p $(@D)
-	@if $(or $(RUN_$*),$(B)/t_$* $(ARGS_$*)) >$(@:.ok=.log) 2>&1; then \
+	@if $(if $(filter $*,$(TESTS)),$(program),sh $(script)) \
+	  >$(@:.ok=.log) 2>&1; then \
 	  mv $(@:.ok=.log) $@; cat $@; else echo "failed: $*"; fi
 
 # ---- check: every compiler's warnings, two analyzers, two sanitizers ----
