@@ -5,7 +5,7 @@
 
 found = $(patsubst t_%,%,$(basename $(notdir $(wildcard tests/*/t_*.$1))))
 TESTS := $(call found,c)
-SCRIPTS := layers layers_fail example $(call found,sh)
+SCRIPTS := layers layers_fail example bounded $(call found,sh)
 SLOW := abuse crowd unread store_cut crash server
 RUNS := $(SLOW) $(filter-out $(SLOW),$(SCRIPTS) $(TESTS))
 ifneq ($(words $(RUNS)),$(words $(sort $(RUNS))))
@@ -111,14 +111,15 @@ $(B)/fixture: $(FIXTURE) $(wildcard tests/*/*.h) $(OBJ)
 
 include tests/etcd/suite.mk
 
-# Each runs by itself and leaves what it printed, in test/NAME.ok if it passed.
-# As many run at once as make was told, or two for
+# Each runs by itself, bounded by tests/bounded.c, and leaves what it printed,
+# in test/NAME.ok if it passed. As many run at once as make was told, or two for
 # each processor: some wait for what they started.
 JOBS = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell expr 2 \* \
   $$(getconf _NPROCESSORS_ONLN)))
 RUN_layers = tests/layers.sh $(B) $(SRC) mcptask
 RUN_layers_fail = tests/t_layers.sh
 RUN_example = tests/t_example.sh $(B) "$(CC)" "$(CFLAGS)"
+RUN_bounded = tests/t_bounded.sh $(B) "$(CC)"
 script = $(or $(RUN_$*),$(wildcard tests/*/t_$*.sh) $(abspath $(BIN)))
 program = $(B)/t_$* $(ARGS_$*)
 
@@ -133,11 +134,16 @@ test:
 	[ $$passed -eq $(words $(RUNS)) ]
 
 $(TESTS:%=$(B)/test/%.ok): $(B)/test/%.ok: $(B)/t_%
-$(RUNS:%=$(B)/test/%.ok): $(B)/test/%.ok: $(BIN) $(B)/fixture
+$(RUNS:%=$(B)/test/%.ok): $(B)/test/%.ok: $(BIN) $(B)/fixture $(B)/bounded
 	@mkdir -p $(@D)
-	@if $(if $(filter $*,$(TESTS)),$(program),sh $(script)) \
-	  >$(@:.ok=.log) 2>&1; then \
+	@if $(B)/bounded $(if $(filter $*,$(TESTS)),$(program),sh $(script)) \
+	  </dev/null >$(@:.ok=.log) 2>&1; then \
 	  mv $(@:.ok=.log) $@; cat $@; else echo "failed: $*"; fi
+
+$(B)/bounded: tests/bounded.c
+	@mkdir -p $(@D)
+	@echo "  TEST  $<"
+	$(Q)$(CC) $(ALL_CFLAGS) -D_XOPEN_SOURCE=700 -o $@ $< $(ALL_LDFLAGS)
 
 # ---- check: every compiler's warnings, two analyzers, two sanitizers ----
 
@@ -234,6 +240,7 @@ $(BENCH:%=$(B)/%): $(B)/%: tests/bench/%.c tests/bench/bench_rig.c \
 bench: $(BIN) $(BENCH:%=$(B)/%) $(B)/bench_echo $(B)/bench_empty
 	@for b in $(BENCH); do $(B)/$$b $(BENCH_ARGS) ./$(BIN) || exit 1; done
 
+soak: export TEST_SECONDS = 0
 soak: $(BIN) $(B)/t_store_cut $(B)/t_store_procs $(B)/t_lease $(B)/t_calls_procs $(B)/t_crash
 	$(B)/t_store_cut all
 	$(B)/t_store_procs 10000

@@ -5,10 +5,12 @@
 me=$(basename "$0" .sh)
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
+# tests/bounded.c sends it when the time is up.
+trap 'fail "no end after $checks checks; the last command: $last"; exit 1' ALRM
 unset MCP_TASK_DB_PATH MCP_TASK_ARTIFACTS_DIR XDG_STATE_HOME MCP_DEBUG
 unset MCP_TASK_AGENT CLAUDE_ENV_FILE
 unset MAKEFLAGS MFLAGS MAKEOVERRIDES
-checks=0 failed=0 name=
+checks=0 failed=0 name= last=
 
 fail() {
     failed=$((failed + 1))
@@ -17,6 +19,7 @@ fail() {
 
 # check COMMAND...: it succeeds
 check() {
+    last=$*
     checks=$((checks + 1))
     "$@" >"$dir/log" 2>&1 || fail "$*: $(cat "$dir/log")"
 }

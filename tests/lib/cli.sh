@@ -17,6 +17,7 @@ exec </dev/null
 run() {
     want=$1
     shift
+    last=$*
     "$bin" "$@" >out 2>err
     code=$?
     checks=$((checks + 1))
