@@ -10,7 +10,7 @@ trap 'fail "no end after $checks checks; the last command: $last"; exit 1' ALRM
 unset MCP_TASK_DB_PATH MCP_TASK_ARTIFACTS_DIR XDG_STATE_HOME MCP_DEBUG
 unset MCP_TASK_AGENT CLAUDE_ENV_FILE
 unset MAKEFLAGS MFLAGS MAKEOVERRIDES
-checks=0 failed=0 name= last=
+checks=0 failed=0 name='' last=''
 
 fail() {
     failed=$((failed + 1))
