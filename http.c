@@ -36,6 +36,118 @@
 #define LINGER_MS 2000
 #define RESERVED 4 /* one slot in so many is for known clients */
 
+/* ---- room for input: invariant 2 of conn.c ---- */
+
+_Static_assert(HTTP_BUDGET / 2 / (FD_SETSIZE - OTHER_FDS) >=
+                   HTTP_MAX_HEAD + HTTP_SPARE,
+               "the part of each connection has room for a head");
+
+/* What each connection has for itself. */
+static size_t
+own_part(const struct http_conn *c)
+{
+    return HTTP_BUDGET / 2 / c->server->limit;
+}
+
+/* How much of the common half c uses if its input has this capacity. */
+static size_t
+excess(const struct http_conn *c, size_t cap)
+{
+    return c->state != DEAD && cap > own_part(c) ? cap - own_part(c) : 0;
+}
+
+/* Refuses the largest body in chunks. Returns what that frees; 0: none is
+   left. */
+static size_t
+refuse_growing(struct http *s)
+{
+    struct http_conn *worst = NULL, *c;
+    size_t most = 0;
+
+    for (unsigned i = 0; i < s->counts.open; i++) {
+        c = s->conn[i];
+        if (http_is_growing(c) && excess(c, c->in.cap) > most) {
+            most = excess(c, c->in.cap);
+            worst = c;
+        }
+    }
+    if (worst != NULL)
+        http_refuse(worst, 503);
+    return most;
+}
+
+/* Returns 0 if c's input may take cap bytes, or the status to refuse c with. A
+   body of a known length may take the room of others that are growing. */
+static int
+judge_room(struct http_conn *c, size_t cap)
+{
+    struct http *s = c->server;
+    size_t more = excess(c, cap), own = more, known = more, growing = 0, n;
+
+    if (more == 0)
+        return 0;
+    if (c->who == 0)
+        return 413;
+    for (unsigned i = 0; i < s->counts.open; i++) {
+        const struct http_conn *d = s->conn[i];
+
+        n = d != c ? excess(d, d->in.cap) : 0;
+        if (d->who == c->who)
+            own += n;
+        if (http_is_growing(d) && !http_is_growing(c))
+            growing += n;
+        else
+            known += n;
+    }
+    if (own > HTTP_MAX_BODY || known > HTTP_BUDGET / 2)
+        return 503;
+    while (known + growing > HTTP_BUDGET / 2 && (n = refuse_growing(s)) > 0)
+        growing -= n;
+    return 0;
+}
+
+/* The capacity to give a buffer that needs this one: doubled to limit copying,
+   but not if that takes more than c's part, or than its request can need. */
+static size_t
+doubled(const struct http_conn *c, size_t need)
+{
+    size_t cap = 2 * c->in.cap, most = http_most(c) + HTTP_SPARE;
+
+    if (cap > most)
+        cap = most;
+    if (cap > own_part(c) && need <= own_part(c))
+        cap = own_part(c);
+    return cap > need ? cap : need;
+}
+
+/* Makes room for n more bytes of input. False: there is none, and c is refused,
+   or gone if it has a reply already. */
+static bool
+make_space(struct http_conn *c, size_t n)
+{
+    bool reading = c->state == HEAD || c->state == BODY;
+    size_t cap = c->in.len - c->pos + n + (reading ? HTTP_SPARE : 0);
+    int status;
+
+    if (cap <= c->in.cap - c->pos)
+        return true;
+    buf_consume(&c->in, c->pos);
+    c->pos = 0;
+    c->moved = true;
+    if (reading)
+        cap = doubled(c, cap);
+    status = judge_room(c, cap);
+    if (status == 0)
+        buf_reserve(&c->in, cap);
+    if (c->in.cap >= cap)
+        return true;
+    if (reading)
+        http_refuse(c, status != 0 ? status : 503);
+    else
+        http_drop(c);
+    return false;
+}
+
 /* ---- input ---- */
 
 /* Decodes what has arrived of a chunked body. Returns whether it is
@@ -86,11 +198,17 @@ take_body(struct http_conn *c)
     h->request(h->ctx, c);
 }
 
+/* Takes the room that the body will need, if its length is known. */
 static void
 ask_for_body(struct http_conn *c)
 {
+    size_t have = c->in.len - c->pos;
+
     c->state = BODY;
     http_touch(c);
+    if (!c->head->chunked && http_most(c) > have &&
+        !make_space(c, http_most(c) - have))
+        return;
     if (c->head->expect && c->minor > 0 &&
         (c->head->chunked || c->head->content_length > 0) &&
         c->in.len == c->pos + c->head_len) {
@@ -132,6 +250,7 @@ take_head(struct http_conn *c)
     c->keep = head->keep_alive;
     c->minor = head->minor;
     c->is_head = str_is(head->method, "HEAD");
+    c->who = 0;
     c->state = ASKED;
     h->head(h->ctx, c);
     if (c->state == ASKED)
@@ -178,11 +297,7 @@ read_some(struct http_conn *c)
 
     if (n == 0)
         return;
-    if (c->state == HEAD && c->pos > 0) {
-        buf_consume(&c->in, c->pos);
-        c->pos = 0;
-    }
-    if (!http_reserve(c, n))
+    if (!make_space(c, n))
         return;
     got = read(c->fd, c->in.p + c->in.len, n);
     if (got <= 0) {
@@ -242,7 +357,7 @@ turn_away(int fd)
 {
     static const char text[] =
         "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\n"
-        "Retry-After: 1\r\nContent-Length: 0\r\n\r\n";
+        HTTP_RETRY "Content-Length: 0\r\n\r\n";
     char junk[1024];
 
     /* Unread bytes would turn the close into a reset and lose the text. */
@@ -360,8 +475,7 @@ repack(struct http_conn *c)
         http_drop(c);
 }
 
-/* Finishes what replies left to do, and resumes reads that the budget had
-   stopped. */
+/* Finishes what replies left to do. */
 static void
 run_todo(void *ctx)
 {
@@ -387,12 +501,6 @@ run_todo(void *ctx)
         }
         http_update(c);
     }
-    if (!s->starved ||
-        (s->exempt != NULL && s->counts.held >= HTTP_BUDGET / 4 * 3))
-        return;
-    s->starved = false;
-    for (unsigned i = 0; i < s->counts.open; i++)
-        http_update(s->conn[i]);
 }
 
 /* Invariant 3. */
@@ -468,6 +576,12 @@ void
 http_know(struct http_conn *c)
 {
     c->known = true;
+}
+
+void
+http_share(struct http_conn *c, uint64_t who)
+{
+    c->who = who;
 }
 
 bool

@@ -16,7 +16,8 @@
 #define HTTP_WRITE_MS 30000               /* without progress in a reply */
 #define HTTP_PING_MS 15000                /* of silence on a stream */
 #define HTTP_MAX_UNSENT ((size_t)1024 * 1024)       /* bytes, per stream */
-#define HTTP_BUDGET ((size_t)32 * 1024 * 1024)      /* bytes, all connections */
+#define HTTP_BUDGET ((size_t)32 * 1024 * 1024) /* bytes: all input not done with
+                                                  and all unsent output */
 
 struct http;
 struct http_conn; /* a connection and its current request */
@@ -83,6 +84,11 @@ struct str http_body(const struct http_conn *c);
 /* Marks the client as known. Unknown clients share three quarters of the
    connections; when a new one comes, the quietest of them is dropped. */
 void http_know(struct http_conn *c);
+/* To be called in head for a request whose body may be large. Its room, but for
+   what each connection has for itself, is shared by all requests of the same
+   who, not 0, which have HTTP_MAX_BODY together. One that finds no room is
+   answered with 503, or without this call with 413. */
+void http_share(struct http_conn *c, uint64_t who);
 /* For a long reply, begun or not: frees the request; its head is then NULL and
    its body empty. From then on a client that closes, even for writing only, is
    dropped, as is one that sends more than HTTP_MAX_BEHIND bytes. */

@@ -7,12 +7,14 @@
    Invariants:
    1. Between request and the end of the reply in.p does not move, and nothing
       before in.len changes: reading continues only in the remaining room.
-   2. server->held is the sum of every connection's held, the memory of its
-      buffers. Reading never exceeds HTTP_BUDGET except by SMALL per connection
-      and by the needs of one whole request. When output exceeds it, the slowest
-      stream is dropped.
-   3. During a long reply (http_forget), input is read even over the budget:
-      reading is the only way to notice that the client is gone. */
+   2. counts.held, the memory of all buffers, is at most HTTP_BUDGET. Half of
+      that is divided among the connections, so that a small request always has
+      room. What exceeds a connection's part comes out of the other half, of
+      which those with the same who may have one body of HTTP_MAX_BODY; a body
+      that does not fit is refused (http.c). So all input has room, and output
+      uses what that leaves: beyond it, the slowest reader is dropped.
+   3. What may be read depends on the connection alone: nobody waits for the
+      memory of another. */
 
 #include "http/conn.h"
 #include "base/text.h"
@@ -23,8 +25,7 @@
 
 #define READ_LEN ((size_t)4096)
 #define BODY_READ ((size_t)64 * 1024)
-#define SPARE ((size_t)256) /* invariant 1: room to notice a close */
-#define SMALL ((size_t)12 * 1024)
+#define CHUNK_END 64 /* bytes, to read the end of a body in chunks */
 
 void
 http_queue(struct http_conn *c)
@@ -46,18 +47,6 @@ http_touch(struct http_conn *c)
     c->since_ms = loop_now(c->server->loop);
 }
 
-/* Once c has its reply or is gone, another body may exceed the budget. */
-static void
-end_exemption(struct http_conn *c)
-{
-    struct http *s = c->server;
-
-    if (s->exempt != c || (c->state >= BODY && c->state <= BUSY))
-        return;
-    s->exempt = NULL;
-    loop_timer_set(s->loop, &s->todo_timer, loop_now(s->loop));
-}
-
 /* The request stays until http.c frees the connection: a handler may still be
    reading it. */
 void
@@ -71,7 +60,6 @@ http_drop(struct http_conn *c)
     s->counts.held -= c->held;
     c->held = 0;
     c->state = DEAD;
-    end_exemption(c);
     loop_watch(s->loop, c->fd, 0, NULL, NULL);
     close(c->fd);
     buf_fini(&c->out);
@@ -81,36 +69,26 @@ http_drop(struct http_conn *c)
 
 /* ---- the budget, and which events to wait for ---- */
 
-/* Returns whether buffers exceed the budget, not counting those of the exempt
-   connection. */
+/* Drops the connection with the most unsent bytes, streams before others.
+   False: all is sent. */
 static bool
-is_over(const struct http *s)
+drop_slowest(struct http *s)
 {
-    return s->counts.held - (s->exempt != NULL ? s->exempt->held : 0) >
-           HTTP_BUDGET;
-}
+    struct http_conn *worst = NULL;
+    size_t most = 0, n;
 
-/* Drops connections, those with the most unsent bytes first and streams before
-   others, until the budget is met. */
-static void
-shed(struct http *s)
-{
-    while (is_over(s)) {
-        struct http_conn *worst = NULL, *c;
-
-        for (unsigned i = 0; i < s->counts.open; i++) {
-            bool stream = (c = s->conn[i])->state == STREAM;
-            bool was = worst != NULL && worst->state == STREAM;
-
-            if (unsent(c) > 0 &&
-                (worst == NULL || stream > was ||
-                 (stream == was && unsent(c) > unsent(worst))))
-                worst = c;
+    for (unsigned i = 0; i < s->counts.open; i++) {
+        n = unsent(s->conn[i]);
+        if (n > 0 && s->conn[i]->state == STREAM)
+            n += HTTP_BUDGET;
+        if (n > most) {
+            most = n;
+            worst = s->conn[i];
         }
-        if (worst == NULL)
-            return;
-        http_drop(worst);
     }
+    if (worst != NULL)
+        http_drop(worst);
+    return worst != NULL;
 }
 
 void
@@ -121,91 +99,52 @@ http_account(struct http_conn *c)
 
     s->counts.held += held - c->held;
     c->held = held;
-    end_exemption(c);
-    if (is_over(s))
-        shed(s);
-    else if (s->starved && s->counts.held < HTTP_BUDGET / 4 * 3)
-        loop_timer_set(s->loop, &s->todo_timer, loop_now(s->loop));
+    while (s->counts.held > HTTP_BUDGET && drop_slowest(s))
+        ;
 }
 
-/* Invariant 3. */
 bool
 http_is_waiting(const struct http_conn *c)
 {
     return (c->state == STREAM || c->state == BUSY) && c->head == NULL;
 }
 
-/* How much larger `in` must be for n more bytes: doubled to limit copying, but
-   never beyond the end of a body. */
-static size_t
-growth(const struct http_conn *c, size_t n)
+bool
+http_is_growing(const struct http_conn *c)
 {
-    size_t used = c->in.len - (c->state == HEAD ? c->pos : 0);
-    size_t cap = 2 * c->in.cap, whole;
-
-    if (n <= c->in.cap - used)
-        return 0;
-    if (c->state == BODY) {
-        whole = c->pos + c->head_len + SPARE +
-                (c->head->chunked ? HTTP_MAX_BODY + BODY_READ
-                                  : c->head->content_length);
-        if (cap > whole)
-            cap = whole;
-    }
-    if (cap < used + n)
-        cap = used + n;
-    return cap - c->in.cap;
+    return c->state == BODY && c->head->chunked;
 }
 
 size_t
-http_room(struct http_conn *c)
+http_most(const struct http_conn *c)
 {
-    size_t have = c->in.len - c->pos, n = READ_LEN, more;
-
-    if (c->state == LINGER)
-        return n;
+    if (c->state == HEAD)
+        return HTTP_MAX_HEAD; /* then it is complete or in error */
+    if (c->state == BODY)
+        return c->head_len + (c->head->chunked ? HTTP_MAX_BODY + CHUNK_END
+                                               : c->head->content_length);
     if (http_is_waiting(c))
-        return have < HTTP_MAX_BEHIND ? HTTP_MAX_BEHIND - have : 0;
-    if (c->state == HEAD && have >= HTTP_MAX_HEAD)
-        return 0; /* complete or in error: run_todo sees it */
-    if (c->state == BODY) {
-        ASSERT(c->head != NULL);
-        if (!c->head->chunked)
-            n = c->head_len + c->head->content_length - have;
-        if (n > BODY_READ)
-            n = BODY_READ;
-    } else if (c->state != HEAD) {
-        if (c->eof)
-            return 0;
-        if (c->head != NULL) /* invariant 1 */
-            return c->in.cap - c->in.len;
-        return have < READ_LEN ? READ_LEN - have : 0;
-    }
-    more = growth(c, n + SPARE);
-    if (more == 0 || c->held + more <= SMALL ||
-        c->server->counts.held + more <= HTTP_BUDGET)
-        return n;
-    /* When many bodies are incomplete, one may exceed the budget, or all would
-       stall. */
-    if (c->state == BODY && c->server->exempt == NULL)
-        c->server->exempt = c;
-    if (c->server->exempt == c)
-        return n;
-    c->server->starved = true;
-    return 0;
+        return HTTP_MAX_BEHIND;
+    if (c->eof)
+        return 0;
+    return c->head != NULL ? c->in.cap - c->pos : READ_LEN; /* invariant 1 */
 }
 
-bool
-http_reserve(struct http_conn *c, size_t n)
+size_t
+http_room(const struct http_conn *c)
 {
-    bool fixed = c->state != HEAD && c->state != BODY; /* invariant 1 */
-    size_t more = growth(c, fixed ? n : n + SPARE);
+    size_t have = c->in.len - c->pos, most = http_most(c);
+    size_t fits = c->in.cap - c->in.len, n = BODY_READ;
 
-    c->moved |= more > 0;
-    buf_reserve(&c->in, c->in.cap + more);
-    if (c->in.err != 0)
-        http_drop(c);
-    return c->in.err == 0;
+    if (c->state == LINGER)
+        return READ_LEN;
+    if (most <= have)
+        return 0;
+    if (c->state == HEAD || http_is_growing(c))
+        n = fits < READ_LEN + HTTP_SPARE ? READ_LEN : fits - HTTP_SPARE;
+    if (n > BODY_READ)
+        n = BODY_READ;
+    return most - have < n ? most - have : n;
 }
 
 void

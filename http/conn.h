@@ -8,6 +8,7 @@
 #include "http/listen.h"
 
 #define HTTP_KEEP ((size_t)16 * 1024) /* of a buffer kept between requests */
+#define HTTP_SPARE ((size_t)192) /* behind a request: room to notice a close */
 
 enum state {
     HEAD,    /* between requests, or inside a head */
@@ -47,6 +48,7 @@ struct http_conn {
     int64_t since_ms;        /* start of the state, or of the last progress */
     unsigned slot;           /* index in the table */
     uint64_t nth;            /* serial number among accepted connections */
+    uint64_t who;            /* http_share; 0: not called for this request */
 };
 
 struct http {
@@ -60,8 +62,6 @@ struct http {
     struct buf spare;        /* a free buffer for the next reply */
     int fd;                  /* listening socket, -1: stopped */
     bool paused;             /* out of descriptors: not accepting */
-    bool starved;            /* the budget keeps some from reading */
-    struct http_conn *exempt; /* its body may exceed the budget; or NULL */
     char *path;              /* of the socket file it made */
     char address[HTTP_MAX_ADDRESS];
 };
@@ -85,9 +85,11 @@ void http_update(struct http_conn *c);
 void http_flush(struct http_conn *c);
 /* Returns whether http_forget has freed its request. */
 bool http_is_waiting(const struct http_conn *c);
+/* Returns whether it reads a body whose length is not known. */
+bool http_is_growing(const struct http_conn *c);
+/* Returns how many bytes of input c may hold in its state. */
+size_t http_most(const struct http_conn *c);
 /* Returns how many bytes may be read now. */
-size_t http_room(struct http_conn *c);
-/* Makes room for n bytes. On false, memory ran out and c was dropped. */
-bool http_reserve(struct http_conn *c, size_t n);
+size_t http_room(const struct http_conn *c);
 
 #endif

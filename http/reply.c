@@ -12,6 +12,7 @@
 #include "http/conn.h"
 #include "base/text.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static const char statuses[] =
@@ -120,8 +121,13 @@ http_reply(struct http_conn *c, int status, const char *fields,
 void
 http_refuse(struct http_conn *c, int status)
 {
+    buf_fini(&c->in);
+    free(c->head);
+    c->head = NULL;
+    c->pos = c->head_len = c->body_len = c->gap = 0;
     c->state = ASKED;
-    http_reply(c, status, NULL, "text/plain", str_of(status_text(status)));
+    http_reply(c, status, status == 503 ? HTTP_RETRY : NULL, "text/plain",
+               str_of(status_text(status)));
 }
 
 /* ---- streams ---- */

@@ -6,6 +6,8 @@
 
 #include "http.h"
 
+#define HTTP_RETRY "Retry-After: 1\r\n" /* a field for each 503 */
+
 /* Sends a whole reply. fields is NULL or lines ending with CRLF; type may be
    NULL if there is no body. The reply is not cacheable unless fields include
    Cache-Control. A reply to HEAD has no body. Bytes that the first write does
@@ -25,7 +27,8 @@ void http_stream_end(struct http_conn *c);
 
 /* ---- used only in http ---- */
 
-/* Sends an error reply of the server itself, with the status text as body. */
+/* Sends an error reply of the server itself, with the status text as body, and
+   frees the request, which no handler may be looking at. */
 void http_refuse(struct http_conn *c, int status);
 /* Sends a comment, so that proxies and clients keep the stream open. */
 void http_ping(struct http_conn *c);

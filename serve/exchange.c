@@ -111,7 +111,7 @@ exchange_say(struct exchange *x, int status, const char *fields,
 void
 exchange_unavailable(struct exchange *x)
 {
-    exchange_say(x, 503, EXCHANGE_RETRY, "unavailable: try again\n");
+    exchange_say(x, 503, HTTP_RETRY, "unavailable: try again\n");
 }
 
 bool
@@ -367,7 +367,7 @@ answer_request(struct exchange *x, const struct turn_answer *a)
         text_put(fields, sizeof(fields), "Mcp-Session-Id: %s\r\n",
                  a->session);
     if (x->wait_ms > 0)
-        text_put(fields, sizeof(fields), EXCHANGE_RETRY);
+        text_put(fields, sizeof(fields), HTTP_RETRY);
     if (!x->json && ok && a->body.len > 0)
         exchange_begin_stream(x, fields);
     if (!http_is_stream(x->c)) {

@@ -8,7 +8,6 @@
 #include "serve/access.h"
 #include "serve/route.h"
 
-#define EXCHANGE_RETRY "Retry-After: 1\r\n"
 #define EXCHANGE_FIELDS 160 /* bytes of the fields of one reply */
 #define EXCHANGE_VERSION "mcp-protocol-version"
 

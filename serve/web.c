@@ -252,6 +252,19 @@ judge_share(struct exchange *x)
     return 0;
 }
 
+/* Lets the body be large: its room is that of the principal or, without tokens,
+   of the connection. */
+static void
+admit_body(struct exchange *x)
+{
+    uint64_t who = (uintptr_t)x->c;
+
+    if (x->all->access.tokens != NULL)
+        who = str_hash(exchange_principal(x));
+    if (x->route->wants & ROUTE_BODY)
+        http_share(x->c, who);
+}
+
 static int
 judge(struct exchange *x, const struct http_head *h,
       char allow[EXCHANGE_FIELDS])
@@ -282,7 +295,7 @@ refuse(struct exchange *x, int status, const char *allow)
         {405, NULL, "this path does not take this method\n"},
         {406, NULL, "Accept must include text/event-stream\n"},
         {415, NULL, "Content-Type must be application/json\n"},
-        {429, EXCHANGE_RETRY,
+        {429, HTTP_RETRY,
          "too many requests or connections: wait a second\n"},
     };
     size_t i = 0;
@@ -318,6 +331,8 @@ on_head(void *ctx, struct http_conn *c)
         exchange_unavailable(x);
     else if (status != 0)
         refuse(x, status, allow);
+    else
+        admit_body(x);
 }
 
 static void

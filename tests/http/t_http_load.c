@@ -1,8 +1,7 @@
 /* t_http_load - the HTTP server when time or memory runs out; its addresses;
-   and how it ends. */
+   and how it ends. What its buffers may take is in t_http_budget. */
 
 #include "tests/lib/http_rig.h"
-#include "http/conn.h"
 
 /* ---- deadlines ---- */
 
@@ -91,163 +90,6 @@ test_ping(void)
     CHECK(times(k.got, ": ka") <= 3 && toy.closed == 0);
     leave(&k);
     close_toy();
-}
-
-/* ---- the budget ---- */
-
-/* The memory of all buffers: that is what counts. */
-static size_t
-memory(void)
-{
-    const struct http *s = toy.http;
-    size_t n = 0;
-    unsigned i;
-
-    for (i = 0; i < s->counts.open; i++)
-        n += s->conn[i]->in.cap + s->conn[i]->out.cap;
-    return n;
-}
-
-static void
-test_budget_of_input(void)
-{
-    static const char head[] = "POST /echo HTTP/1.1\r\nHost: x\r\n"
-                               "Content-Length: 8000000\r\n\r\n";
-    char *body = calloc(1, 8000000);
-    size_t sent[6] = {0};
-    struct client k[6], small;
-    size_t most = 0;
-    int i, round;
-
-    open_toy();
-    for (i = 0; i < 6; i++) {
-        k[i] = join();
-        say(&k[i], head);
-        if (i == 1) /* the first two run out of time before the others */
-            pass(HTTP_REQUEST_MS / 2);
-    }
-    for (round = 0; round < 400; round++)
-        for (i = 0; i < 6; i++) {
-            size_t n = 7900000 - sent[i];
-            ssize_t done = send(k[i].fd, body + sent[i],
-                                n < 200000 ? n : 200000, MSG_NOSIGNAL);
-
-            sent[i] += done > 0 ? (size_t)done : 0;
-            turn(1);
-            if (memory() > most)
-                most = memory();
-        }
-    CHECK(most > HTTP_BUDGET - MIB &&
-          most <= HTTP_BUDGET + HTTP_MAX_BODY);
-    small = join();
-    say(&small, POST("1", "s"));
-    CHECK(hears(&small, "\r\n\r\ns"));
-    pass(HTTP_REQUEST_MS / 2 + 1000);
-    for (i = 2; i < 6; i++)
-        say_n(&k[i], body, 8000000 - sent[i]);
-    for (i = 0; i < 6; i++)
-        CHECK(hears(&k[i], i < 2 ? "408 Request Timeout" : "200 OK"));
-    for (i = 0; i < 6; i++)
-        leave(&k[i]);
-    leave(&small);
-    turn(3);
-    CHECK(counts().held == 0);
-    close_toy();
-    free(body);
-}
-
-#define BODIES 60
-
-/* Sends a little more of each body, up to n bytes of it. Returns whether all of
-   that is sent. */
-static bool
-send_round(struct client k[BODIES], size_t sent[BODIES], size_t n)
-{
-    static char body[9000];
-    bool all = true;
-    int i;
-
-    for (i = 0; i < BODIES; i++) {
-        size_t left = n - sent[i];
-        ssize_t done = 0;
-
-        if (k[i].fd >= 0 && left > 0)
-            done = send(k[i].fd, body, left < 9000 ? left : 9000,
-                        MSG_NOSIGNAL);
-        sent[i] += done > 0 ? (size_t)done : 0;
-        all &= k[i].fd < 0 || sent[i] == n;
-    }
-    turn(2);
-    return all;
-}
-
-/* Together they exceed the budget, and none ends before it is full. lost: some
-   leave half-way, among them the one whose turn it is. */
-static void
-test_large_bodies_take_turns(bool lost)
-{
-    static const char head[] = "POST /size?2 HTTP/1.1\r\nHost: x\r\n"
-                               "Content-Length: 1000000\r\n\r\n";
-    struct client k[BODIES];
-    size_t sent[BODIES] = {0};
-    int i, round;
-
-    open_toy();
-    for (i = 0; i < BODIES; i++) {
-        k[i] = join();
-        say(&k[i], head);
-    }
-    for (round = 0; round < 200; round++)
-        send_round(k, sent, 900000);
-    CHECK(counts().held > HTTP_BUDGET - MIB && toy.requests == 0);
-    /* A client that is not read from cannot be seen to leave. */
-    for (i = 0; lost && i < BODIES && counts().open == BODIES; i++) {
-        leave(&k[i]);
-        turn(3);
-    }
-    CHECK(counts().open > 0 && (counts().open < BODIES) == lost);
-    for (round = 0; round < 2000 && !send_round(k, sent, 1000000); round++)
-        ;
-    for (i = 0; i < BODIES; i++)
-        if (k[i].fd >= 0 && !CHECK(hears(&k[i], "200 OK")))
-            break;
-    for (i = 0; i < BODIES; i++)
-        leave(&k[i]);
-    turn(3);
-    CHECK(counts().open == 0 && counts().held == 0);
-    close_toy();
-}
-
-static void
-test_budget_of_streams(void)
-{
-    char *data = malloc(MIB);
-    struct client k[60];
-    struct client good;
-    int i, round;
-
-    memset(data, 'd', MIB);
-    open_with((struct http_options){.fd = -1});
-    for (i = 0; i < 60; i++)
-        k[i] = join_stream();
-    good = join_stream();
-    for (round = 0; round < 8 && toy.closed == 0; round++)
-        for (i = (int)toy.n - 1; i >= 0 && toy.closed == 0; i--) {
-            http_event(toy.later[i], STR_NONE, STR_NONE, 0,
-                       (struct str){data, MIB - 1000});
-            turn(1);
-            hear(&good);
-            CHECK(counts().held <= HTTP_BUDGET + MIB);
-            CHECK(memory() <= HTTP_BUDGET + 2 * MIB);
-        }
-    CHECK(toy.closed > 0 && counts().held <= HTTP_BUDGET);
-    hear(&good);
-    CHECK(!good.eof && good.err == 0);
-    for (i = 0; i < 60; i++)
-        leave(&k[i]);
-    leave(&good);
-    close_toy();
-    free(data);
 }
 
 /* ---- addresses ---- */
@@ -538,10 +380,6 @@ main(void)
     test_deadlines();
     test_slow_readers_have_an_end();
     test_ping();
-    test_budget_of_input();
-    test_large_bodies_take_turns(false);
-    test_large_bodies_take_turns(true);
-    test_budget_of_streams();
     test_unix_socket();
     test_passed_socket();
     test_addresses();

@@ -138,8 +138,12 @@ static inline void
 on_head(void *ctx, struct http_conn *c)
 {
     struct str path = http_request(c)->path;
+    uint64_t who = (uintptr_t)c;
 
     CHECK(ctx == &toy && http_body(c).len == 0);
+    str_u64(http_field_of(http_request(c), "who"), &who);
+    if (who != 0)
+        http_share(c, who);
     if (str_is(path, "/refuse"))
         http_reply(c, 401, "WWW-Authenticate: Bearer\r\n", "text/plain",
                    STR("no\n"));

@@ -320,7 +320,7 @@ test_endless_requests(void)
     }
     while (left > 0) {
         for (i = 0; i < ENDLESS; i++) {
-            bool more = endless[i].status != 0 || sent[i] < 4 * MIB;
+            bool more = endless[i].status != 0 || sent[i] < MIB / 4;
 
             p[i] = (struct pollfd){c[i].fd, more ? POLLOUT : 0, 0};
             if (status[i] == 0)

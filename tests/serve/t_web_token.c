@@ -247,6 +247,132 @@ test_strangers_lock_nobody_out(void)
     free(files);
 }
 
+#define CROWD 60
+#define MIB 1048576
+#define LARGEST 8388608
+
+/* A ping of so many bytes. */
+static char *
+long_ping(size_t len)
+{
+    char *body = malloc(len + 1);
+
+    memset(body, ' ', len);
+    memcpy(body, PING, strlen(PING));
+    body[len] = '\0';
+    return body;
+}
+
+/* Sends n bytes, unless the server answers before. */
+static bool
+sends_all(const struct client *c, size_t n)
+{
+    static char spaces[65536];
+    struct pollfd p = {.fd = c->fd, .events = POLLIN | POLLOUT};
+    ssize_t done;
+
+    memset(spaces, ' ', sizeof(spaces));
+    while (n > 0) {
+        if (poll(&p, 1, DEADLINE_MS) != 1 || (p.revents & ~POLLOUT) != 0)
+            return false;
+        done = send(c->fd, spaces, n < sizeof(spaces) ? n : sizeof(spaces),
+                    MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (done < 0 && errno != EAGAIN)
+            return false;
+        n -= done > 0 ? (size_t)done : 0;
+    }
+    return true;
+}
+
+/* Each sends a body of the largest size, but for its last byte. Returns whether
+   the first n are still read, and the others are refused. */
+static bool
+only_take(const struct rig *r, const char *fields, struct client c[CROWD],
+          int n)
+{
+    char all[512];
+    bool ok = true;
+    int i;
+
+    snprintf(all, sizeof(all), "%s%sContent-Length: %d\r\n", TYPES, fields,
+             LARGEST);
+    for (i = 0; i < CROWD; i++) {
+        c[i] = dial(r->address);
+        ask(&c[i], "POST", "/mcp", all, NULL);
+        if (i < n)
+            ok = ok && sends_all(&c[i], LARGEST - 1);
+        else
+            ok = ok && reply_of(&c[i]) == 503 &&
+                 has(c[i].head, "Retry-After: 1\r\n");
+    }
+    return ok;
+}
+
+static bool
+is_unanswered(const struct client *c)
+{
+    return poll(&(struct pollfd){.fd = c->fd, .events = POLLIN}, 1, 0) == 0;
+}
+
+/* A body that never ends takes room from its own agent alone, or without tokens
+   from large bodies. */
+static void
+test_unfinished_bodies(void)
+{
+    static const size_t sizes[] = {200, 12000, 64000, MIB, LARGEST};
+    char *files = test_tmpdir(), path[400], options[512], *body;
+    struct rig r = {.dir = test_tmpdir()}, open = rig_new(NULL);
+    struct client c[CROWD];
+    size_t i;
+
+    snprintf(path, sizeof(path), "%s/tokens", files);
+    snprintf(options, sizeof(options), "--http --port 0 --token-file %s",
+             path);
+    write_tokens(path, "alice-0123456789abcdef alice\n"
+                       "reader-0123456789abcdef carol read\n");
+    rig_begin(&r, options);
+    CHECK(only_take(&r, READER, c, 1));
+    for (i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+        body = long_ping(sizes[i]);
+        CHECK(once(&r, "POST", "/mcp", TYPES ALICE, body) == 200);
+        CHECK(is_unanswered(&c[0]));
+        free(body);
+    }
+    CHECK(once(&r, "POST", "/mcp", TYPES READER, PING) == 200);
+    send_bytes(&c[0], " ", 1);
+    CHECK(reply_of(&c[0]) == 400);
+    for (i = 0; i < CROWD; i++)
+        hang_up(&c[i]);
+    rig_end(&r);
+
+    CHECK(only_take(&open, "", c, 2));
+    for (i = 0; i < 3; i++) {
+        body = long_ping(sizes[i]);
+        CHECK(once(&open, "POST", "/mcp", TYPES, body) == 200);
+        free(body);
+    }
+    CHECK(is_unanswered(&c[0]) && is_unanswered(&c[1]));
+    for (i = 0; i < CROWD; i++)
+        hang_up(&c[i]);
+    rig_end(&open);
+    free(files);
+}
+
+/* Who needs no token has no use for a large body. */
+static void
+test_large_bodies_are_messages(void)
+{
+    struct rig r = rig_new(NULL);
+    char *body = long_ping(MIB);
+
+    CHECK(once(&r, "GET", "/health", "", PING) == 200);
+    CHECK(once(&r, "GET", "/health", "", body) == 413);
+    CHECK(once(&r, "GET", "/", "", body) == 413);
+    CHECK(once(&r, "POST", "/mcp", TYPES, body) == 200);
+    rig_end(&r);
+    free(body);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -256,5 +382,7 @@ main(int argc, char **argv)
     test_a_person_takes_over();
     test_tokens();
     test_strangers_lock_nobody_out();
+    test_unfinished_bodies();
+    test_large_bodies_are_messages();
     return test_end("web_token");
 }
