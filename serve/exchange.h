@@ -49,7 +49,7 @@ struct exchange {
     struct buf id;       /* of its last event, if it may be kept */
     struct buf missed;   /* messages sent while it was kept, a line each */
     uint64_t round;      /* the round that pushes it; 0: it does not wait */
-    int64_t until_ms;    /* how long it is kept */
+    int64_t until_ms;    /* how long it is kept, or waits for its round */
 };
 
 /* Makes one for a new connection; NULL if memory ran out. */

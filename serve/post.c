@@ -2,9 +2,12 @@
 
    A message that the turn has no room for is pushed again after the next turn,
    in rounds, each with one message of each principal, the oldest first: so a
-   principal that sends much does not keep others waiting. */
+   principal that sends much does not keep others waiting. Its body holds room
+   that others of the principal may need, so it is refused after MAX_WAIT_MS. */
 
 #include "serve/post.h"
+
+#define MAX_WAIT_MS (60 * 1000)
 
 int
 post_push(struct exchange *x, struct peer *to, const struct mcp_facts *f,
@@ -78,6 +81,7 @@ post_run(struct exchange *x)
         refuse(x);
     } else if (x->all->n_rounds > 0 || !push_own(x)) {
         x->round = next_round(x);
+        x->until_ms = loop_now(x->all->loop) + MAX_WAIT_MS;
         x->all->n_rounds++;
     }
 }
@@ -102,14 +106,27 @@ first_later(const struct exchanges *all)
     return first;
 }
 
+static void
+leave_rounds(struct exchange *x)
+{
+    x->round = 0;
+    x->all->n_rounds--;
+}
+
 void
 post_run_later(struct exchanges *all)
 {
+    int64_t now = loop_now(all->loop);
     struct exchange *x;
 
     while ((x = first_later(all)) != NULL && push_own(x)) {
         all->last_round = x->round;
-        x->round = 0;
-        all->n_rounds--;
+        leave_rounds(x);
     }
+    for (x = all->first; all->n_rounds > 0 && x != NULL; x = x->next)
+        if (x->round != 0 && x->until_ms <= now) {
+            leave_rounds(x);
+            x->asking = false;
+            exchange_unavailable(x);
+        }
 }

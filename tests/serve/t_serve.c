@@ -414,6 +414,36 @@ test_heavy_messages_take_turns(void)
     web_close(web);
 }
 
+/* What the turn has no room for waits, but not for ever. */
+static void
+test_the_wait_for_room_ends(void)
+{
+    struct client c[HEAVY];
+    int i, status, served = 0, refused = 0;
+
+    web_begin(0, 0, true);
+    begin(0);
+    ask_heavy(c);
+    CHECK(turn_run(turn, is_busy, NULL) == 0);
+    now_s += 50; /* longer than a client has for its request */
+    n_turns = 0;
+    CHECK(turn_run(turn, has_reply, &c[HEAVY / 2]) == 0);
+    now_s += 60;
+    for (i = 0; i < HEAVY; i++) {
+        n_turns = 0;
+        CHECK(turn_run(turn, has_reply, &c[i]) == 0);
+        status = reply_of(&c[i]);
+        CHECK(status == 200 || status == 503);
+        served += status == 200;
+        refused += status == 503 &&
+                   strcmp(field_of(&c[i], "retry-after"), "1") == 0;
+        hang_up(&c[i]);
+    }
+    CHECK(served > HEAVY / 2 && refused > 0 && served + refused == HEAVY);
+    CHECK(once("POST", "/mcp", OLD ANN, PING) == 200);
+    web_close(web);
+}
+
 /* A turn that was stopped takes nothing more. */
 static void
 server_again(void)
@@ -560,6 +590,7 @@ main(void)
     test_no_rate();
     test_nobody_has_all_connections();
     test_heavy_messages_take_turns();
+    test_the_wait_for_room_ends();
     test_the_end_answers_what_was_taken();
     server_again();
     test_the_end_answers_on_the_stream();
