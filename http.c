@@ -516,6 +516,15 @@ free_idle_memory(struct http_conn *c)
     }
 }
 
+/* Returns whether the socket has bytes, or the end, that were not read yet. */
+static bool
+has_unread(const struct http_conn *c)
+{
+    char byte;
+
+    return recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0;
+}
+
 /* Ends c when its time is up: with 408 if it has sent part of a request, else
    silently. Pings a quiet stream. */
 static void
@@ -537,7 +546,8 @@ check_time(struct http_conn *c)
         if (quiet >= HTTP_PING_MS && !c->is_head)
             http_ping(c);
     } else if (begun) {
-        if (quiet >= HTTP_REQUEST_MS)
+        if (quiet >= HTTP_UNREAD_MS ||
+            (quiet >= HTTP_REQUEST_MS && !has_unread(c)))
             http_refuse(c, 408);
     } else if (limits[c->state] > 0 && quiet >= limits[c->state]) {
         http_drop(c);
@@ -548,10 +558,13 @@ static void
 sweep(void *ctx)
 {
     struct http *s = ctx;
+    int64_t late_ms = loop_now(s->loop) - s->sweep_timer.at_ms;
 
     listen_again(s);
-    for (unsigned i = 0; i < s->counts.open; i++)
+    for (unsigned i = 0; i < s->counts.open; i++) {
+        s->conn[i]->since_ms += late_ms; /* meanwhile nobody was read */
         check_time(s->conn[i]);
+    }
     if (s->counts.open > 0)
         start_sweep(s);
 }

@@ -9,6 +9,8 @@
 
 #define HTTP_CONNECTIONS 256              /* the default */
 #define HTTP_REQUEST_MS 10000             /* for a complete head or body */
+#define HTTP_UNREAD_MS 60000              /* the same, of one that sends faster
+                                             than the server reads */
 #define HTTP_MAX_BEHIND ((size_t)8 * 1024) /* bytes a client may send during a
                                               long wait */
 #define HTTP_IDLE_MS 60000                /* between requests of known

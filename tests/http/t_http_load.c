@@ -45,6 +45,59 @@ test_deadlines(void)
     close_toy();
 }
 
+/* A client has its time for sending. That of the server, while it is away, does
+   not count... */
+static void
+test_time_away_does_not_count(void)
+{
+    char *body = calloc(1, MIB);
+    struct client k;
+    int i;
+
+    open_toy();
+    k = join();
+    say(&k, "POST /size?2 HTTP/1.1\r\nHost: x\r\n"
+            "Content-Length: 1048576\r\n\r\n");
+    say_n(&k, body, MIB / 2);
+    for (i = 0; i < 2; i++) {
+        sys.ms += 2 * HTTP_REQUEST_MS;
+        say_n(&k, body, MIB / 8);
+        pass(3000); /* it could not send before */
+    }
+    say_n(&k, body, MIB / 4);
+    CHECK(hears(&k, "200 OK"));
+    leave(&k);
+    close_toy();
+    free(body);
+}
+
+/* ...and if it reads more slowly than the client sends, there is more. */
+static void
+test_a_slow_server_has_more_time(int64_t turn_ms, const char *want)
+{
+    char *body = calloc(1, HTTP_MAX_BODY);
+    size_t sent = 0;
+    struct client k;
+    int i;
+
+    open_toy();
+    k = join();
+    say(&k, "POST /size?2 HTTP/1.1\r\nHost: x\r\n"
+            "Content-Length: 8388608\r\n\r\n");
+    for (i = 0; i < 1000 && k.len == 0; i++) {
+        ssize_t n = send(k.fd, body, HTTP_MAX_BODY - sent, MSG_NOSIGNAL);
+
+        sent += n > 0 ? (size_t)n : 0;
+        sys.ms += turn_ms;
+        turn(1);
+        hear(&k);
+    }
+    CHECK(i > 2 * HTTP_REQUEST_MS / turn_ms && strstr(k.got, want) != NULL);
+    leave(&k);
+    close_toy();
+    free(body);
+}
+
 static void
 test_slow_readers_have_an_end(void)
 {
@@ -378,6 +431,9 @@ main(void)
 {
     limit_files(4096);
     test_deadlines();
+    test_time_away_does_not_count();
+    test_a_slow_server_has_more_time(200, " 200 OK");
+    test_a_slow_server_has_more_time(500, " 408 ");
     test_slow_readers_have_an_end();
     test_ping();
     test_unix_socket();
