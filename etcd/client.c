@@ -13,7 +13,9 @@
    3. A connection is kept only after a whole answer with nothing after it, and
       used again only while nothing has come on it since.
    4. Between a begin and its end, e->due is set and not past e->deadline.
-   5. Nothing an endpoint sends reaches a header field unchecked. */
+   5. Nothing an endpoint sends reaches a header field unchecked.
+   6. A step reads once: an endpoint that sends without end leaves time for
+      everything else. */
 
 #include "etcd/client.h"
 #include "base/base64.h"
@@ -37,6 +39,9 @@
 #define KEEP ((size_t)256 * 1024) /* of each buffer, between requests */
 #define MAX_TOKEN 4096
 #define BELL_MS 1000 /* from one attempt of a bell to the next */
+#define BELL_READ 4096
+#define BELL_JUNK (4 * BELL_READ) /* bytes without an event: no watch */
+#define BELL_REST_MS (60 * 1000)  /* after such an answer */
 
 enum phase { IDLE, PAUSE, SEND, HEAD, BODY };
 
@@ -616,13 +621,17 @@ etcd_begin_at(struct etcd *e, unsigned i, const char *path, struct str body,
 int
 etcd_step(struct etcd *e, struct etcd_answer *out)
 {
+    bool reads;
     int rc;
 
     do {
+        reads = e->phase > SEND;
         rc = e->phase == IDLE    ? ERR_MORE
              : e->phase == PAUSE ? start(e)
              : e->phase == SEND  ? send_more(e)
                                  : receive(e);
+        if (rc > 0 && reads) /* invariant 6 */
+            rc = ERR_MORE;
         if (rc == ERR_MORE && e->phase >= SEND && clock_mono_ms() >= e->due)
             rc = late(e);
     } while (rc > 0);
@@ -695,6 +704,7 @@ struct etcd_bell {
     int fd;         /* -1: no connection; due_ms is when it is made */
     size_t sent;
     bool answered;
+    size_t junk;    /* bytes since its last event */
     int64_t due_ms; /* else when an answer must be there */
 };
 
@@ -737,7 +747,7 @@ static void
 hook(struct etcd_bell *b)
 {
     b->at = b->e->cur;
-    b->sent = 0;
+    b->sent = b->junk = 0;
     b->answered = false;
     b->due_ms = clock_mono_ms() + BELL_MS;
     put_request(b->e, &b->out, "/v3/watch", buf_view(&b->body));
@@ -775,31 +785,35 @@ tells(const char *text, struct str value)
     return same;
 }
 
-/* Takes what came: the head, "created", events; sets *rung unless the newest
-   value is the known one. Without the right to watch, etcd says so in an event
-   and then is silent. Returns whether there may be more. */
+/* Takes what came: the head, "created", events. Returns whether it rings: unless
+   the newest value is the known one. Without the right to watch, etcd says so in
+   an event and then is silent. */
 static bool
-listen_to(struct etcd_bell *b, struct str known, bool *rung)
+listen_to(struct etcd_bell *b, struct str known)
 {
-    char text[4096];
+    char text[BELL_READ];
     ssize_t n = recv(b->fd, text, sizeof text - 1, 0);
 
     if (n < 0 && is_later(errno))
         return false;
     text[n > 0 ? n : 0] = '\0';
     if (n <= 0 || text_find(text, "\"canceled\":true") != NULL ||
-        (!b->answered && strncmp(text, "HTTP/1.1 200", 12) != 0))
+        (!b->answered && strncmp(text, "HTTP/1.1 200", 12) != 0)) {
         unhook(b, BELL_MS);
+        return false;
+    }
     b->answered = true;
-    *rung = b->fd >= 0 && !tells(text, known);
-    return b->fd >= 0;
+    b->junk += (size_t)n;
+    if (text_find(text, "\"events\":[") != NULL)
+        b->junk = 0;
+    if (b->junk > BELL_JUNK)
+        unhook(b, BELL_REST_MS);
+    return b->fd >= 0 && !tells(text, known);
 }
 
 bool
 etcd_bell_step(struct etcd_bell *b, struct str known)
 {
-    bool rung = false;
-
     if (b->fd >= 0 && b->e->phase == IDLE && b->at != b->e->cur)
         unhook(b, 0);
     if (b->fd >= 0 && !b->answered && clock_mono_ms() >= b->due_ms)
@@ -808,9 +822,7 @@ etcd_bell_step(struct etcd_bell *b, struct str known)
         hook(b);
     if (b->fd >= 0 && b->sent < b->out.len)
         send_watch(b);
-    while (b->fd >= 0 && b->sent == b->out.len && listen_to(b, known, &rung))
-        ;
-    return rung;
+    return b->fd >= 0 && b->sent == b->out.len && listen_to(b, known);
 }
 
 int

@@ -66,7 +66,8 @@ unsigned etcd_places(const struct etcd *e);
 /* A bell rings when somebody may have written a key. It watches on a connection
    of its own to the endpoint in use; whenever that is remade, it rings once.
    It may ring without a cause, and the watch of a member that is cut off is
-   silent: look from time to time as well. */
+   silent: look from time to time as well. An endpoint that sends anything but
+   events is left alone for a minute. */
 struct etcd_bell;
 
 /* body is a request to /v3/watch, copied. e must outlive the bell. NULL: out of

@@ -11,6 +11,7 @@
 #include "tests/lib/memory.h"
 #include "tests/lib/test.h"
 
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/select.h>
 
@@ -724,6 +725,83 @@ test_bell_refused(void)
     stop();
 }
 
+static int
+unread(int fd)
+{
+    int n = 0;
+
+    CHECK(ioctl(fd, FIONREAD, &n) == 0);
+    return n;
+}
+
+/* An endpoint that never stops: a step reads a little of what is there, and
+   soon the bell gives up the watch. */
+static void
+test_bell_flooded(void)
+{
+    struct etcd_bell *b;
+    int64_t due;
+    bool write;
+    int fd, steps = 0;
+
+    start(1);
+    b = etcd_bell_new(e, STR(WATCH));
+    CHECK(rings(b)); /* the watch is there */
+    fd = etcd_bell_watch(b, &write, &due);
+    g[0]->flood = true;
+    for (int i = 0; i < 100 && unread(fd) < 64 * 1024; i++)
+        gateway_step(g[0]);
+    while (etcd_bell_watch(b, &write, &due) == fd && steps < 100) {
+        int before = unread(fd);
+
+        etcd_bell_step(b, known);
+        steps++;
+        if (etcd_bell_watch(b, &write, &due) == fd)
+            CHECK(before - unread(fd) <= 4096);
+    }
+    CHECK(steps > 1 && steps < 10);
+    CHECK(etcd_bell_watch(b, &write, &due) < 0 &&
+          due > clock_mono_ms() + 30000);
+    g[0]->flood = false;
+    gateway_hang_up(g[0]);
+    CHECK(rings(b) && g[0]->accepted == 2); /* after that */
+    etcd_bell_free(b);
+    stop();
+}
+
+/* The same goes for an answer: it ends by its limit, not in one step. */
+static void
+test_answer_flooded(void)
+{
+    static const char head[] = OK "Transfer-Encoding: chunked\r\n\r\n"
+                               "7fffff\r\n";
+    size_t len = 2 << 20;
+    char *text = malloc(len + 1);
+    int64_t due;
+    bool write;
+    int fd = -1, before;
+
+    memset(text, 'x', len);
+    text[len] = '\0';
+    memcpy(text, head, sizeof(head) - 1);
+    start(1);
+    gateway_plan(g[0], 0, GATEWAY_SAY, 0, text);
+    CHECK(etcd_begin(e, "/v3/kv/range", STR(RANGE), BUDGET, false) == 0);
+    for (int i = 0; i < 10 && g[0]->requests == 0; i++) {
+        CHECK(etcd_step(e, &answer) == ERR_MORE);
+        gateway_step(g[0]);
+        fd = etcd_watch(e, &write, &due);
+    }
+    for (int i = 0; i < 100 && unread(fd) < 96 * 1024; i++)
+        gateway_step(g[0]);
+    before = unread(fd);
+    CHECK(before >= 96 * 1024 && etcd_step(e, &answer) == ERR_MORE);
+    CHECK(before - unread(fd) <= 64 * 1024);
+    etcd_cancel(e);
+    free(text);
+    stop();
+}
+
 /* ---- clocks, memory, descriptors, options ---- */
 
 static void
@@ -852,6 +930,8 @@ main(void)
     test_login_again();
     test_bell();
     test_bell_refused();
+    test_bell_flooded();
+    test_answer_flooded();
     test_skew();
     test_skew_of();
     test_nomem();
