@@ -45,9 +45,6 @@ int store_probe(struct store *s);
    remote, times more than store_skew_ms ahead of the wall clock are left
    out. */
 int64_t store_now_ms(const struct store *s);
-/* How long ago the log's time t was, by the boot clock where possible: setting
-   the clock ahead makes nothing older. */
-int64_t store_age_ms(const struct store *s, int64_t t);
 
 /* A number that identifies this process to others on this log while it lives; 0
    if the lock file cannot be used. It changes if the lock file is replaced by

@@ -271,8 +271,8 @@ static const struct part {
     PART(SUM_AT, 8, g, SUM),
     PART(64, 32, id, LINE), PART(97, 20, ino, NUMBER),
     PART(118, 20, time_ms, NUMBER), PART(139, 20, boot_ms, NUMBER),
-    PART(160, LOCK_BOOT_LEN, boot, TEXT), PART(197, 20, jump_ms, NUMBER),
-    PART(218, 20, jump_at, NUMBER), PART(LOCK_MARK_LEN - 9, 8, g, SUM),
+    PART(160, LOCK_BOOT_LEN, boot, TEXT), PART(197, 20, unused[0], NUMBER),
+    PART(218, 20, unused[1], NUMBER), PART(LOCK_MARK_LEN - 9, 8, g, SUM),
     PART(LOCK_MARK_LEN, REMOTE_HEAD_MAX - 1, head, LINE),
     PART(LOCK_FULL_LEN - 9, 8, g, SUM),
 };

@@ -8,10 +8,9 @@
    EEEEEEEEEEEEEEEEEEEE CCCCCCCC\n", generation, newest n, committed end of the
    log in bytes, all decimal with leading zeros, and the CRC-32C, in hex, of the
    bytes before it. The second begins at offset 64 and is 192 bytes: store id,
-   the log's inode, a log time, the boot clock at that time, the boot id, how
-   far the clock was once set ahead, and the log time before that, times in
-   milliseconds; then blanks and the CRC-32C of all bytes before it, the first
-   line included. Version 0.1.0 writes the first line only; the second is then
+   the log's inode, a log time, the boot clock at that time, both in
+   milliseconds, the boot id, and two numbers that are not used; then blanks and
+   the CRC-32C of all bytes before it, the first line included. Version 0.1.0 writes the first line only; the second is then
    invalid. A replica's mark has a third line of 128 bytes: the remote's text
    for the newest record, blanks, and the CRC-32C of all bytes before it. */
 
@@ -40,7 +39,7 @@ struct mark {
     char boot[LOCK_BOOT_LEN + 1]; /* blanks: unknown */
     uint64_t ino;
     int64_t time_ms, boot_ms;
-    int64_t jump_ms, jump_at;
+    int64_t unused[2]; /* 0; version 0.2.0 writes numbers */
     char head[REMOTE_HEAD_MAX]; /* the third line; "" if it is missing */
 };
 

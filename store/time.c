@@ -1,8 +1,7 @@
 /* time - the log's own time, and the mark that carries it.
 
    The log's time is that of its newest record plus the boot clock's time since
-   then; the mark records both. So setting the wall clock back has no effect,
-   and setting it ahead ages nothing.
+   then; the mark records both. So setting the wall clock back has no effect.
 
    Records of other hosts carry the time of their clocks. One that is far ahead
    must not end every lease, so leases and ages go by another clock, which such
@@ -15,8 +14,6 @@
 
 #include <string.h>
 
-#define JUMP_MS (60 * 60 * 1000) /* smaller jumps do not matter for an age */
-#define JUMP_KEPT_MS (7 * 24 * JUMP_MS) /* nor do older ones */
 #define TIME_MAX_MS (INT64_C(1) << 50) /* past the year 9999 */
 
 /* Advances the clock for leases and ages to a log time, as an offset. */
@@ -39,13 +36,6 @@ store_note_time(struct store *s, struct str text)
         note_near(t, ms - clock_boot_ms());
     if (ms <= now)
         return;
-    /* Far ahead, and written just now: the clock was set. */
-    if (t->same_boot && s->loaded && ms - now > JUMP_MS) {
-        if (now - t->jump_at > JUMP_KEPT_MS)
-            t->jump_ms = 0;
-        t->jump_ms += ms - now;
-        t->jump_at = now;
-    }
     t->off += ms - now;
 }
 
@@ -53,15 +43,11 @@ static void
 take_time(struct store_time *t, const struct mark *m)
 {
     if (strcmp(m->boot, lock_boot_id()) != 0 || m->time_ms > TIME_MAX_MS ||
-        m->jump_ms > TIME_MAX_MS || m->boot_ms > clock_boot_ms())
+        m->boot_ms > clock_boot_ms())
         return;
     if (t->off < m->time_ms - m->boot_ms)
         t->off = m->time_ms - m->boot_ms;
     note_near(t, m->time_ms - m->boot_ms);
-    if (t->jump_at <= m->jump_at) {
-        t->jump_at = m->jump_at;
-        t->jump_ms = m->jump_ms;
-    }
     t->same_boot = true;
 }
 
@@ -85,11 +71,10 @@ store_put_mark(struct store *s, uint64_t g, uint64_t n, int64_t end,
 {
     struct store_time *t = &s->time;
     struct mark m = {.g = g, .n = n, .end = end, .ino = (uint64_t)ino,
-                     .boot_ms = clock_boot_ms(), .jump_ms = t->jump_ms,
-                     .jump_at = t->jump_at};
+                     .boot_ms = clock_boot_ms()};
     int64_t ahead = clock_wall_ms() - m.boot_ms;
     if (!t->same_boot && t->off < ahead)
-        t->off = ahead; /* time between two boots is not a jump */
+        t->off = ahead;
     t->same_boot = lock_boot_id()[0] != '\0';
     m.time_ms = t->off + m.boot_ms;
     text_put(m.id, sizeof m.id, "%s", s->id);
@@ -122,13 +107,4 @@ int64_t
 store_skew_ms(const struct store *s)
 {
     return s->replica != NULL ? REMOTE_SKEW_MS : 0;
-}
-
-int64_t
-store_age_ms(const struct store *s, int64_t at)
-{
-    const struct store_time *t = &s->time;
-    if (!t->same_boot || s->replica != NULL)
-        return store_now_ms(s) - at;
-    return t->off + clock_boot_ms() - at - (at <= t->jump_at ? t->jump_ms : 0);
 }

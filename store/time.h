@@ -10,8 +10,6 @@
    ahead. */
 struct store_time {
     int64_t off;
-    int64_t jump_ms; /* how far the clock was set ahead ... */
-    int64_t jump_at; /* ... and the log's time before that */
     int64_t near;    /* as off, without times far ahead of the wall clock */
     bool same_boot;  /* off was set during this boot */
 };

@@ -142,7 +142,7 @@ is_same_key(const struct draft *d, const struct task_event *ev)
            same_member(ev->idem, d->idem, "key") &&
            same_member(ev->idem, d->idem, "who") &&
            time_parse(ev->r.time, &at) &&
-           store_age_ms(d->t->store, at) < TASK_KEY_AGE_MS;
+           store_now_ms(d->t->store) - at < TASK_KEY_AGE_MS;
 }
 
 /* Looks for the same request made before. 1: *out is its receipt; 0: there is

@@ -555,33 +555,6 @@ test_time_after_a_boot(void)
     free(path);
 }
 
-static void
-test_age_by_the_boot_clock(void)
-{
-    struct tstore t, other;
-    char *path = open_log(&t, 3, 3);
-    int64_t at = store_now_ms(t.s);
-    wall_ahead_s = 10LL * 365 * 24 * 3600;
-    clock_ahead_s = 600;
-    CHECK(about(store_age_ms(t.s, at), 600 * 1000));
-    CHECK(ts_open(&other, path) == 0);
-    for (int i = 0; i < 2; i++) {
-        CHECK(ts_put(&t, "task/1", "\"v\":2") == 0);
-        CHECK(store_follow(other.s) == 0);
-        CHECK(about(store_age_ms(t.s, at), 600 * 1000));
-        CHECK(about(store_age_ms(other.s, at), 600 * 1000));
-        CHECK(about(store_age_ms(other.s, store_now_ms(t.s)), 0));
-    }
-    ts_close(&other);
-    CHECK(ts_open(&other, path) == 0);
-    CHECK(about(store_age_ms(other.s, at), 600 * 1000));
-    clock_ahead_s += 24 * 3600;
-    CHECK(about(store_age_ms(other.s, at), 24 * HOUR_MS + 600 * 1000));
-    ts_close(&other);
-    wall_ahead_s = clock_ahead_s = 0;
-    close_log(&t, path);
-}
-
 /* ---- processes of several hosts ---- */
 
 static struct fake_list list;
@@ -683,7 +656,6 @@ main(void)
     if (lock_boot_id()[0] != '\0') {
         test_time_goes_on();
         test_time_after_a_boot();
-        test_age_by_the_boot_clock();
     }
     test_instances_of_hosts();
     return test_end("t_lock");

@@ -202,38 +202,6 @@ test_what_a_day_changes(void)
     fixture_fini(&f);
 }
 
-/* An answer a few minutes old is not forgotten when the clock is set ten years
-   ahead: not before the next record, nor after it, nor in another process. */
-static void
-test_clock_is_set_ahead(void)
-{
-    static const char start[] = "{'task_id':'a','agent':'me','status':"
-        "'in_progress','idempotency_key':'k'}";
-    struct fixture f;
-    int i;
-
-    fixture_init(&f);
-    call(&f, "create_task", "{'task_id':'a','title':'A'}");
-    call(&f, "update_task", start);
-    clock_ahead_s = 180;
-    wall_ahead_s = 10LL * 365 * 24 * 3600;
-    for (i = 0; i < 4; i++) {
-        call(&f, "update_task", start);
-        CHECK(number(&f, "version") == 2);
-        if (i == 0 || i == 2)
-            reopen(&f);
-        if (i == 1)
-            call(&f, "create_task", "{'task_id':'b','title':'B'}");
-        while (i == 2 && store_compact(f.s) == ERR_MORE)
-            continue;
-    }
-    clock_ahead_s += 24 * 60 * 60; /* on both clocks */
-    call(&f, "update_task", start);
-    CHECK(number(&f, "version") == 3);
-    clock_ahead_s = wall_ahead_s = 0;
-    fixture_fini(&f);
-}
-
 /* Nobody can predict which keys share a hash: it includes a secret. */
 static void
 test_hashes_of_keys_are_secret(void)
@@ -300,7 +268,6 @@ main(void)
     test_keys_of_principals();
     test_who_takes_over_owns();
     test_what_a_day_changes();
-    test_clock_is_set_ahead();
     test_hashes_of_keys_are_secret();
     test_key_table_is_bounded();
     return test_end("keys");
