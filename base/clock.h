@@ -6,6 +6,8 @@
 #include "base/base.h"
 
 #define TIME_LEN 24 /* "2026-07-28T09:30:00.000Z" */
+#define CLOCK_NOT_BEFORE INT64_C(1767225600000) /* 2026; an earlier clock is
+                                                   unset */
 
 int64_t clock_wall_ms(void); /* since 1970, UTC */
 int64_t clock_mono_ms(void);

@@ -525,6 +525,29 @@ compact(struct cli *c, int64_t len)
     return rc < 0 ? cli_fail_store(c, rc) : upload(c);
 }
 
+/* Has the compaction take back times that are ahead of the clock. */
+static int
+reset_time(struct cli *c)
+{
+    int64_t now = clock_wall_ms();
+    int64_t ahead = store_now_ms(c->s.store) - now;
+    char span[24] = "not";
+
+    if (ahead > 0)
+        cli_span(span, ahead);
+    if (store_is_shared(c->s.store))
+        return cli_fail(c, ERR_INVALID, "--reset-time: not for a store of "
+                        "several hosts, which leaves such times out");
+    if (now < CLOCK_NOT_BEFORE)
+        return cli_fail(c, ERR_INVALID, "--reset-time: the clock says %s; set "
+                        "it first", time_text(now));
+    store_take_back_time(c->s.store);
+    if (!c->json)
+        buf_printf(&c->out, "%s: its time was %s ahead of the clock, %s\n",
+                   c->env->log_path, span, time_text(now));
+    return 0;
+}
+
 static void
 put_compact(struct cli *c, int64_t before, int64_t after,
             const struct artifacts *u)
@@ -552,7 +575,9 @@ cli_compact(struct cli *c)
     int64_t before = st->len, after;
     int rc = 0;
 
-    if (st->g > 0) /* else there is no log to compact */
+    if (st->g > 0 && c->args.reset_time)
+        rc = reset_time(c);
+    if (rc == 0 && st->g > 0) /* else there is no log to compact */
         rc = compact(c, before);
     after = store_state(c->s.store)->len;
     if (rc == 0 && c->args.orphans && st->g > 0)

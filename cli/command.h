@@ -49,7 +49,7 @@ struct cli_args {
     uint64_t limit, lines, since, timeout, every, version, end;
     bool http, all, ready, stale, needs_input, calls, follow, strict, orphans;
     bool ids, watch, close, detach, dry_run;
-    bool decline, cancel, takeover, again;
+    bool decline, cancel, takeover, again, reset_time;
 };
 
 enum cli_opens { CLOSED, READ, WRITE };

@@ -39,7 +39,6 @@ pid_t vfork(void);
 #define ROOM_MIB 100
 #define STICKY 01000 /* S_ISVTX, which is not in POSIX without XSI */
 #define AHEAD_MS (60 * 1000)
-#define NOT_BEFORE INT64_C(1767225600000) /* 2026; an earlier clock is unset */
 
 /* ---- health ---- */
 
@@ -349,16 +348,55 @@ check_artifacts(struct doctor *d)
          : S_ISDIR(st.st_mode) ? "" : ": not a directory");
 }
 
+/* The first record that is ahead of the clock. */
+struct ahead {
+    int64_t now_ms, at_ms;
+    char what[512]; /* in words; "": there is none */
+};
+
+static int
+is_ahead(void *ctx, const struct store_rec *r)
+{
+    struct ahead *a = ctx;
+    struct task_event ev;
+
+    if (!time_parse(r->time, &a->at_ms) || a->at_ms - a->now_ms <= AHEAD_MS)
+        return 0;
+    if (task_event_of(r, &ev) != 0)
+        ev.by = STR_NONE;
+    text_put(a->what, sizeof(a->what), "record " U64 ", %.*s%s%.*s at %.*s",
+             r->n, STR_ARG(r->key), ev.by.p != NULL ? " by " : "",
+             STR_ARG(raw_inner(ev.by)), STR_ARG(r->time));
+    return 1;
+}
+
+/* The clock of a host that shares its store is compared with etcd's, so it is
+   the record that is wrong. Alone, a host cannot tell which of them is. */
 static void
 check_clock(struct doctor *d)
 {
-    int64_t now = clock_wall_ms();
-    int64_t ahead = d->c->s.store == NULL
-                        ? 0 : store_now_ms(d->c->s.store) - now;
+    struct ahead a = {.now_ms = clock_wall_ms()};
+    struct store *s = d->c->s.store;
+    int64_t ahead = s == NULL ? 0 : store_now_ms(s) - a.now_ms;
+    char now[TIME_LEN + 1], span[24];
 
-    tell(d, "clock", now < NOT_BEFORE || ahead > AHEAD_MS ? "set it" : NULL,
-         "%s, %lld s behind the log", time_text(now),
-         (long long)ahead / 1000);
+    time_format(a.now_ms, now);
+    if (a.now_ms < CLOCK_NOT_BEFORE) {
+        tell(d, "clock", "set it", "%s", now);
+        return;
+    }
+    if (s != NULL && (ahead > AHEAD_MS || store_is_shared(s)))
+        store_scan(s, 1, is_ahead, &a);
+    if (ahead > AHEAD_MS)
+        tell(d, "clock", "if the clock is right: mcptask compact --reset-time; "
+             "else set it", "%s, the log's time is %s ahead%s%s, so new "
+             "records and leases get that time", now, cli_span(span, ahead),
+             a.what[0] != '\0' ? " since " : "", a.what);
+    else if (a.what[0] != '\0')
+        tell(d, "clock", NULL, "%s; %s is %s ahead, and its time is left out",
+             now, a.what, cli_span(span, a.at_ms - a.now_ms));
+    else
+        tell(d, "clock", NULL, "%s", now);
 }
 
 static void

@@ -125,7 +125,7 @@ is_live(const struct call_entry *e)
 static bool
 is_over(const struct call_entry *e, int64_t now_ms)
 {
-    return now_ms - e->created_ms >= e->ttl_ms;
+    return now_ms - store_past_ms(e->created_ms, now_ms) >= e->ttl_ms;
 }
 
 /* The call that is the i-th by born, from 1. */

@@ -45,6 +45,9 @@ int store_probe(struct store *s);
    remote, times more than store_skew_ms ahead of the wall clock are left
    out. */
 int64_t store_now_ms(const struct store *s);
+/* The time t that a record gives; or 0, long ago, if it is more than a day
+   ahead: then it says nothing. */
+int64_t store_past_ms(int64_t t, int64_t now_ms);
 
 /* A number that identifies this process to others on this log while it lives; 0
    if the lock file cannot be used. It changes if the lock file is replaced by
@@ -68,6 +71,10 @@ bool store_wants_compact(struct store *s);
    compaction was abandoned and its file removed (ERR_BUSY: another process is
    compacting, or the write lock stayed taken). */
 int store_compact(struct store *s);
+/* Makes the next compaction take back times that are ahead of the wall clock.
+   They become that clock's, in the new generation and in all processes; the old
+   generation keeps them. Not for a store with a remote. */
+void store_take_back_time(struct store *s);
 /* Abandons a compaction in progress. */
 void store_compact_stop(struct store *s);
 

@@ -16,6 +16,10 @@
    same record. Otherwise that compaction was abandoned, and writing continues
    after the closed record.
 
+   A compaction that takes times back (store/time.c) changes the time of records
+   too. All records of the new file are then as if written by a clock that stood
+   still while it was ahead, so times never go back in a file.
+
    If a process dies between link and rename, the log has two names; the next
    process that takes the lock removes the second (store_unlink_old). If it dies
    after the rename, the mark is of the old generation and is rebuilt like any
@@ -90,6 +94,27 @@ store_compact_lost(struct store *s)
 }
 
 /* ---- copying ---- */
+
+/* The time of what is written. */
+static int64_t
+time_of_copy(const struct store *s)
+{
+    int64_t latest_ms = s->compaction->latest_ms;
+    return latest_ms != 0 ? latest_ms : store_now_ms(s);
+}
+
+static void
+put_copy(struct compaction *c, struct store_rec *r)
+{
+    char time[TIME_LEN + 1];
+    int64_t ms;
+    if (c->latest_ms != 0 && time_parse(r->time, &ms) && ms > c->latest_ms) {
+        time_format(c->latest_ms, time);
+        r->time = str_of(time);
+    }
+    r->g = c->g;
+    record_put(&c->out, r);
+}
 
 static int
 sync_out(struct compaction *c)
@@ -168,6 +193,8 @@ store_compact_begin(struct store *s)
     *c = (struct compaction){.fd = -1, .old_fd = -1, .g = s->log.g + 1,
                              .old_head = s->log.head,
                              .path = file_join(s->path, ".compact")};
+    if (s->time.takes_back)
+        c->latest_ms = clock_wall_ms();
     rc = c->path == NULL ? ERR_NOMEM : open_new(s, c);
     if (rc != 0)
         return rc;
@@ -175,7 +202,7 @@ store_compact_begin(struct store *s)
     struct record_header h = {.g = c->g, .compacted = true,
                               .replica = s->replica != NULL};
     text_put(h.id, sizeof h.id, "%s", s->id);
-    record_put_header(&c->out, &h, store_now_ms(s));
+    record_put_header(&c->out, &h, time_of_copy(s));
     return 0;
 }
 
@@ -198,7 +225,7 @@ is_kept(struct store *s, const struct store_rec *r, int64_t now_ms)
 static int
 copy(struct store *s, struct compaction *c)
 {
-    int64_t until = c->rd.off + SLICE, now_ms = store_now_ms(s), off;
+    int64_t until = c->rd.off + SLICE, now_ms = time_of_copy(s), off;
     struct store_rec r;
     struct str line;
     int rc;
@@ -208,8 +235,7 @@ copy(struct store *s, struct compaction *c)
         if (rc != 1 || record_parse(line, &r) != 0)
             return ERR_DAMAGED;
         if (c->ended || is_kept(s, &r, now_ms)) {
-            r.g = c->g;
-            record_put(&c->out, &r);
+            put_copy(c, &r);
             c->count++;
         }
         if (c->rd.off >= until)
@@ -252,8 +278,7 @@ store_compact_close(struct store *s, struct str line)
     if (line.len > 0) {
         rc = record_parse(line, &r);
         ASSERT(rc == 0); /* record_put wrote it */
-        r.g = c->g;
-        record_put(&c->out, &r);
+        put_copy(c, &r);
     }
     rc = flush(s, c);
     return rc == 0 ? file_sync(c->fd, fsync) : rc;
@@ -296,6 +321,10 @@ store_compact_switch(struct store *s)
         return rc;
     free(c->path);
     c->path = NULL;
+    if (c->latest_ms != 0) {
+        s->time.off = clock_wall_ms() - clock_boot_ms();
+        s->time.takes_back = s->loaded = false;
+    }
     if (fstat(c->fd, &st) == 0) /* an invalid mark is rebuilt */
         store_put_mark(s, c->g, s->log.head, c->out_len, st.st_ino);
     mark_forget(&s->lock);
@@ -378,7 +407,7 @@ store_compact_slice(struct store *s)
     if (rc != 0)
         return rc > 0 ? ERR_MORE : rc;
     if (!c->ended) {
-        record_put_end(&c->out, c->g, c->old_head, c->count, store_now_ms(s));
+        record_put_end(&c->out, c->g, c->old_head, c->count, time_of_copy(s));
         c->ended = true;
         rc = flush(s, c);
     }

@@ -20,6 +20,7 @@ struct compaction {
     uint64_t old_head; /* highest n in the part that is thinned out */
     bool ended;      /* the end record is written; later records are all kept */
     int64_t until_ms; /* deadline for the write lock, 0: not set */
+    int64_t latest_ms; /* later times become this one; 0: they stay */
     struct record_reader rd;
 };
 

@@ -11,7 +11,8 @@
    b  n of the first record of the batch it was written in, b <= n
    p  n of the key's previous record, p < n; 0 for the first
    k  key, "<kind>/<id>": 1-255 printable ASCII bytes without " and \
-   t  RFC 3339, UTC, milliseconds; never goes back
+   t  RFC 3339, UTC, milliseconds; never goes back, except after a record of
+      another host whose clock was ahead
    <body>  members of the kind's own: at least one, no line feed
 
    A record with the key log/closed and the body "closed":G is the last of

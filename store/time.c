@@ -2,10 +2,14 @@
 
    The log's time is that of its newest record plus the boot clock's time since
    then; the mark records both. So setting the wall clock back has no effect.
+   Nor has setting it right after it was ahead: this host cannot tell the two
+   apart, so a person has to say so. Then a compaction takes those times back,
+   and the mark has an earlier time than memory.
 
-   Records of other hosts carry the time of their clocks. One that is far ahead
-   must not end every lease, so leases and ages go by another clock, which such
-   records do not advance. */
+   Records of other hosts carry the time of their clocks, while this host's is
+   known to be right: without that it may not write. So a time that is far ahead
+   of it is left out. Leases and ages go by a clock of their own, which is
+   stricter: hosts that may write can be 10 s apart. */
 
 #include "store/time.h"
 #include "store/state.h"
@@ -15,39 +19,48 @@
 #include <string.h>
 
 #define TIME_MAX_MS (INT64_C(1) << 50) /* past the year 9999 */
+#define STAMP_AHEAD_MS (3 * REMOTE_SKEW_MS)
+#define SLACK_MS 1000 /* a mark's time is not taken for set back */
+#define PAST_MS (24 * 60 * 60 * 1000)
 
-/* Advances the clock for leases and ages to a log time, as an offset. */
+/* Advances an offset to that of a log time, unless that is more than max_ms
+   ahead of the wall clock. */
 static void
-note_near(struct store_time *t, int64_t off)
+advance(int64_t *off, int64_t to, int64_t max_ms)
 {
-    if (off > t->near && off + clock_boot_ms() <= clock_wall_ms() +
-                                                      REMOTE_SKEW_MS)
-        t->near = off;
+    if (to > *off && to + clock_boot_ms() - clock_wall_ms() <= max_ms)
+        *off = to;
+}
+
+static void
+advance_clocks(struct store *s, int64_t to)
+{
+    bool shared = s->replica != NULL;
+    advance(&s->time.off, to, shared ? STAMP_AHEAD_MS : INT64_MAX);
+    advance(&s->time.near, to, REMOTE_SKEW_MS);
 }
 
 void
 store_note_time(struct store *s, struct str text)
 {
-    struct store_time *t = &s->time;
-    int64_t ms, now = t->off + clock_boot_ms();
-    if (!time_parse(text, &ms))
-        return;
-    if (s->replica != NULL)
-        note_near(t, ms - clock_boot_ms());
-    if (ms <= now)
-        return;
-    t->off += ms - now;
+    int64_t ms;
+    if (time_parse(text, &ms))
+        advance_clocks(s, ms - clock_boot_ms());
 }
 
 static void
-take_time(struct store_time *t, const struct mark *m)
+take_time(struct store *s, const struct mark *m)
 {
+    struct store_time *t = &s->time;
+    int64_t off = m->time_ms - m->boot_ms;
     if (strcmp(m->boot, lock_boot_id()) != 0 || m->time_ms > TIME_MAX_MS ||
         m->boot_ms > clock_boot_ms())
         return;
-    if (t->off < m->time_ms - m->boot_ms)
-        t->off = m->time_ms - m->boot_ms;
-    note_near(t, m->time_ms - m->boot_ms);
+    if (s->replica == NULL && off < t->off - SLACK_MS) {
+        t->off = off;
+        s->loaded = false; /* memory has the times that were taken back */
+    }
+    advance_clocks(s, off);
     t->same_boot = true;
 }
 
@@ -57,7 +70,7 @@ store_takes_mark(struct store *s, const struct mark *m, const char *id,
 {
     bool fits = mark_is_of(m, id, (uint64_t)ino);
     if (fits && m->id[0] != '\0')
-        take_time(&s->time, m);
+        take_time(s, m);
     if (s->replica != NULL) {
         text_put(s->replica->head, REMOTE_HEAD_MAX, "%s", fits ? m->head : "");
         s->replica->head_n = m->n;
@@ -107,4 +120,16 @@ int64_t
 store_skew_ms(const struct store *s)
 {
     return s->replica != NULL ? REMOTE_SKEW_MS : 0;
+}
+
+void
+store_take_back_time(struct store *s)
+{
+    s->time.takes_back = true;
+}
+
+int64_t
+store_past_ms(int64_t t, int64_t now_ms)
+{
+    return t - now_ms > PAST_MS ? 0 : t;
 }

@@ -10,11 +10,13 @@
    ahead. */
 struct store_time {
     int64_t off;
-    int64_t near;    /* as off, without times far ahead of the wall clock */
+    int64_t near;    /* as off, for leases and ages in a replica */
     bool same_boot;  /* off was set during this boot */
+    bool takes_back; /* the next compaction does so */
 };
 
-/* The time for a new record: not before that of any other. */
+/* The time for a new record: not before that of any other, but for those of
+   hosts whose clocks are ahead. */
 int64_t store_stamp_ms(const struct store *s);
 
 /* Advances the log's time to a record's time t. */

@@ -2,8 +2,7 @@
 
    All three read a log line by line, like replay and with the same judgement
    (store/log.c), but keep in memory only the last number of each key. They also
-   check what replay trusts: each key's chain, the batches, and that time does
-   not go back.
+   check what replay trusts: each key's chain, the batches and the times.
 
    Nothing here takes a lock or changes an existing file.
 
@@ -50,7 +49,6 @@ struct scan {
     struct index keys;
     uint64_t end_n;   /* n of the end record; 0: never compacted */
     uint64_t b;       /* batch of the previous record */
-    int64_t time_ms;
     const char *region_what;
     int stopped;      /* good's last result */
 };
@@ -111,10 +109,7 @@ check_links(struct scan *sc, const struct store_rec *r, uint64_t last)
     if (r->b < sc->b || (r->b != r->n && r->b != sc->b && !gaps))
         return "it belongs to another batch than the records around it";
     int64_t ms;
-    if (!time_parse(r->time, &ms) || ms < sc->time_ms)
-        return "the time is invalid or goes back";
-    sc->time_ms = ms;
-    return NULL;
+    return time_parse(r->time, &ms) ? NULL : "the time is invalid";
 }
 
 /* Reports the numbers from l.from to l.to as lost, if there are any. */

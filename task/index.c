@@ -67,7 +67,9 @@ task_entry_event(struct tasks *t, const struct task_entry *e,
 int64_t
 task_entry_due(const struct tasks *t, const struct task_entry *e)
 {
-    return e->changed_ms + store_skew_ms(t->store) +
+    int64_t now = store_now_ms(t->store);
+
+    return store_past_ms(e->changed_ms, now) + store_skew_ms(t->store) +
            (e->has_lease || e->status == TASK_HANDOFF_READY
                                 ? e->lease_ms : TASK_STALE_MS + 1);
 }
@@ -251,7 +253,7 @@ read_head(struct task_entry *e, const struct str f[TASK_N_HEAD])
 {
     int status = task_status_of(raw_inner(f[F_STATUS]));
     uint64_t priority = raw_u64(f[F_PRIORITY]);
-    int64_t end = 0, max = TASK_LEASE_MAX_MS;
+    int64_t end = 0;
 
     e->status = (uint8_t)(status < 0 ? TASK_N_STATUSES : status);
     e->priority = (uint8_t)(priority < TASK_N_PRIORITIES
@@ -259,14 +261,12 @@ read_head(struct task_entry *e, const struct str f[TASK_N_HEAD])
     e->has_deps = f[F_DEPENDS_ON].len > 2;
     /* Most tasks have neither, and replay must be fast. */
     e->has_lease = f[F_LEASE].p && task_lease_end(f[F_LEASE], &end);
-    if (status == TASK_HANDOFF_READY) {
-        max = INT32_MAX;
+    if (status == TASK_HANDOFF_READY)
         end = task_handoff_end(f[F_HANDOFF], e->changed_ms);
-    }
-    if (e->has_lease || status == TASK_HANDOFF_READY) {
-        end -= e->changed_ms;
-        e->lease_ms = (int32_t)(end > max ? max : end < 0 ? -1 : end);
-    }
+    else
+        end = task_end_within(end, e->changed_ms, TASK_LEASE_MAX_MS);
+    if (e->has_lease || status == TASK_HANDOFF_READY)
+        e->lease_ms = end < e->changed_ms ? -1 : (int32_t)(end - e->changed_ms);
     e->has_open = f[F_QUESTIONS].p && task_open_question(f[F_QUESTIONS]).p;
 }
 

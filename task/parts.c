@@ -14,15 +14,21 @@ task_lease_end(struct str lease, int64_t *ms)
 }
 
 int64_t
+task_end_within(int64_t end, int64_t at, int64_t max_ms)
+{
+    return end - at > max_ms ? at : end;
+}
+
+int64_t
 task_handoff_end(struct str handoff, int64_t at)
 {
-    int64_t ms;
+    int64_t ms, end = at + HANDOFF_MS;
 
     if (task_lease_end(handoff, &ms))
-        return ms;
-    if (time_parse(raw_inner(raw_member(handoff, "at")), &ms))
-        at = ms;
-    return at + HANDOFF_MS;
+        end = ms;
+    else if (time_parse(raw_inner(raw_member(handoff, "at")), &ms))
+        end = ms + HANDOFF_MS;
+    return task_end_within(end, at, TASK_HANDOFF_MAX_MS);
 }
 
 struct str

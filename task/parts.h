@@ -7,17 +7,21 @@
 #include "base/base.h"
 
 #define TASK_LEASE_MAX_MS (86400 * 1000)
+#define TASK_HANDOFF_MAX_MS (7 * 86400 * 1000)
 
 /* When a lease {agent, expires_at, seconds, session} ends; or false. */
 bool task_lease_end(struct str lease, int64_t *ms);
+/* What was to end then, by a record of the time at and for max_ms at most, ends
+   at that time if the two differ more: the clock was ahead, and the record's
+   time was taken back. */
+int64_t task_end_within(int64_t end, int64_t at, int64_t max_ms);
 /* A lease of agent that runs for seconds (.p NULL: 900) from now on, taken in a
    session (.p NULL: unknown). .p NULL: no memory. */
 struct str task_lease_make(struct arena *a, struct str agent,
                            struct str seconds, struct str session,
                            int64_t now);
 /* When a task that was handed over becomes open to anyone: the time in the
-   handoff, or 3600 seconds after it. at is the time of the record, for a
-   handoff that has none. */
+   handoff, or 3600 seconds after it. at is the time of the record. */
 int64_t task_handoff_end(struct str handoff, int64_t at);
 /* The oldest question of the list that has no answer; .p NULL: all have one.
    Each is {question_id, question, options, kind, to, by, at, answer}; an answer

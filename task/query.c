@@ -128,8 +128,10 @@ is_asked(enum task_ask ask, bool is)
 static bool
 is_stale(const struct scan *s, const struct task_entry *e)
 {
+    int64_t now = store_now_ms(s->t->store);
+
     return e->status == TASK_IN_PROGRESS &&
-           store_now_ms(s->t->store) - e->changed_ms > TASK_STALE_MS;
+           now - store_past_ms(e->changed_ms, now) > TASK_STALE_MS;
 }
 
 /* What can be told from the entry alone. */
@@ -163,7 +165,7 @@ step(struct scan *s)
 
     if (!e || e->e.n <= s->q->since_n ||
         (s->q->since_ms && e->changed_ms < s->q->since_ms))
-        return NULL; /* times never go back along the log */
+        return NULL; /* times go back only after one that was ahead */
     s->looked++;
     return e;
 }

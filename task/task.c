@@ -130,14 +130,15 @@ task_find_blockers(struct tasks *t, struct arena *a, struct str deps,
 static void
 judge_time(const struct tasks *t, struct task *k)
 {
-    int64_t at, now = store_now_ms(t->store) - store_skew_ms(t->store);
+    int64_t at, end, now = store_now_ms(t->store) - store_skew_ms(t->store);
 
-    if (task_lease_end(k->f[F_LEASE], &at)) {
-        k->leased = at > now;
-        k->lease_expired = at <= now;
-    }
     if (!time_parse(k->ev.r.time, &at))
         at = now;
+    at = store_past_ms(at, now);
+    if (task_lease_end(k->f[F_LEASE], &end)) {
+        k->leased = task_end_within(end, at, TASK_LEASE_MAX_MS) > now;
+        k->lease_expired = !k->leased;
+    }
     k->stale = k->status == TASK_IN_PROGRESS && now - at > TASK_STALE_MS;
     k->kept = k->status == TASK_HANDOFF_READY && k->f[F_CURRENT_OWNER].p &&
               now < task_handoff_end(k->f[F_HANDOFF], at);

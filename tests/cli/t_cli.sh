@@ -704,6 +704,26 @@ rm "$store/$hex"
 run 3 verify
 has out 'task a: missing'
 
+begin a_clock_that_was_ahead
+mkdir -p "$MCP_TASK_BASE_DIR"
+cp "$data/ahead.log" "$log"
+run 1 doctor
+has out "the log's time is" 'since record 2, task/b by codex at 2099-01-01' \
+    'compact --reset-time'
+run 4 claim --agent me a
+has err lease
+run 0 compact --reset-time
+has out 'its time was' 'ahead of the clock'
+"$bin" doctor >out
+has out 'ok       clock'
+run 0 verify
+has out ': good:'
+run 0 claim --agent me a
+run 0 history a
+lacks out 2099
+run 0 compact --reset-time
+has out 'not ahead of the clock'
+
 begin a_damaged_log_is_reported_and_repaired
 tasks | "$bin" import - >out
 lines=$(head -n 2 "$log" | wc -c)

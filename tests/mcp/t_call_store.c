@@ -53,6 +53,33 @@ test_compaction(void)
     world_fini(&w);
 }
 
+/* The clock was ten years ahead for a while: when that is taken back, calls of
+   before go on, and those of then are over. */
+static void
+test_time_is_taken_back(void)
+{
+    char before[ID_LEN], then[ID_LEN];
+    struct call got;
+    struct world w;
+
+    world_init(&w);
+    make_one(&w, "task/a", before);
+    wall_ms = 3650 * CALL_TTL_MS;
+    make_one(&w, "task/a", then);
+    wall_ms = 0;
+    CHECK(get(&w, before, &got) == ERR_NOT_FOUND);
+    CHECK(get(&w, then, &got) == 0);
+    store_take_back_time(w.s);
+    compact(&w);
+    for (int i = 0; i < 2; i++) {
+        CHECK(get(&w, before, &got) == 0);
+        CHECK(get(&w, then, &got) == ERR_NOT_FOUND);
+        CHECK(is_replay(&w, true));
+        reopen(&w);
+    }
+    world_fini(&w);
+}
+
 static bool
 wants_compact(struct world *w, uint64_t keys, int64_t *len)
 {
@@ -490,6 +517,7 @@ main(void)
 {
     test_in_memory();
     test_compaction();
+    test_time_is_taken_back();
     test_calls_alone_are_compacted();
     test_records_of_another_version();
     test_undo_is_exact();

@@ -555,6 +555,65 @@ test_time_after_a_boot(void)
     free(path);
 }
 
+static int64_t
+time_of(struct tstore *t, const char *key)
+{
+    struct arena a = {0};
+    struct store_rec r;
+    int64_t ms = -1;
+    struct store_entry *e = store_find(t->s, str_of(key));
+    CHECK(e != NULL && store_read(t->s, e, &a, &r) == 0 &&
+          time_parse(r.time, &ms));
+    arena_fini(&a);
+    return ms - clock_wall_ms();
+}
+
+/* The clock was ten years ahead for a while. A compaction takes that back, also
+   in processes that have seen it, and so for records that they write; before and
+   after another boot. */
+static void
+test_time_is_taken_back(void)
+{
+    struct tstore t, other;
+    struct mark m;
+    struct store_report rep;
+    char *path = open_log(&t, 3, 3);
+    wall_ahead_s = 10LL * 365 * 24 * 3600;
+    CHECK(ts_put(&t, "task/2", "\"v\":2") == 0);
+    wall_ahead_s = 0;
+    CHECK(ts_open(&other, path) == 0);
+    CHECK(ts_put(&other, "task/3", "\"v\":3") == 0);
+    CHECK(time_of(&t, "task/2") > HOUR_MS && time_of(&other, "task/3") > HOUR_MS);
+    store_take_back_time(t.s);
+    CHECK(ts_compact(&t) == 0);
+    for (int i = 0; i < 2; i++) {
+        struct tstore *s = i == 0 ? &other : &t;
+        CHECK(store_follow(s->s) == 0);
+        CHECK(about(store_now_ms(s->s), clock_wall_ms()));
+        CHECK(ts_put(s, "task/4", "\"v\":5") == 0);
+        for (int k = 1; k <= 4; k++) {
+            char key[16];
+            snprintf(key, sizeof key, "task/%d", k);
+            CHECK(time_of(s, key) < 30 * 1000);
+        }
+    }
+    CHECK(strcmp(ts_get(&other, "task/3"), "\"v\":3") == 0);
+    CHECK(store_follow(other.s) == 0);
+    CHECK(ts_is_replay(&t) && ts_is_replay(&other));
+    ts_close(&other);
+    ts_close(&t);
+    CHECK(store_verify(path, &rep, NULL) == 0 && !rep.damaged);
+    CHECK(about(ahead_of_wall(path), 0));
+    CHECK(read_mark(path, &m));
+    m.boot[0] = m.boot[0] == '0' ? '1' : '0';
+    write_mark(path, &m);
+    CHECK(about(ahead_of_wall(path), 0));
+    /* The old generation keeps the times. */
+    CHECK(ts_open(&t, path_with(path, ".1")) == 0);
+    CHECK(time_of(&t, "task/3") > HOUR_MS);
+    close_log(&t, path);
+}
+
 /* ---- processes of several hosts ---- */
 
 static struct fake_list list;
@@ -656,6 +715,7 @@ main(void)
     if (lock_boot_id()[0] != '\0') {
         test_time_goes_on();
         test_time_after_a_boot();
+        test_time_is_taken_back();
     }
     test_instances_of_hosts();
     return test_end("t_lock");

@@ -514,13 +514,13 @@ test_no_room(void)
 
 /* Appends a record of another host, whose clock is at ms. */
 static void
-commit_there(const char *key, int64_t ms)
+commit_body_there(const char *key, int64_t ms, const char *body)
 {
     struct fake_batch *newest = fake_newest(&list);
     char time[TIME_LEN + 1];
     struct buf b = {0};
     struct store_rec r = {.g = 1, .n = newest->last + 1, .b = newest->last + 1,
-                          .key = str_of(key), .body = STR("\"v\":1")};
+                          .key = str_of(key), .body = str_of(body)};
 
     time_format(ms, time);
     r.time = str_of(time);
@@ -528,6 +528,12 @@ commit_there(const char *key, int64_t ms)
     fake_add(&list, buf_view(&b), r.n,
              record_sum((struct str){b.p, b.len - 1}));
     buf_fini(&b);
+}
+
+static void
+commit_there(const char *key, int64_t ms)
+{
+    commit_body_there(key, ms, "\"v\":1");
 }
 
 /* A probe finds out, without a commit, whether one could succeed. */
@@ -550,25 +556,27 @@ test_probe(void)
     end();
 }
 
-/* A host whose clock is far ahead ends no lease here, and times stay in
+/* A host whose clock is far ahead ends no lease here, and what is written after
+   its record has the right time. One that is within the bounds keeps times in
    order. */
 static void
 test_clocks(void)
 {
     int64_t hour = 60 * 60 * 1000, wall = clock_wall_ms(), at;
+    struct store_report rep;
     struct store_rec r;
     struct arena a = {0};
 
     begin(1);
     CHECK(put(&host[0], "task/a", "\"v\":1") == 0);
     commit_there("task/b", wall + hour);
+    commit_there("task/e", INT64_MAX); /* in the year 9999 */
     CHECK(put(&host[0], "task/c", "\"v\":1") == 0);
     CHECK(store_now_ms(host[0].t.s) < wall + hour / 2);
     CHECK(store_skew_ms(host[0].t.s) == 5000);
     CHECK(store_read(host[0].t.s, store_find(host[0].t.s, STR("task/c")), &a,
                      &r) == 0);
-    CHECK(time_parse(r.time, &at) && at >= wall + hour);
-    arena_fini(&a);
+    CHECK(time_parse(r.time, &at) && at >= wall && at < wall + hour / 2);
     /* The mark holds both. */
     ts_close(&host[0].t);
     open_host(&host[0]);
@@ -576,6 +584,16 @@ test_clocks(void)
     commit_there("task/d", clock_wall_ms() + 4000);
     CHECK(confirm(&host[0]) == 0);
     CHECK(store_now_ms(host[0].t.s) >= wall + 3900);
+    commit_there("task/f", wall + 9000);
+    CHECK(put(&host[0], "task/c", "\"v\":2") == 0);
+    CHECK(store_now_ms(host[0].t.s) < wall + 9000);
+    CHECK(store_read(host[0].t.s, store_find(host[0].t.s, STR("task/c")), &a,
+                     &r) == 0);
+    CHECK(time_parse(r.time, &at) && at >= wall + 9000);
+    arena_fini(&a);
+    ts_close(&host[0].t);
+    CHECK(store_verify(host[0].path, &rep, NULL) == 0 && !rep.damaged);
+    open_host(&host[0]);
     end();
 }
 
@@ -806,6 +824,43 @@ test_commands(void)
     end();
 }
 
+#define FAR "9999-06-01T00:00:00.000Z"
+#define TASK(id, rest) "\"op\":\"import\",\"by\":\"far\",\"v\":{" \
+    "\"task_id\":\"" id "\"," rest ",\"title\":\"T\"}"
+#define HELD "\"status\":\"in_progress\",\"current_owner\":\"far\"," \
+    "\"priority\":2,\"version\":1,\"created_at\":\"" FAR "\""
+
+/* A host whose clock is in the year 9999 holds nothing for ever: its leases,
+   its work without one, and what it has handed over. */
+static void
+test_far_future_holds_nothing(void)
+{
+    static const char *const bodies[] = {
+        TASK("f1", HELD ",\"lease\":{\"agent\":\"far\",\"expires_at\":"
+             "\"9999-06-01T00:15:00.000Z\",\"seconds\":900}"),
+        TASK("f2", HELD),
+        TASK("f3", "\"status\":\"handoff_ready\",\"current_owner\":\"x\","
+             "\"priority\":2,\"version\":1,\"created_at\":\"" FAR "\","
+             "\"handoff\":{\"from_agent\":\"far\",\"to_agent\":\"x\","
+             "\"at\":\"" FAR "\"}"),
+    };
+    char claim[] = "claim", agent[] = "--agent=me", key[16];
+    int64_t far;
+
+    begin(1);
+    CHECK(put(&host[0], "note/a", "\"v\":1") == 0);
+    CHECK(time_parse(STR(FAR), &far));
+    for (int i = 0; i < 3; i++) {
+        snprintf(key, sizeof key, "task/f%d", i + 1);
+        commit_body_there(key, far, bodies[i]);
+    }
+    ts_close(&host[0].t);
+    for (int i = 0; i < 3; i++)
+        CHECK(command_of(&host[0], (char *[]){claim, agent, NULL}) == 0);
+    CHECK(command_of(&host[0], (char *[]){claim, agent, NULL}) != 0);
+    end();
+}
+
 /* A log is pushed, and a copy of it pulled. */
 static void
 test_push_and_pull(void)
@@ -926,6 +981,7 @@ main(void)
     test_fairness();
     test_patience();
     test_commands();
+    test_far_future_holds_nothing();
     test_push_and_pull();
     return test_end("t_replica");
 }
