@@ -46,6 +46,7 @@ struct engine {
     struct head next;    /* of the batch offered */
     bool committing;
     uint64_t window;     /* numbers of records asked for */
+    char ahead[65];      /* the host last told of, whose clock is ahead */
 
     struct remote_news news;
     struct buf lines;

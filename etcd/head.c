@@ -88,6 +88,7 @@ batch_read(struct str value, struct batch *out)
     struct str at = value, head = str_cut(&at, '\n'), line;
 
     out->lines = at;
+    out->host = raw_inner(raw_member(head, "h"));
     if (at.p == NULL || at.len == 0 || at.p[at.len - 1] != '\n' ||
         !take_hex(out->wid, raw_inner(raw_member(head, "w")), HEAD_WID) ||
         !take_hex(out->before, raw_inner(raw_member(head, "p")), HEAD_WID) ||

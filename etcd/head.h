@@ -46,6 +46,7 @@ const char *head_key(const char *fmt, ...) PRINTF(1, 2);
 struct batch {
     char wid[HEAD_WID + 1];
     char before[HEAD_WID + 1]; /* the batch before this one */
+    struct str host;           /* that committed it, raw JSON */
     struct str lines;          /* of its records */
     uint64_t first, last;      /* their numbers */
     struct str newest;         /* the last line, without its line feed */

@@ -17,6 +17,7 @@
    else, which is kept aside and replaced. */
 
 #include "etcd/remote.h"
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "etcd/content.h"
@@ -36,6 +37,7 @@
 #define WINDOW_MAX 4096 /* their tokens must fit into JSON_MAX_TOKENS */
 #define WINDOW_BYTES (1024 * 1024) /* larger answers do not grow */
 #define MAX_TRIES 3     /* attaches in one operation */
+#define AHEAD_MS (60 * 1000) /* more than any host that may write */
 
 /* ---- what follows the replica ---- */
 
@@ -58,6 +60,27 @@ are_whole(struct str lines)
     return true;
 }
 
+/* A host whose clock is right, or that knows it to be wrong, commits no such
+   time. People are told once, as nobody else can. */
+static void
+check_time(struct engine *e, const struct batch *b)
+{
+    char host[sizeof(e->ahead)];
+    int64_t ahead_ms;
+    struct store_rec r;
+
+    if (record_parse(b->newest, &r) != 0 || !time_parse(r.time, &ahead_ms))
+        return;
+    ahead_ms -= clock_wall_ms() + members_skew(e);
+    text_put(host, sizeof(host), "%.*s", STR_ARG(b->host));
+    if (ahead_ms <= AHEAD_MS || strcmp(host, e->ahead) == 0)
+        return;
+    text_put(e->ahead, sizeof(e->ahead), "%s", host);
+    text_tell("mcptask: record %llu, by host %s, is %lld s ahead of etcd's "
+              "clocks: its time is left out; set the clock of that host\n",
+              (unsigned long long)b->last, host, (long long)ahead_ms / 1000);
+}
+
 /* Appends a batch to lines, if it follows the head at. ERR_FORMAT: it is
    damaged, or one before it is missing; ERR_AGAIN: it is of another history. */
 static int
@@ -69,6 +92,7 @@ add_batch(struct engine *e, struct head *at, const struct batch *b)
         e->doubt = DOUBT_CHAIN;
         return ERR_AGAIN;
     }
+    check_time(e, b);
     buf_str(&e->lines, b->lines);
     at->n = b->last;
     at->sum = record_sum(b->newest);

@@ -3,9 +3,11 @@
    which is lost, doubled or late in turn. */
 
 #include "tests/lib/engine_rig.h"
+#include "tests/lib/told.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 
 /* ---- the story, with faults ---- */
 
@@ -712,6 +714,32 @@ test_files_left(void)
     end();
 }
 
+/* A host whose clock is far ahead is named, once. */
+static void
+test_clock_ahead_is_told(void)
+{
+    char want[128];
+    struct utsname u;
+
+    begin();
+    CHECK(uname(&u) == 0);
+    snprintf(want, sizeof(want), "record 2, by host %.64s, is ", u.nodename);
+    commit(&a, "k/a", 1);
+    CHECK(pull(&b) == 0);
+    commit_time = "2999-01-01T00:00:00.000Z";
+    for (int i = 0; i < 2; i++) {
+        commit(&a, "k/a", 1);
+        listen_to(true);
+        CHECK(pull(&b) == 0 && equal(&a, &b));
+        listen_to(false);
+        CHECK((strstr(told, want) != NULL) == (i == 0));
+    }
+    commit_time = TIME;
+    commit(&a, "k/a", 1);
+    CHECK(pull(&b) == 0);
+    end();
+}
+
 static void
 test_url(void)
 {
@@ -749,6 +777,7 @@ main(void)
 {
     test_in_memory();
     test_url();
+    test_clock_ahead_is_told();
     test_create();
     test_no_create();
     test_windows();

@@ -251,13 +251,16 @@ pull(struct host *h)
     return rc;
 }
 
+static const char *commit_time = TIME;
+
 /* Begins to commit a batch of records of this key, written into b. Returns
    ERR_MORE, or an error. */
 static inline int
 begin_commit(struct host *h, const char *key, unsigned records, struct buf *b)
 {
-    struct store_rec r = {.key = str_of(key), .time = STR(TIME),
-                          .body = STR("\"op\":\"x\""), .g = h->at.g};
+    struct store_rec r = {.key = str_of(key), .g = h->at.g,
+                          .time = str_of(commit_time),
+                          .body = STR("\"op\":\"x\"")};
     size_t at = 0;
     int rc;
 
