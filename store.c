@@ -387,8 +387,9 @@ catch_up(struct store *s, bool same)
         return rc;
     if (s->log_readonly && !store_reopen(s)) /* permission may have been granted
                                                 since */
-        return store_deny(s, ERR_READONLY, "%s: no write permission; grant "
-                          "it, or use --read-only", s->path);
+        return store_deny(s, ERR_READONLY, "%s: cannot be written: %s; change "
+                          "that, or use --read-only", s->path,
+                          err_text(errno));
     rc = known ? 0 : own_log(s, &st);
     if (rc != 0)
         return rc;

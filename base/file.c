@@ -103,6 +103,18 @@ file_cut(char *path)
     return true;
 }
 
+int
+file_why_not_writable(const char *path)
+{
+    char up[FILE_PATH_MAX + 64]; /* a path that exists and a name beside it */
+    if (text_put(up, sizeof up, "%s", path) >= sizeof up)
+        return ENAMETOOLONG;
+    while (access(up, W_OK) != 0)
+        if (errno != ENOENT || !file_cut(up))
+            return errno;
+    return 0;
+}
+
 char *
 file_dir_of(const char *path)
 {

@@ -27,6 +27,9 @@ char *file_join(const char *a, const char *b);
 /* Cuts path down to its directory. False: path has no slash or is "/", and is
    unchanged. */
 bool file_cut(char *path);
+/* Whether path can be written or, if it does not exist, made in the nearest
+   directory above it that does: 0, or errno. */
+int file_why_not_writable(const char *path);
 /* The directory of path, on the heap; or NULL. */
 char *file_dir_of(const char *path);
 /* The last component of path. */

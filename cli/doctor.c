@@ -42,21 +42,6 @@ pid_t vfork(void);
 
 /* ---- health ---- */
 
-/* Returns 0 if path can be written or made, else errno. If it does not exist,
-   the nearest directory above it that does counts. */
-static int
-not_writable(const char *path)
-{
-    char up[PATH_ROOM];
-
-    if (text_put(up, sizeof(up), "%s", path) >= sizeof(up))
-        return ENAMETOOLONG;
-    while (access(up, W_OK) != 0)
-        if (errno != ENOENT || !file_cut(up))
-            return errno;
-    return 0;
-}
-
 /* Returns 0 if all paths of the store can be written or made; else errno, and
    in path the first that cannot. */
 static int
@@ -69,7 +54,7 @@ find_not_writable(const struct cli *c, const char *log, char path[PATH_ROOM])
                  i == 1 ? ".lock" : "");
         if (i == 2)
             file_cut(path);
-        err = not_writable(path);
+        err = file_why_not_writable(path);
     }
     return err;
 }

@@ -18,12 +18,13 @@ state_put_health(struct buf *b, struct store *store)
     buf_printf(b, "{\"status\":\"ok\",\"store\":\"%s\"}", store_id(store));
 }
 
-/* Reads the store's state. After a failed write it tests whether writes work
-   again: a server that gets no more of them would not notice. */
+/* Reads the store's state: a server that gets no writes would not notice that
+   they would fail. After a failed one it tests whether writes work again. */
 static const struct store_state *
 probe(struct store *store)
 {
     store_follow(store);
+    store_check_access(store);
     if (store_state(store)->err != 0 && store_lock(store) == 0) {
         store_probe(store);
         store_unlock(store);

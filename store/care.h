@@ -36,6 +36,9 @@ bool store_is_shared(const struct store *s);
    (key.p NULL), may be incomplete. Valid until the next call. NULL:
    complete. */
 const char *store_damage(struct store *s, struct str key);
+/* Looks whether log and lock file can be written, unless that was seen in the
+   last 5 s or they cannot, and changes nothing. store_state then says so. */
+void store_check_access(struct store *s);
 /* Tests whether a record could be committed: writes after the end, syncs, and
    cuts it off again. Needs the lock, with nothing staged. 0, or store_commit's
    error; store_state then says why. */

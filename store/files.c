@@ -19,6 +19,7 @@
       it is written again. */
 
 #include "store/files.h"
+#include "base/clock.h"
 #include "base/text.h"
 
 #include <errno.h>
@@ -36,6 +37,7 @@
                                        done */
 #define RESERVE (64 * 1024)
 #define PIECE 256
+#define ACCESS_MS 5000              /* between looks at permissions */
 
 static int64_t
 free_room(const struct store *s)
@@ -211,6 +213,32 @@ store_is_mounted(const struct store *s)
     if (dir >= 0)
         close(dir);
     return mounted;
+}
+
+/* An open file can be written whatever its permissions have become; not so on a
+   file system that was mounted again for reading. */
+void
+store_check_access(struct store *s)
+{
+    int64_t now = clock_mono_ms();
+    const char *path = s->path;
+    struct statvfs v;
+    int e = 0;
+    if (s->opt.readonly || s->err != 0 || now < s->access_ms)
+        return;
+    s->access_ms = now + ACCESS_MS;
+    if (s->log.fd >= 0 && fstatvfs(s->log.fd, &v) == 0 &&
+        (v.f_flag & ST_RDONLY) != 0)
+        e = EROFS;
+    if (e == 0 && (s->log.fd < 0 || s->log_readonly))
+        e = file_why_not_writable(path);
+    if (e == 0 && (s->lock.fd < 0 || s->lock.readonly != 0))
+        e = file_why_not_writable(path = s->lock.path);
+    errno = e;
+    if (e != 0)
+        store_deny_errno(s, path, "cannot be written: ");
+    else if (s->log.fd >= 0)
+        store_check_names(s);
 }
 
 int

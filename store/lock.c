@@ -100,20 +100,21 @@ int
 lock_open(struct lock *l, bool create)
 {
     int flags = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
-    if (l->fd >= 0) {
-        errno = EACCES;
-        return l->readonly ? ERR_READONLY : 0;
+    if (l->fd >= 0 && !(create && l->readonly != 0)) {
+        errno = l->readonly;
+        return l->readonly != 0 ? ERR_READONLY : 0;
     }
+    lock_close(l); /* opened for reading, it has no locks */
     int fd = open(l->path, O_RDWR | flags | (create ? O_CREAT : 0), 0600);
     int e = errno;
-    l->readonly = fd < 0 && file_error() == ERR_READONLY;
-    if (l->readonly)
+    l->readonly = fd < 0 && file_error() == ERR_READONLY ? e : 0;
+    if (l->readonly != 0)
         fd = open(l->path, O_RDONLY | flags);
     errno = e;
+    if (fd < 0 && l->readonly == 0)
+        return e == ENOENT ? ERR_NOT_FOUND : ERR_IO;
     if (fd < 0)
-        return l->readonly     ? ERR_READONLY
-               : e == ENOENT ? ERR_NOT_FOUND
-                             : ERR_IO;
+        return ERR_READONLY;
     struct stat st;
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
         close(fd);
@@ -127,7 +128,8 @@ lock_open(struct lock *l, bool create)
     if (l->instance != 0 &&
         set_lock(l, F_SETLK, F_WRLCK, l->instance) != 0)
         l->instance = 0;
-    return l->readonly ? ERR_READONLY : 0;
+    errno = l->readonly;
+    return l->readonly != 0 ? ERR_READONLY : 0;
 }
 
 bool

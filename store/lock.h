@@ -49,7 +49,8 @@ struct lock {
     int fd;
     dev_t dev;
     ino_t ino;
-    bool readonly; /* opened read-only: no locks, no new marks */
+    int readonly;  /* errno why it is open for reading only, without locks or
+                      new marks; 0: it is not */
     bool held;     /* the write lock */
     bool hosts;    /* other hosts see instances, whose high bits name a host */
     uint64_t instance; /* byte locked for life, or 0 */
@@ -58,7 +59,8 @@ struct lock {
 
 /* Opens the file; creates it if create is set. 0, ERR_NOT_FOUND, ERR_READONLY
    (no write permission; opened for reading if it exists) or ERR_IO, both with
-   errno. Does nothing if it is already open. */
+   errno. Does nothing if it is already open; but with create it opens again
+   what was opened for reading. */
 int lock_open(struct lock *l, bool create);
 /* Returns whether the path still leads to the open file. */
 bool lock_is_at_path(const struct lock *l);

@@ -54,6 +54,7 @@ struct store {
     int64_t lock_checked_ms; /* last check of the lock file */
     int64_t busy_ms;      /* since when others hold the lock, 0: they do not */
     int64_t tried_ms;     /* last attempt to lock */
+    int64_t access_ms;    /* last store_check_access */
     struct store_time time;
     char *dir;
     struct store_options opt;

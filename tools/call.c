@@ -43,8 +43,14 @@ tools_text(const struct tools *s, const char *name)
 int
 tools_error(struct mcp_call *c, const struct task_error *e)
 {
+    const struct tools *s = c->ctx;
+    const struct store_state *st = store_state(tasks_store(s->t));
+    struct task_error told = *e;
+
+    if (e->code == ERR_READONLY && st->err == e->code && st->why[0] != '\0')
+        told.message = str_of(st->why);
     c->is_error = true;
-    view_error_json(c->out, e);
+    view_error_json(c->out, &told);
     return c->out->err;
 }
 

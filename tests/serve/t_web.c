@@ -217,6 +217,31 @@ test_not_ready_on_a_damaged_log(void)
     rig_end(&r);
 }
 
+/* A log with two names is read-only: /ready says so before anybody writes, and
+   so does a tool. */
+static void
+test_not_ready_with_two_names(void)
+{
+    struct rig r = rig_new(NULL);
+    char path[512], second[520];
+    struct client c = dial(r.address);
+
+    CHECK(posts(&c, TYPES, CREATE("a"), SAYS("seq", "1")));
+    snprintf(path, sizeof(path), "%s/tasks.log", r.dir);
+    snprintf(second, sizeof(second), "%s.second", path);
+    CHECK(link(path, second) == 0);
+    CHECK(fetch(&c, "GET", "/ready", "", NULL) == 503);
+    CHECK(has(c.body.p, "\"writable\":false") &&
+          has(c.body.p, "store_readonly") && has(c.body.p, "has a hard link"));
+    CHECK(posts(&c, TYPES, CREATE("b"), "store_readonly"));
+    CHECK(has(c.body.p, "has a hard link"));
+    CHECK(unlink(second) == 0);
+    CHECK(fetch(&c, "GET", "/ready", "", NULL) == 200);
+    CHECK(posts(&c, TYPES, CREATE("b"), SAYS("seq", "2")));
+    hang_up(&c);
+    rig_end(&r);
+}
+
 static void
 test_a_call_without_a_handshake(void)
 {
@@ -825,6 +850,7 @@ main(int argc, char **argv)
     test_refuses_before_the_body();
     test_health_ready_metrics();
     test_not_ready_on_a_damaged_log();
+    test_not_ready_with_two_names();
     test_a_call_without_a_handshake();
     test_statuses_of_2026();
     test_the_life_of_a_session();

@@ -161,6 +161,62 @@ test_bind_mount(void)
     close_log(&t, path);
 }
 
+static void
+mount_again(const char *dir, const char *how)
+{
+    char command[1000];
+    snprintf(command, sizeof command, "mount -o remount,bind,%s '%s' "
+             "2>/dev/null", how, dir);
+    CHECK(system(command) == 0);
+}
+
+/* A file system that can only be read: its reason is told before anybody writes,
+   and stays right. Once it can be written, so can an open store. */
+static void
+test_readonly_mount(void)
+{
+    struct tstore t;
+    struct store_state st;
+    char *path = open_log(&t, 3, 3), *dir = test_tmpdir(), command[1500];
+    char *log = path_in(dir, "tasks.log");
+    pid_t pid;
+    ts_close(&t);
+    file_put(log, "", 0);
+    CHECK(unlink(log) == 0 && rename(path, log) == 0);
+    for (int locked = 0; locked < 2; locked++) {
+        CHECK(ts_open(&t, log) == 0 && ts_put(&t, "task/l", "\"v\":1") == 0);
+        ts_close(&t);
+        CHECK(locked || unlink(path_with(log, ".lock")) == 0);
+        pid = child_begin();
+        if (pid == 0) {
+            snprintf(command, sizeof command, "mount --make-rprivate / "
+                     "2>/dev/null && mount --bind '%s' '%s' 2>/dev/null", dir,
+                     dir);
+            if (unshare(NEW_MOUNTS) != 0 || system(command) != 0)
+                child_end();
+            mount_again(dir, "ro");
+            CHECK(ts_open(&t, log) == 0);
+            for (int i = 0; i < 3; i++) {
+                store_check_access(t.s);
+                st = *store_state(t.s);
+                CHECK(st.err == ERR_READONLY);
+                CHECK(strstr(st.why, "Read-only file system") != NULL);
+                CHECK(is_refused(&t, "Read-only file system"));
+            }
+            mount_again(dir, "rw");
+            CHECK(ts_put(&t, "task/y", "\"v\":1") == 0);
+            st = *store_state(t.s);
+            CHECK(st.err == 0);
+            ts_close(&t);
+            child_end();
+        }
+        CHECK(child_ok(pid));
+    }
+    free(log);
+    free(dir);
+    free(path);
+}
+
 /* ---- the closed record ---- */
 
 static uint64_t
@@ -701,6 +757,7 @@ main(void)
     test_file_in_the_making_is_replaced();
     test_hard_link();
     test_bind_mount();
+    test_readonly_mount();
     test_next_writer_finishes();
     test_next_writer_finishes_a_copy();
     test_killed_while_compacting();

@@ -205,6 +205,14 @@ drop_root(void)
         abort();
 }
 
+static bool
+is_denied(struct tstore *t, const char *why)
+{
+    struct store_state st;
+    st = *store_state(t->s);
+    return st.err == ERR_READONLY && strstr(st.why, why) != NULL;
+}
+
 /* Without write permission: reads to the end, with and without a lock file and
    its mark; creates nothing. */
 static void
@@ -227,9 +235,11 @@ test_readonly_directory(void)
             drop_root();
             if (CHECK(ts_open(&t, path) == 0)) {
                 CHECK(strcmp(ts_get(&t, "task/1"), "\"v\":4") == 0);
-                CHECK(state_of(&t).head == 5);
+                CHECK(state_of(&t).head == 5 && state_of(&t).err == 0);
+                store_check_access(t.s);
+                CHECK(is_denied(&t, "Permission denied"));
                 CHECK(ts_put(&t, "task/1", "\"v\":9") == ERR_READONLY);
-                CHECK(state_of(&t).err == ERR_READONLY);
+                CHECK(is_denied(&t, "Permission denied"));
                 CHECK(store_follow(t.s) == 0 && state_of(&t).head == 5);
                 CHECK(ts_compact(&t) == ERR_READONLY);
                 ts_close(&t);
