@@ -398,6 +398,8 @@ cli_span(char buf[24], int64_t ms)
     } units[] = {{86400, 'd'}, {3600, 'h'}, {60, 'm'}, {1, 's'}};
     int i = 0;
 
+    if (ms < 0) /* another host's clock was ahead */
+        ms = 0;
     while (units[i].s > 1 && ms / 1000 < units[i].s)
         i++;
     text_put(buf, 24, "%lld%c", (long long)(ms / 1000 / units[i].s),

@@ -785,9 +785,9 @@ tells(const char *text, struct str value)
     return same;
 }
 
-/* Takes what came: the head, "created", events. Returns whether it rings: unless
-   the newest value is the known one. Without the right to watch, etcd says so in
-   an event and then is silent. */
+/* Takes what came: the head, "created", events. Returns whether it rings, which
+   it does unless the newest value is the known one. Without the right to watch,
+   etcd says so in an event and then is silent. */
 static bool
 listen_to(struct etcd_bell *b, struct str known)
 {

@@ -10,9 +10,10 @@
    bytes before it. The second begins at offset 64 and is 192 bytes: store id,
    the log's inode, a log time, the boot clock at that time, both in
    milliseconds, the boot id, and two numbers that are not used; then blanks and
-   the CRC-32C of all bytes before it, the first line included. Version 0.1.0 writes the first line only; the second is then
-   invalid. A replica's mark has a third line of 128 bytes: the remote's text
-   for the newest record, blanks, and the CRC-32C of all bytes before it. */
+   the CRC-32C of all bytes before it, the first line included. Version 0.1.0
+   writes the first line only; the second is then invalid. The mark of a replica
+   has a third line of 128 bytes: the remote's text for the newest record,
+   blanks, and the CRC-32C of all bytes before it. */
 
 #include "store/remote.h"
 
@@ -49,8 +50,7 @@ struct lock {
     int fd;
     dev_t dev;
     ino_t ino;
-    int readonly;  /* errno why it is open for reading only, without locks or
-                      new marks; 0: it is not */
+    int readonly;  /* errno why opened read-only: no locks, no new marks */
     bool held;     /* the write lock */
     bool hosts;    /* other hosts see instances, whose high bits name a host */
     uint64_t instance; /* byte locked for life, or 0 */
@@ -59,8 +59,7 @@ struct lock {
 
 /* Opens the file; creates it if create is set. 0, ERR_NOT_FOUND, ERR_READONLY
    (no write permission; opened for reading if it exists) or ERR_IO, both with
-   errno. Does nothing if it is already open; but with create it opens again
-   what was opened for reading. */
+   errno. Does nothing if it is open, and not read-only where create is set. */
 int lock_open(struct lock *l, bool create);
 /* Returns whether the path still leads to the open file. */
 bool lock_is_at_path(const struct lock *l);

@@ -374,7 +374,7 @@ test_every_call(void)
         }
 }
 
-/* A file that could only be read when it was opened is opened again to write. */
+/* A file that could only be read when it was opened is opened again. */
 static void
 test_only_reading(void)
 {
