@@ -17,57 +17,62 @@
 # make npm wheel deb    packages for npx, for uvx, for Debian
 # make dist         these for x86_64, aarch64, armhf, riscv64
 # make help         this list
-# V=1 shows the commands, HARDEN= builds smaller and without hardening.
+# CC, CPPFLAGS, CFLAGS, LDFLAGS, PREFIX and DESTDIR are honoured; CC=musl-gcc
+# makes a smaller program, STATIC= one that is linked dynamically. V=1 shows the
+# commands.
 
-ifeq ($(origin CC),default)
-CC := $(shell command -v musl-gcc >/dev/null 2>&1 && echo musl-gcc || echo cc)
-endif
+CFLAGS ?= -O2
 B ?= build
 BIN ?= mcptask
 Q := $(if $(V),,@)
 
-include packaging/flags.mk
+# How to link: the first of these with which the compiler makes a program that
+# needs no dynamic linker, or else as it does by itself. STATIC= is the latter.
+takes = $(shell mkdir -p $(B) && echo 'int main(void){return 0;}' | \
+  $(CC) $1 -x c - -o $(B)/probe 2>/dev/null && $(or $2,:) && echo '$1')
+alone = ! grep -q /ld- $(B)/probe
+ifndef STATIC
+STATIC := $(or $(call takes,-fPIE -static-pie,$(alone)),$(call \
+  takes,-static,$(alone)))
+endif
+RELRO := -Wl,-z,relro,-z,now
+RELRO := $(call takes,$(RELRO))
 
-SRC := $(addprefix base/,err base utf8 text clock base64 sha256 gunzip \
-  file zone loop token env) \
-  $(addprefix json/,write) json json/raw \
-  $(addprefix store/,record index lock lost log state time apply files write \
-  read move load compact verify) store store/replica \
-  $(addprefix http/,parse conn listen reply) http board/page \
-  $(addprefix task/,error intern keys fields parts event index task \
-  query check claim draft rules actions change artifact view) \
-  $(addprefix mcp/,call calls sign wire error scan question dialect listener \
-  delivery session state waiting run mark talk deferred answer stream listen tasks \
-  methods accept mcp) \
-  $(addprefix tools/,call get uri prompts look wait tools) \
-  $(addprefix serve/,tend turn stdio access exchange post \
-  stream state web) \
-  $(addprefix etcd/,head meta txn url client engine key snapshot upload tend members content remote) \
-  $(addprefix cli/,width text store args id config show board work edit output run help backlog foreign import admin push doctor cli)
+STD := -std=c11 -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 \
+  -D_TIME_BITS=64 -I. -I$(B)
+WARN := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes
+ALL_CFLAGS = $(STD) $(WARN) $(filter -fPIE,$(STATIC)) \
+  -fstack-protector-strong $(CPPFLAGS) $(CFLAGS)
+ALL_LDFLAGS = $(STATIC) $(RELRO) $(LDFLAGS)
+
+SRC := $(basename $(wildcard *.c $(addsuffix /*.c,base json store http board \
+  task mcp tools serve etcd cli)))
+SRC := $(filter-out mcptask,$(SRC))
 OBJ := $(SRC:%=$(B)/%.o)
 
 all: $(BIN)
 
-$(BIN): $(OBJ) $(B)/mcptask.o packaging/musl.ld
+$(BIN): $(OBJ) $(B)/mcptask.o
 	@echo "  LINK  $@"
-	$(Q)$(CC) $(CFLAGS) -o $@ $(filter %.o,$^) $(ALL_LDFLAGS) $(LTO) \
-	  $(PACK_$(WAY)) $(if $(filter -g%,$(CFLAGS)),,-s)
+	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(ALL_LDFLAGS) $(if $(findstring -g,$(CFLAGS)),,-s)
 
-# Each object comes with a list of the headers that it was made from.
-$(B)/%.o: %.c Makefile packaging/flags.mk
+# Each object comes with a list of the headers that it was made from, and is
+# made anew with other flags.
+$(B)/%.o: %.c Makefile $(B)/flags
 	@mkdir -p $(@D)
 	@echo "  CC    $<"
-	$(Q)$(CC) $(ALL_CFLAGS) $(LTO) -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 -include $(OBJ:.o=.d) $(B)/mcptask.d
-# Optimized for size, memcpy becomes one instruction that copies byte by byte.
-$(B)/base/base.o: STD += -D_DEFAULT_SOURCE -fno-builtin-memcpy
-$(B)/mcptask.o: STD += $(filter -D%,$(PACK_$(WAY)))
+$(B)/base/base.o: STD += -D_DEFAULT_SOURCE
 $(B)/board/page.o: $(B)/page.inc
 $(B)/cli/help.o: $(B)/help.inc
 $(B)/tools/tools.o: $(B)/tools.inc
+$(B)/flags: always
+	@mkdir -p $(B)
+	@echo '$(CC) $(ALL_CFLAGS)' | cmp -s - $@ || echo '$(CC) $(ALL_CFLAGS)' >$@
 
-# The page, stripped of comments and indentation, the help text, and what tools
-# do, with a NUL before each: compressed, as the bytes of a C array.
+# The page without comments and indentation, the help text, and what tools do
+# with a NUL before each: compressed, as the bytes of a C array.
 PACK = gzip -9n | od -An -v -tu1 | sed 's/[0-9][0-9]*/&,/g'
 $(B)/page.inc: board/board.html board/board.sed Makefile
 	@mkdir -p $(B)
@@ -96,5 +101,5 @@ help:
 clean:
 	rm -rf build mcptask
 
-.PHONY: all run demo cluster help test check bench fuzz soak conformance clean
+.PHONY: all always run demo cluster help test check bench fuzz soak conformance clean
 .SUFFIXES:

@@ -26,11 +26,6 @@
 #include "tools/tools.h"
 #include "serve/web.h"
 
-#ifdef STATIC_PIE
-#include <link.h>
-#include <sys/auxv.h>
-#include <sys/mman.h>
-#endif
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -392,83 +387,6 @@ serve_clients(const struct options *o)
     return exit_code;
 }
 
-/* ---- before main ---- */
-
-#ifdef PACKED
-#define TAG_RELRSZ 35 /* missing in that libc's elf.h */
-#define TAG_RELR 36
-/* Packed relocations (DT_RELR) take 168 bytes, plain ones 17,112, but musl
-   before 1.2.4 does not know them. This runs before everything in the C
-   library: until relocate returns, no pointer in memory may be followed, and
-   there is no stack protector yet. */
-extern ElfW(Dyn) _DYNAMIC[];
-extern char __ehdr_start[];
-int __real___libc_start_main(int (*)(int, char **), int, char **,
-                             void (*)(void), void (*)(void), void (*)(void));
-int __wrap___libc_start_main(int (*)(int, char **), int, char **,
-                             void (*)(void), void (*)(void), void (*)(void));
-
-static void
-relocate(const ElfW(Addr) *p, size_t n)
-{
-    ElfW(Addr) base = (ElfW(Addr))__ehdr_start, *at = NULL, bits;
-    size_t i;
-
-    for (; n-- > 0; p++) {
-        if ((*p & 1) == 0) {
-            at = (ElfW(Addr) *)(base + *p);
-            *at++ += base;
-            continue;
-        }
-        for (i = 0, bits = *p; (bits >>= 1) != 0; i++)
-            if (bits & 1)
-                at[i] += base;
-        at += sizeof(bits) * 8 - 1;
-    }
-}
-
-int
-__wrap___libc_start_main(int (*fn)(int, char **), int argc, char **argv,
-                         void (*begin)(void), void (*end)(void),
-                         void (*ldso)(void))
-{
-    /* self is &self if a newer start file has relocated it already. */
-    static const volatile void *const volatile self = &self;
-    const ElfW(Dyn) *d;
-    ElfW(Addr) packed = 0, len = 0;
-
-    for (d = _DYNAMIC; d->d_tag != DT_NULL; d++) {
-        packed = d->d_tag == TAG_RELR ? d->d_un.d_ptr : packed;
-        len = d->d_tag == TAG_RELRSZ ? d->d_un.d_val : len;
-    }
-    if (self != &self)
-        relocate((const ElfW(Addr) *)(__ehdr_start + packed),
-                 len / sizeof(ElfW(Addr)));
-    return __real___libc_start_main(fn, argc, argv, begin, end, ldso);
-}
-#endif
-
-/* Makes memory read-only that only relocations write. glibc does this itself;
-   musl leaves it to the dynamic linker, which a static binary lacks. */
-static void
-protect(void)
-{
-#if defined STATIC_PIE && !defined __GLIBC__
-    extern char __ehdr_start[];
-    const ElfW(Ehdr) *e = (const ElfW(Ehdr) *)__ehdr_start;
-    const ElfW(Phdr) *p = (const ElfW(Phdr) *)(__ehdr_start + e->e_phoff);
-    uintptr_t page = getauxval(AT_PAGESZ), from, to;
-    unsigned i;
-
-    for (i = 0; i < e->e_phnum; i++) {
-        from = ((uintptr_t)__ehdr_start + p[i].p_vaddr) & -page;
-        to = ((uintptr_t)__ehdr_start + p[i].p_vaddr + p[i].p_memsz) & -page;
-        if (p[i].p_type == PT_GNU_RELRO && to > from)
-            mprotect((void *)from, to - from, PROT_READ);
-    }
-#endif
-}
-
 /* ---- main ---- */
 
 int
@@ -487,7 +405,6 @@ main(int argc, char **argv)
     char why[256];
     int exit_code, i;
 
-    protect();
     stdio_fill();
     /* A file size limit must make write fail, not end the process. */
     signal(SIGXFSZ, SIG_IGN);

@@ -2,8 +2,8 @@
 # All packages for all processors, in build/dist: dist.sh [ARCHITECTURE...]
 #
 # For each architecture, the program and its packages for npm, Python and
-# Debian; SHA256SUMS lists them all. For architectures other than this
-# machine's, Debian's cross compilers build it with a static glibc, in the
+# Debian; SHA256SUMS lists them all. musl-gcc builds it for this machine, and
+# Debian's cross compilers for others with a static glibc, all of them in the
 # directories of "make cross".
 set -eu
 cd "$(dirname "$0")/.."
@@ -12,10 +12,10 @@ version=$(sed -n 's/^#define MCPTASK_VERSION "\(.*\)"/\1/p' base/base.h)
 to=build/dist
 [ $# -gt 0 ] || set -- x86_64 aarch64 armhf riscv64
 
-# compiler ARCHITECTURE: prints its compiler; nothing for this machine's
+# compiler ARCHITECTURE: prints its compiler
 compiler() {
     case $1 in
-    "$(uname -m)") ;;
+    "$(uname -m)") echo musl-gcc ;;
     armhf) echo arm-linux-gnueabihf-gcc ;;
     *) echo "$1-linux-gnu-gcc" ;;
     esac
@@ -32,8 +32,11 @@ missing=
 wanted zip zip
 wanted dpkg-deb dpkg
 for arch; do
-    cc=$(compiler "$arch")
-    [ -z "$cc" ] || wanted "$cc" "gcc-$(echo "${cc%-gcc}" | tr _ -)"
+    case $(compiler "$arch") in
+    musl-gcc) wanted musl-gcc musl-tools ;;
+    *) wanted "$(compiler "$arch")" \
+        "gcc-$(compiler "$arch" | sed 's/-gcc$//; s/_/-/g')" ;;
+    esac
 done
 [ -z "$missing" ] || exit 1
 
@@ -41,11 +44,9 @@ rm -rf $to
 mkdir -p $to
 install -m 644 LICENSE $to/LICENSE
 for arch; do
-    cc=$(compiler "$arch")
-    program=./mcptask
-    [ -z "$cc" ] || program=build/cross/$arch/mcptask
-    make -s "-j$(getconf _NPROCESSORS_ONLN)" ${cc:+"CC=$cc"} \
-        ${cc:+"B=build/cross/$arch"} BIN="${program#./}" "${program#./}"
+    program=build/cross/$arch/mcptask
+    make -s "-j$(getconf _NPROCESSORS_ONLN)" CC="$(compiler "$arch")" \
+        B="build/cross/$arch" BIN="$program" "$program"
     install -m 755 "$program" "$to/mcptask-$version-linux-$arch"
     for what in npm wheel deb; do
         OUT=$to sh packaging/pack.sh $what "$program" >/dev/null

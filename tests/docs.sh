@@ -131,7 +131,7 @@ play() (
     git ls-files -z | xargs -0 cp -p --parents -t "$user/mcptask" || exit 1
     (cd build && find . -name "*.o" ! -path "./*/*/*") | sed "s,^\./,build/," |
         xargs cp -p --parents -t "$user/mcptask" 2>/dev/null
-    cp -p build/*.inc build/static "$user/mcptask/build" 2>/dev/null
+    cp -p build/*.inc build/flags "$user/mcptask/build" 2>/dev/null
     cp -p "$bin" "$user/mcptask/mcptask" || exit 1
     : >"$user/blocks/list"
     cut_blocks "$1" "$user/blocks" || exit 1

@@ -17,13 +17,13 @@ esac
 mkdir -p "$dir/tree/$build" &&
     tar -c --exclude=./.git --exclude=./build --exclude=./mcptask \
         --exclude=node_modules . | tar -x -C "$dir/tree" &&
-    (cd "$build" && tar -c -- *.inc *.[do] */*.[do]) |
+    (cd "$build" && tar -c -- flags *.inc *.[do] */*.[do]) |
     tar -x -C "$dir/tree/$build" || exit 1
 
 # build: makes the changed program
 build() {
     check make -C "$dir/tree" B="$build" BIN="$dir/mcptask" CC="$cc" \
-        CFLAGS="$cflags -O0 -fno-lto" "$dir/mcptask"
+        CFLAGS="$cflags" "$dir/mcptask"
 }
 
 # call ARGUMENTS: calls the new tool; its answer is in answer

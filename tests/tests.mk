@@ -181,7 +181,7 @@ $(ANALYZED): lint_analyzer/%: %.c
 	$(Q)gcc $(STRICT) -O1 -fanalyzer -c -o /dev/null $<
 
 sanitized:
-	@$(MAKE) CC=gcc B=build/san BIN=build/san/mcptask CFLAGS='$(SAN)' \
+	@$(MAKE) CC=gcc B=build/san BIN=build/san/mcptask STATIC= CFLAGS='$(SAN)' \
 	  TEST_CFLAGS=-O0 TEST_STEP=7 ROUNDS=20 test
 
 # ---- upgrade: the release before, built from the history ----
@@ -211,7 +211,7 @@ FUZZ_OBJ := $(filter $(addprefix $(B)/,base/% json% store% \
   http% etcd/% mcp/%),$(OBJ))
 
 fuzz:
-	@$(MAKE) CC=clang B=build/fuzz CFLAGS='$(FUZZ_FLAGS)' $(JOBS) \
+	@$(MAKE) CC=clang B=build/fuzz STATIC= CFLAGS='$(FUZZ_FLAGS)' $(JOBS) \
 	  $(FUZZ:%=run_fuzz_%)
 
 $(FUZZ:%=$(B)/fuzz_%): $(B)/fuzz_%: tests/fuzz/fuzz_%.c \
