@@ -238,7 +238,7 @@ read_auth(char auth[AUTH_MAX], char why[256])
     if (fd >= 0)
         close(fd);
     auth[n > 0 ? n : 0] = '\0';
-    auth[text_until(auth, "\r\n")] = '\0';
+    auth[strcspn(auth, "\r\n")] = '\0';
     if (auth[0] != ':' && strchr(auth, ':') != NULL)
         return 0;
     text_put(why, 256, "MCP_TASK_STORE_AUTH: %.150s: %s", path,

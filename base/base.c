@@ -1,7 +1,7 @@
 /* base - slices, memory, growing buffers, randomness.
 
    It knows no file, no protocol and no other part of mcptask. All memory comes
-   from malloc and calloc, and any call may fail.
+   from malloc and realloc, and any call may fail.
 
    Invariants:
    1. A failed allocation changes nothing: the arena, the block that should have
@@ -27,7 +27,6 @@
 #define ARENA_KEEP ((size_t)256 << 10) /* that an idle process may keep */
 #define BUF_MIN ((size_t)256)
 #define RANDOM_MAX 256
-#define COPY_MAX 64 /* bytes copied without memcpy */
 
 /* ---- slices ---- */
 
@@ -37,22 +36,10 @@ str_of(const char *z)
     return (struct str){z, strlen(z)};
 }
 
-/* Compares eight bytes at a time, which musl's memcmp does not. */
-static bool
-is_same(const char *p, const char *q, size_t n)
-{
-    for (; n >= 8; n -= 8, p += 8, q += 8)
-        if (load64(p) != load64(q))
-            return false;
-    for (; n > 0 && *p == *q; n--, p++, q++)
-        ;
-    return n == 0;
-}
-
 bool
 str_eq(struct str a, struct str b)
 {
-    return a.len == b.len && is_same(a.p, b.p, a.len);
+    return a.len == b.len && (a.len == 0 || memcmp(a.p, b.p, a.len) == 0);
 }
 
 bool
@@ -69,7 +56,8 @@ str_is(struct str a, const char *z)
 bool
 str_begins(struct str s, struct str prefix)
 {
-    return s.len >= prefix.len && is_same(s.p, prefix.p, prefix.len);
+    return s.len >= prefix.len &&
+           (prefix.len == 0 || memcmp(s.p, prefix.p, prefix.len) == 0);
 }
 
 bool
@@ -225,39 +213,6 @@ str_u64(struct str s, uint64_t *out)
     return true;
 }
 
-/* ---- memory ---- */
-
-void *
-mem_grow(void *p, size_t used, size_t n)
-{
-    void *more = calloc(1, n);
-
-    if (more == NULL)
-        return NULL;
-    if (used > 0)
-        memcpy(more, p, used);
-    free(p);
-    return more;
-}
-
-/* A memcpy that has no setup to do before it copies a few words. */
-static void
-copy(char *to, const char *p, size_t n)
-{
-    uint64_t w;
-
-    if (n > COPY_MAX) {
-        memcpy(to, p, n);
-        return;
-    }
-    for (; n >= sizeof(w); n -= sizeof(w), p += sizeof(w), to += sizeof(w)) {
-        __builtin_memcpy(&w, p, sizeof(w));
-        __builtin_memcpy(to, &w, sizeof(w));
-    }
-    while (n-- > 0)
-        *to++ = *p++;
-}
-
 /* ---- arena ---- */
 
 struct arena_chunk {
@@ -352,7 +307,8 @@ arena_str(struct arena *a, struct str s)
 
     if (p == NULL)
         return STR_NONE;
-    copy(p, s.p, s.len);
+    if (s.len > 0)
+        memcpy(p, s.p, s.len);
     p[s.len] = '\0';
     return (struct str){p, s.len};
 }
@@ -421,14 +377,17 @@ arena_size(const struct arena *a)
 void
 buf_reserve(struct buf *b, size_t cap)
 {
-    char *p = b->err == 0 && cap > b->cap ? mem_grow(b->p, b->len, cap) : NULL;
+    char *p;
 
-    if (p != NULL) {
-        b->p = p;
-        b->cap = cap;
-    } else if (cap > b->cap) {
+    if (b->err != 0 || cap <= b->cap)
+        return;
+    p = realloc(b->p, cap);
+    if (p == NULL) {
         b->err = ERR_NOMEM;
+        return;
     }
+    b->p = p;
+    b->cap = cap;
 }
 
 char *
@@ -460,7 +419,7 @@ buf_put(struct buf *b, const void *p, size_t n)
     char *to = n > 0 ? buf_room(b, n) : NULL;
 
     if (to != NULL) {
-        copy(to, p, n);
+        memcpy(to, p, n);
         b->len += n;
     }
 }

@@ -42,10 +42,6 @@ bool str_u64(struct str s, uint64_t *out);
    most three quarters of what the others leave, so the next one finds room. */
 bool share_fits(size_t own, size_t all, size_t max);
 
-/* Moves the first `used` bytes of p to a block of n bytes, zero after them, and
-   frees p. NULL: out of memory, p is unchanged. realloc would add 1.4 KB. */
-void *mem_grow(void *p, size_t used, size_t n);
-
 /* An arena frees all its memory at once. Initialize to zero. */
 struct arena {
     struct arena_chunk *chunk; /* the newest, which supplies memory */

@@ -138,7 +138,7 @@ static const struct env_opt *
 find_option(const struct env_opt *o, size_t n, const char *arg,
             const char **value)
 {
-    size_t len = text_until(arg, "=");
+    size_t len = strcspn(arg, "=");
     bool word = arg[1] == '-';
 
     *value = word ? (arg[len] == '=' ? arg + len + 1 : NULL)

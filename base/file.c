@@ -163,7 +163,7 @@ file_real(const char *path)
         return NULL;
     for (n = at[0] && at[1] ? strlen(at) : 0; *p != '\0';) {
         p += *p == '/';
-        struct str name = {p, text_until(p, "/")};
+        struct str name = {p, strcspn(p, "/")};
         size_t above = n;
         p += name.len;
         left = strlen(p);

@@ -23,6 +23,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/select.h>
 #include <time.h>
 
@@ -130,11 +131,11 @@ static int
 grow(struct loop *l, int fd)
 {
     int cap = fd < 8 ? 8 : fd * 2;
-    struct watch *w = mem_grow(l->watch, (size_t)l->cap * sizeof(*w),
-                               (size_t)cap * sizeof(*w));
+    struct watch *w = realloc(l->watch, (size_t)cap * sizeof(*w));
 
     if (w == NULL)
         return ERR_NOMEM;
+    memset(w + l->cap, 0, (size_t)(cap - l->cap) * sizeof(*w));
     l->watch = w;
     l->cap = cap;
     return 0;

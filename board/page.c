@@ -41,8 +41,8 @@ static void
 put_digest(struct buf *b, const char *page, const char *open,
            const char *close)
 {
-    const char *from = text_find(page, open) + strlen(open);
-    const char *to = text_find(from, close);
+    const char *from = strstr(page, open) + strlen(open);
+    const char *to = strstr(from, close);
     uint8_t digest[SHA256_LEN];
 
     sha256_of((struct str){from, (size_t)(to - from)}, digest);

@@ -60,7 +60,7 @@ find_program(struct arena *a, const char *program)
     const char *at = env_get("PATH");
 
     while (at != NULL && *at != '\0') {
-        int len = (int)text_until(at, ":");
+        int len = (int)strcspn(at, ":");
 
         text_put(name, sizeof(name), "%.*s/%s", len, at, program);
         if (name[0] == '/' && access(name, X_OK) == 0)
@@ -123,10 +123,10 @@ static void
 put_program(struct cli *c, struct launch *l)
 {
     l->command = cli_own_path(&c->a);
-    if (text_find(l->command.p, "/_npx/") != NULL) {
+    if (strstr(l->command.p, "/_npx/") != NULL) {
         l->command = STR("npx");
         add_words(&l->args, "-y", "mcptask");
-    } else if (text_find(l->command.p, "/archive-v") != NULL) {
+    } else if (strstr(l->command.p, "/archive-v") != NULL) {
         l->command = STR("uvx");
         add_word(&l->args, STR("mcptask"));
     }
@@ -256,7 +256,7 @@ put_word(struct buf *b, struct str s)
     static const char plain[] =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
         "0123456789/._-+=:,@%";
-    bool quoted = s.len == 0 || text_span(s.p, plain) < s.len;
+    bool quoted = s.len == 0 || strspn(s.p, plain) < s.len;
 
     buf_z(b, quoted ? "'" : "");
     for (size_t i = 0; i < s.len; i++) {
@@ -445,7 +445,7 @@ is_name(const char *z)
                                   "abcdefghijklmnopqrstuvwxyz0123456789";
     size_t n = strlen(z);
 
-    return n > 0 && text_span(z, allowed) == n && (z[0] < '0' || z[0] > '9');
+    return n > 0 && strspn(z, allowed) == n && (z[0] < '0' || z[0] > '9');
 }
 
 static int

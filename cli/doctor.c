@@ -155,7 +155,7 @@ advice(char *why)
     if (at == NULL)
         return why + strlen(why);
     *at = '\0';
-    return at + 1 + text_span(at + 1, " ");
+    return at + 1 + strspn(at + 1, " ");
 }
 
 /* ---- the store ---- */
@@ -210,12 +210,12 @@ check_store(struct doctor *d)
 static const char *
 hosts_advice(int err, const char *why)
 {
-    if (text_find(why, "gateway") != NULL)
+    if (strstr(why, "gateway") != NULL)
         return "--store needs etcd's client port, 2379, without TLS; with a "
                "configuration file etcd needs enable-grpc-gateway: true";
-    if (text_find(why, "mcptask push") != NULL)
+    if (strstr(why, "mcptask push") != NULL)
         return "mcptask help push";
-    if (err == ERR_UNREACHABLE && text_find(why, "in time") != NULL)
+    if (err == ERR_UNREACHABLE && strstr(why, "in time") != NULL)
         return "most nodes of etcd must run and reach each other";
     switch (err) {
     case ERR_UNREACHABLE:
@@ -445,7 +445,7 @@ answers(int to, int from, const char *request, const char *want,
                 ? read(from, got + n, ANSWER_MAX - 1 - n) : 0;
         n += r > 0 ? (size_t)r : 0;
         got[n] = '\0';
-    } while (r > 0 && text_find(got, want) == NULL);
+    } while (r > 0 && strstr(got, want) == NULL);
     return r > 0;
 }
 
@@ -522,12 +522,12 @@ check_http(struct doctor *d)
         found = "answers /health, on the same store";
         if (!answers(fd, fd, "GET /health HTTP/1.1\r\nHost: localhost\r\n"
                      "Connection: close\r\n\r\n", "\"}", got) ||
-            text_find(got, "{\"status\":\"ok\"") == NULL) {
+            strstr(got, "{\"status\":\"ok\"") == NULL) {
             found = "no answer, or not from mcptask";
             fix = "serve on another --port";
-        } else if (text_find(got, ID_AT) == NULL) {
+        } else if (strstr(got, ID_AT) == NULL) {
             found = "answers /health"; /* an older version */
-        } else if (text_find(got, own) == NULL) {
+        } else if (strstr(got, own) == NULL) {
             found = "answers /health, but serves another store";
             fix = "start it and the clients with the same MCP_TASK_BASE_DIR";
         }

@@ -30,12 +30,12 @@ static const uint8_t packed[] = {
 static void
 put_part(struct buf *b, const char *all, const char *from, const char *to)
 {
-    const char *at = text_find(all, from), *end;
+    const char *at = strstr(all, from), *end;
 
     if (at == NULL)
         return;
     at += strlen(from);
-    end = text_find(at, to);
+    end = strstr(at, to);
     buf_put(b, at, end != NULL ? (size_t)(end - at) : strlen(at));
 }
 

@@ -14,7 +14,7 @@
 bool
 cli_takes_id(const struct cli_command *cmd)
 {
-    const char *at = text_find(cmd->args, "ID");
+    const char *at = strstr(cmd->args, "ID");
 
     return at != NULL && (at[2] == '\0' || strchr(" ].", at[2]) != NULL);
 }

@@ -9,7 +9,6 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "base/utf8.h"
-#include "base/zone.h"
 #include "json/raw.h"
 #include "task/artifact.h"
 #include "task/query.h"
@@ -20,6 +19,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #define FOLLOW_MS 50 /* how often tail -f looks for news */
@@ -32,7 +32,7 @@ static int
 status_bits(const struct cli *c, const char *list, unsigned *bits)
 {
     for (const char *at = list; at != NULL; ) {
-        size_t len = text_until(at, ",");
+        size_t len = strcspn(at, ",");
         int s = task_status_of((struct str){at, len});
 
         if (s < 0)
@@ -384,25 +384,28 @@ cli_follow(struct cli *c)
 struct tail {
     struct cli *c;
     uint64_t skip; /* number of events to skip before showing any */
-    struct zone zone;
 };
 
 /* Appends a line about an event, in local time. */
 static void
 put_news(const struct tail *t, const struct task_event *ev)
 {
-    enum { DATE_LEN = 10, SECONDS_LEN = 19 };
     struct cli *c = t->c;
     char when[TIME_LEN + 1];
+    size_t len;
+    struct tm tm;
+    time_t at;
     int64_t ms;
 
     if (c->json || !time_parse(ev->r.time, &ms)) {
         put_event(c, &c->a, ev);
         return;
     }
-    time_format(ms + zone_ahead_ms(&t->zone, ms), when);
-    when[DATE_LEN] = ' ';
-    view_news_line(&c->out, &c->a, ev, (struct str){when, SECONDS_LEN});
+    at = (time_t)(ms / 1000);
+    if (localtime_r(&at, &tm) == NULL)
+        return put_event(c, &c->a, ev);
+    len = strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S", &tm);
+    view_news_line(&c->out, &c->a, ev, (struct str){when, len});
 }
 
 static int
@@ -455,7 +458,7 @@ cli_tail(struct cli *c)
     struct tail t = {.c = c};
     int rc;
 
-    zone_load(&t.zone, getenv("TZ"));
+    tzset();
     if (c->args.follow)
         store_observe(c->s.store, tail_observe, &t);
     c->columns = 6;

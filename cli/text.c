@@ -428,7 +428,7 @@ take_facts(struct fact *f, const char *format, va_list ap)
     for (; *format != '\0'; f++) {
         int n = 0; /* of %.*s and %d */
 
-        f->name = (struct str){format, text_until(format, "=")};
+        f->name = (struct str){format, strcspn(format, "=")};
         format += f->name.len + 2;
         f->is_bool = *format == 'd';
         if (*format == 'd' || *format == '.')
@@ -441,7 +441,7 @@ take_facts(struct fact *f, const char *format, va_list ap)
             f->text = *format == 's' ? str_of(text)
                                      : (struct str){text, (size_t)n};
         }
-        format += text_until(format, " ");
+        format += strcspn(format, " ");
         format += *format == ' ';
     }
 }
@@ -473,10 +473,10 @@ put_text(struct buf *b, const char *text, const struct fact *facts)
     for (size_t n; *text != '\0'; text += n) {
         const struct fact *f = facts;
 
-        n = text_until(text, "{");
+        n = strcspn(text, "{");
         buf_put(b, text, n);
         text += n;
-        n = text_until(text, "}");
+        n = strcspn(text, "}");
         if (n == 0)
             break;
         n++;

@@ -365,7 +365,7 @@ judge_error(struct etcd *e, int64_t code)
     if (code == 0 && e->status >= 500) /* a proxy's */
         return next(e, true, true);
     while (i < sizeof rows / sizeof *rows &&
-           (rows[i].code != code || text_find(e->why, rows[i].text) == NULL))
+           (rows[i].code != code || strstr(e->why, rows[i].text) == NULL))
         i++;
     if (i == sizeof rows / sizeof *rows || rows[i].then == RETRY)
         return next(e, i == sizeof rows / sizeof *rows, true);
@@ -414,7 +414,7 @@ skew_of(struct str date)
     if (date.len != 29)
         return 0;
     memcpy(month, date.p + 8, 3);
-    at = text_find(months, month);
+    at = strstr(months, month);
     text_put(text, sizeof text, "%.4s-%02d-%.2sT%.8sZ", date.p + 12,
              at != NULL ? (int)(at - months) / 3 + 1 : 0, date.p + 5,
              date.p + 17);
@@ -776,7 +776,7 @@ tells(const char *text, struct str value)
     const char *at = NULL, *more = text;
     bool same;
 
-    while ((more = text_find(more, name)) != NULL)
+    while ((more = strstr(more, name)) != NULL)
         at = more += sizeof name - 1;
     base64_encode(&want, value);
     buf_char(&want, '"');
@@ -797,14 +797,14 @@ listen_to(struct etcd_bell *b, struct str known)
     if (n < 0 && is_later(errno))
         return false;
     text[n > 0 ? n : 0] = '\0';
-    if (n <= 0 || text_find(text, "\"canceled\":true") != NULL ||
+    if (n <= 0 || strstr(text, "\"canceled\":true") != NULL ||
         (!b->answered && strncmp(text, "HTTP/1.1 200", 12) != 0)) {
         unhook(b, BELL_MS);
         return false;
     }
     b->answered = true;
     b->junk += (size_t)n;
-    if (text_find(text, "\"events\":[") != NULL)
+    if (strstr(text, "\"events\":[") != NULL)
         b->junk = 0;
     if (b->junk > BELL_JUNK)
         unhook(b, BELL_REST_MS);

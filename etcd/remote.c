@@ -376,7 +376,7 @@ judge(struct engine *e, const struct txn_answer *t, const struct head *head)
     if (e->at.n > head->n || e->doubt == DOUBT_CHAIN)
         return replace(e, true);
     if (e->doubt == DOUBT_GAP) /* its next batch is dropped */
-        return replace(e, text_find(e->at.head, head->epoch) == NULL);
+        return replace(e, strstr(e->at.head, head->epoch) == NULL);
     if (!e->known)
         rc = find_mine(e, t, head);
     else if (e->at.n == head->n && (strcmp(e->mine.wid, head->wid) != 0 ||

@@ -125,57 +125,29 @@ http_is_local(const struct http_options *o)
                         sizeof a.in6.sin6_addr) == 0;
 }
 
-/* In RFC 5952 form, as clients write it in Host. inet_ntop would pull in the C
-   library's printf. */
-static void
-put_in6(const struct sockaddr_in6 *in6, char out[HTTP_MAX_ADDRESS])
-{
-    const uint8_t *p = in6->sin6_addr.s6_addr;
-    size_t n = 0, i, k, from = 16, len = 2; /* a single zero group is not
-                                               shortened */
-
-    for (i = 0; i < 16; i = k + 2) {
-        for (k = i; k < 16 && p[k] == 0 && p[k + 1] == 0; k += 2)
-            ;
-        if (k - i > len) {
-            from = i;
-            len = k - i;
-        }
-    }
-    out[n++] = '[';
-    for (i = 0; i < 16; i += 2) {
-        if (i == from) {
-            n += text_put(out + n, HTTP_MAX_ADDRESS - n, "::");
-            i += len - 2;
-            continue;
-        }
-        n += text_put(out + n, HTTP_MAX_ADDRESS - n, "%s%x",
-                      i > 0 && i != from + len ? ":" : "",
-                      (unsigned)(p[i] << 8 | p[i + 1]));
-    }
-    text_put(out + n, HTTP_MAX_ADDRESS - n, "]:%u",
-             (unsigned)ntohs(in6->sin6_port));
-}
-
-/* Formats the address fd is bound to. */
+/* Formats the address fd is bound to, as clients write it in Host. */
 static void
 put_name(int fd, char out[HTTP_MAX_ADDRESS])
 {
     union address a;
     socklen_t len = sizeof a;
-    const uint8_t *p = (const uint8_t *)&a.in.sin_addr;
+    char host[INET6_ADDRSTRLEN] = "";
 
     memset(&a, 0, sizeof a);
     if (getsockname(fd, &a.sa, &len) != 0)
         return;
-    if (a.sa.sa_family == AF_INET6)
-        put_in6(&a.in6, out);
-    else if (a.sa.sa_family == AF_INET)
-        text_put(out, HTTP_MAX_ADDRESS, "%u.%u.%u.%u:%u", p[0], p[1], p[2],
-                 p[3], (unsigned)ntohs(a.in.sin_port));
-    else
+    if (a.sa.sa_family == AF_INET6) {
+        inet_ntop(AF_INET6, &a.in6.sin6_addr, host, sizeof host);
+        text_put(out, HTTP_MAX_ADDRESS, "[%s]:%u", host,
+                 (unsigned)ntohs(a.in6.sin6_port));
+    } else if (a.sa.sa_family == AF_INET) {
+        inet_ntop(AF_INET, &a.in.sin_addr, host, sizeof host);
+        text_put(out, HTTP_MAX_ADDRESS, "%s:%u", host,
+                 (unsigned)ntohs(a.in.sin_port));
+    } else {
         text_put(out, HTTP_MAX_ADDRESS, "unix:%.*s",
                  (int)sizeof a.un.sun_path, a.un.sun_path);
+    }
 }
 
 /* ---- sockets ---- */

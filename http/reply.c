@@ -105,7 +105,7 @@ http_reply(struct http_conn *c, int status, const char *fields,
 
     if (!begin_reply(c, status, type, fields))
         return;
-    if (fields == NULL || text_find(fields, "Cache-Control:") == NULL)
+    if (fields == NULL || strstr(fields, "Cache-Control:") == NULL)
         buf_z(b, "Cache-Control: no-store\r\n");
     if (has_body) {
         buf_z(b, "Content-Length: ");

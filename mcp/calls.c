@@ -173,10 +173,10 @@ reserve(struct calls *c)
     if (c->n + 1 < c->cap)
         return 0;
     slot = cap < UINT32_MAX / sizeof *slot
-               ? mem_grow(c->slot, c->cap * sizeof *slot, cap * sizeof *slot)
-               : NULL;
+               ? realloc(c->slot, cap * sizeof *slot) : NULL;
     if (slot == NULL)
         return ERR_NOMEM;
+    memset(slot + c->cap, 0, (cap - c->cap) * sizeof *slot);
     c->slot = slot;
     c->cap = cap;
     c->waiting = 0;

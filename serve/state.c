@@ -65,7 +65,7 @@ static void
 put_type(struct buf *b, const char *name)
 {
     buf_printf(b, "# TYPE mcptask_%s %s\n", name,
-               text_find(name, "_total") != NULL ? "counter" : "gauge");
+               strstr(name, "_total") != NULL ? "counter" : "gauge");
 }
 
 static void

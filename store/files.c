@@ -193,9 +193,9 @@ mount_of(int fd)
     uint64_t id;
     text_put(text, sizeof text, "/proc/self/fdinfo/%d", fd);
     file_read_text(text, text, sizeof text);
-    const char *at = text_find(text, "mnt_id:");
-    at = at == NULL ? text : at + 7 + text_span(at + 7, " \t");
-    return str_u64((struct str){at, text_span(at, "0123456789")}, &id)
+    const char *at = strstr(text, "mnt_id:");
+    at = at == NULL ? text : at + 7 + strspn(at + 7, " \t");
+    return str_u64((struct str){at, strspn(at, "0123456789")}, &id)
                ? (int64_t)id : -1;
 }
 

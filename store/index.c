@@ -91,8 +91,7 @@ add_segment(struct index *x)
 {
     if (x->n_segments == x->cap_segments) {
         size_t cap = x->cap_segments ? 2 * x->cap_segments : 8;
-        void *p = mem_grow(x->segments, x->n_segments * sizeof *x->segments,
-                           cap * sizeof *x->segments);
+        void *p = realloc(x->segments, cap * sizeof *x->segments);
         if (p == NULL)
             return false;
         x->bytes += (cap - x->cap_segments) * sizeof *x->segments;

@@ -75,7 +75,7 @@ grow(struct atoms *s)
     if (s->cap > UINT32_MAX / 2)
         return ERR_NOMEM;
     bucket = calloc(cap, sizeof *bucket);
-    atom = mem_grow(s->atom, s->n * sizeof *atom, cap * sizeof *atom);
+    atom = realloc(s->atom, cap * sizeof *atom);
     if (atom)
         s->atom = atom;
     if (!bucket || !atom) {
@@ -86,7 +86,7 @@ grow(struct atoms *s)
     s->bucket = bucket;
     s->cap = s->n_buckets = cap;
     if (s->n == 0)
-        s->n = 1;
+        s->n = 1; /* 0 is no text */
     for (i = 1; i < s->n; i++)
         if (s->atom[i].p)
             link_in(s, i);
@@ -100,10 +100,11 @@ make(struct atoms *s, struct str text, uint32_t hash, uint32_t *id)
 
     if (!s->free && s->n == s->cap && grow(s) != 0)
         return ERR_NOMEM;
-    p = mem_grow(NULL, 0, text.len + 1);
+    p = malloc(text.len + 1);
     if (!p)
         return ERR_NOMEM;
     memcpy(p, text.p, text.len);
+    p[text.len] = '\0';
     *id = s->free ? s->free : s->n++;
     if (s->free)
         s->free = s->atom[*id].chain;

@@ -96,6 +96,9 @@ wrap = -Wl,$(if $(TIME64_$1),--wrap=$(TIME64_$1) \
   -Wl$(comma)--defsym=__real_$1=__real_$(TIME64_$1),--wrap=$1)
 comma := ,
 
+# Compiled quickly, and without the wrappers that a test does not use.
+TEST_CFLAGS := -O0 -ffunction-sections -Wl,--gc-sections
+
 .SECONDEXPANSION:
 $(B)/t_%: $$(wildcard tests/*/t_$$*.c) $(OBJ) $(wildcard tests/*/*.h)
 	@echo "  TEST  $<"
@@ -182,7 +185,7 @@ $(ANALYZED): lint_analyzer/%: %.c
 
 sanitized:
 	@$(MAKE) CC=gcc B=build/san BIN=build/san/mcptask STATIC= CFLAGS='$(SAN)' \
-	  TEST_CFLAGS=-O0 TEST_STEP=7 ROUNDS=20 test
+	  TEST_STEP=7 ROUNDS=20 test
 
 # ---- upgrade: the release before, built from the history ----
 

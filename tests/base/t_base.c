@@ -10,7 +10,6 @@
 #include "tests/lib/test.h"
 #include "base/text.h"
 #include "base/utf8.h"
-#include "base/zone.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -528,66 +527,6 @@ test_time_of_every_day(void)
     CHECK(wrong == 0 && strncmp(out, "9999-12-31", 10) == 0);
 }
 
-/* The C library knows the zones too. A zone that is not installed is UTC for
-   both. */
-static void
-test_local_time_is_that_of_the_c_library(void)
-{
-    static const char *const names[] = {
-        "UTC0", "XYZ-3", "<+0330>-3:30", "ABC+10:20:30", ":UTC",
-        "CET-1CEST,M3.5.0,M10.5.0/3", "EST5EDT,M3.2.0,M11.1.0",
-        "AEST-10AEDT,M10.1.0,M4.1.0/3", "<-02>2<-01>,M3.5.0/-1,M10.5.0/0",
-        "Europe/Berlin", "America/New_York", "Australia/Sydney",
-        "Asia/Kolkata", ":America/Nuuk", "Europe/Dublin", "Asia/Tehran"};
-    struct zone z;
-    char ours[TIME_LEN + 1], theirs[TIME_LEN + 1];
-    struct tm tm;
-    int wrong;
-
-    for (size_t i = 0; i < COUNT(names); i++) {
-        setenv("TZ", names[i], 1);
-        tzset();
-        zone_load(&z, names[i]);
-        wrong = 0;
-        for (time_t at = 86400; at < 4000000000;
-             at += 49999 * TEST_STEP) {
-            localtime_r(&at, &tm);
-            time_format(at * 1000 + zone_ahead_ms(&z, at * 1000), ours);
-            strftime(theirs, sizeof(theirs), "%Y-%m-%dT%H:%M:%S.000Z", &tm);
-            wrong += strcmp(ours, theirs) != 0;
-        }
-        if (wrong > 0)
-            fprintf(stderr, "%s: %d\n", names[i], wrong);
-        CHECK(wrong == 0);
-    }
-}
-
-/* An invalid zone is UTC. Reading a cut or damaged file stays within bounds. */
-static void
-test_damaged_zones(void)
-{
-    static const char *const bad[] = {"", ":", "A", "<", "nowhere", "ABC",
-                                      "/", "/dev/null", "CE1"};
-    const int64_t most = INT64_C(2147483648000);
-    struct zone z, whole;
-    int64_t ahead;
-
-    for (size_t i = 0; i < COUNT(bad); i++) {
-        zone_load(&z, bad[i]);
-        CHECK(zone_ahead_ms(&z, 0) == 0);
-    }
-    zone_load(&whole, "Europe/Berlin");
-    for (size_t i = 0; i < sizeof(z.text) - 1; i++) {
-        z = whole;
-        z.text[i] = (char)0xff;
-        ahead = zone_ahead_ms(&z, INT64_C(1800000000000));
-        CHECK(-most <= ahead && ahead <= most);
-        memset(z.text + i, 0, sizeof(z.text) - i);
-        ahead = zone_ahead_ms(&z, INT64_C(4102444800000));
-        CHECK(-most <= ahead && ahead <= most);
-    }
-}
-
 static void
 test_clocks(void)
 {
@@ -689,18 +628,6 @@ test_text_tell_is_safe_for_a_terminal(void)
     close(p[1]);
 }
 
-static void
-test_finding_text(void)
-{
-    static const char in[] = "aab aabc";
-
-    CHECK(text_find(in, "aabc") == in + 4);
-    CHECK(text_find(in, "a") == in && text_find(in, "") == in);
-    CHECK(text_find(in, "c") == in + 7);
-    CHECK(text_find(in, "cd") == NULL && text_find("", "a") == NULL);
-    CHECK(text_find("", "") != NULL);
-}
-
 /* Every text of 12 letters a and b, and the first place of each of its
    beginnings of up to 6 letters, turned around. */
 static void
@@ -797,13 +724,10 @@ main(void)
     test_time_format();
     test_time_parse();
     test_time_of_every_day();
-    test_local_time_is_that_of_the_c_library();
-    test_damaged_zones();
     test_clocks();
     test_random();
     test_sha256();
     test_sha256_in_pieces();
-    test_finding_text();
     test_finding_slices();
     return test_end("t_base");
 }

@@ -671,6 +671,7 @@ test_long_lines_end_with_a_character(void)
     call(&f, "attach_artifact", b.p);
     piece(&f, ",'match':'\xe4\xb8\xad'");
     text = json_str(&f.a, json_get(f.json, "content"));
+    buf_char(&f.out, '\0');
     CHECK(strstr(f.out.p, "3:t\xe4\xb8\xad") && text.len < 3 * 1030);
     CHECK(strstr(text.p, "\xef\xbf\xbd") == NULL);
     CHECK(strstr(text.p, "\xe4\xb8\xad...\n2:") != NULL); /* a mark */
