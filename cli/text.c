@@ -412,7 +412,7 @@ cli_span(char buf[24], int64_t ms)
 /* In a text, {name} is the value of a fact, and {s} the plural of what the
    number before it counts. */
 
-#define MAX_FACTS 20 /* of one format */
+#define MAX_FACTS 24 /* of one format */
 
 struct fact {
     struct str name; /* .p NULL: ends the list */
@@ -425,9 +425,12 @@ struct fact {
 static void
 take_facts(struct fact *f, const char *format, va_list ap)
 {
+    const struct fact *end = f + MAX_FACTS;
+
     for (; *format != '\0'; f++) {
         int n = 0; /* of %.*s and %d */
 
+        ASSERT(f < end);
         f->name = (struct str){format, strcspn(format, "=")};
         format += f->name.len + 2;
         f->is_bool = *format == 'd';
@@ -477,15 +480,21 @@ put_text(struct buf *b, const char *text, const struct fact *facts)
         buf_put(b, text, n);
         text += n;
         n = strcspn(text, "}");
-        if (n == 0)
+        if (text[n] == '\0') {
+            buf_put(b, text, n);
             break;
+        }
         n++;
-        if (text[2] == '}') {
+        if (n == sizeof("{s}") - 1) {
             buf_z(b, one ? "" : "s");
             continue;
         }
-        while (!str_eq(f->name, (struct str){text + 1, n - 2}))
+        while (f->name.p && !str_eq(f->name, (struct str){text + 1, n - 2}))
             f++;
+        if (f->name.p == NULL) { /* no fact: it stands as it is */
+            buf_put(b, text, n);
+            continue;
+        }
         one = f->text.p == NULL && f->n == 1;
         if (f->text.p != NULL)
             buf_str(b, f->text);
