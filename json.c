@@ -13,8 +13,9 @@
    2. The parser reads no byte at or beyond the end of the text, and each
       byte a bounded number of times.
    3. tok[0 .. n) are complete, except len and span of open containers.
-   4. The tokens' text has only valid UTF-8 and whole escapes, so decoding
-      (unescape) checks nothing again and spliced text stays valid. */
+   4. The tokens' text has only valid UTF-8 and whole escapes, so spliced text
+      stays valid. Decoding (unescape) relies on neither: json/raw.c makes
+      tokens of text that no parser has seen. */
 
 #include "json.h"
 #include "base/text.h"
@@ -26,6 +27,7 @@
 #define NO_TOK UINT32_MAX
 #define LONE SIZE_MAX /* an escaped lone surrogate */
 #define FIRST_TOKENS 1024 /* upper limit of the first guess */
+#define DEEPEST (JSON_MAX_DEPTH + 8) /* of what holds parsed texts: records */
 #define INT_DIGITS 19 /* so many decimal digits always fit in 64 bits */
 
 _Static_assert(JSON_MAX_TOKENS < SIZE_MAX / sizeof(struct json_tok) / 2,
@@ -94,7 +96,8 @@ struct parse {
     uint32_t n;
     uint32_t cap;
     uint32_t open; /* innermost open container, or NO_TOK */
-    uint32_t depth;
+    uint32_t depth, max_depth;
+    bool drops;    /* keeps no tokens but those of open containers */
     const char *bad; /* position of the error */
     int err;
 };
@@ -310,7 +313,7 @@ open_container(struct parse *s, const char *p)
     enum json_type type = *p == '{' ? JSON_OBJECT : JSON_ARRAY;
     struct json_tok *t;
 
-    if (s->depth == JSON_MAX_DEPTH)
+    if (s->depth == s->max_depth)
         return fail(s, p, ERR_TOO_LARGE);
     /* Invariant 1: the chain of open containers is the stack. */
     t = add_token(s, p, type);
@@ -385,6 +388,8 @@ parse_between(struct parse *s, const char *p, bool empty)
 
     for (; s->open != NO_TOK; empty = false) {
         t = &s->tok[s->open];
+        if (s->drops)
+            s->n = s->open + 1;
         p = skip_space(p, s->end);
         if (p == s->end)
             return fail(s, p, ERR_SYNTAX);
@@ -433,6 +438,7 @@ json_parse(struct arena *a, struct str text, const struct json_tok **root,
     size_t guess = text.len / 8 + 8;
     struct parse s = {
         .a = a, .end = start + text.len, .open = NO_TOK,
+        .max_depth = JSON_MAX_DEPTH,
         .cap = guess < FIRST_TOKENS ? (uint32_t)guess : FIRST_TOKENS,
     };
 
@@ -455,6 +461,19 @@ json_parse(struct arena *a, struct str text, const struct json_tok **root,
     return p != NULL ? 0 : s.err;
 }
 
+bool
+json_is_valid(struct str text)
+{
+    struct json_tok tok[2 * DEEPEST + 2]; /* a container and a name each */
+    struct parse s = {.tok = tok, .cap = sizeof(tok) / sizeof(tok[0]),
+                      .open = NO_TOK, .max_depth = DEEPEST, .drops = true};
+
+    if (text.len == 0)
+        return false;
+    s.end = text.p + text.len;
+    return parse_text(&s, text.p) != NULL;
+}
+
 /* ---- reading tokens ---- */
 
 /* c is a code point, not a surrogate (invariant 4). */
@@ -470,26 +489,28 @@ put_utf8(char *to, uint32_t c)
     return n;
 }
 
-/* Decodes the escape at *p, advances *p and returns the number of bytes put. */
+/* Decodes the escape at *p, advances *p and returns the number of bytes put; 0:
+   it is not whole, or a lone surrogate. */
 static size_t
 unescape(const char **p, const char *end, char to[4])
 {
     static const char from[] = "bfnrt", into[] = "\b\f\n\r\t";
     const char *at = *p, *found;
+    size_t len = escape_len(at, end);
     int32_t v, low;
 
+    if (len == 0 || len == LONE)
+        return 0;
+    *p = at + len;
     if (at[1] != 'u') {
         found = strchr(from, at[1]);
         to[0] = found != NULL ? into[found - from] : at[1];
-        *p = at + 2;
         return 1;
     }
     v = hex4(at, end);
-    *p = at + 6;
-    if (v < 0xd800 || v > 0xdbff)
+    if (len == 6)
         return put_utf8(to, (uint32_t)v);
     low = hex4(at + 6, end);
-    *p = at + 12;
     return put_utf8(to, (uint32_t)(0x10000 + (v - 0xd800) * 0x400 +
                                    (low - 0xdc00)));
 }
@@ -499,6 +520,7 @@ json_str(struct arena *a, const struct json_tok *t)
 {
     const char *p, *end, *run;
     char *text, *to;
+    size_t n;
 
     if (t == NULL || t->type != JSON_STRING)
         return STR_NONE;
@@ -510,7 +532,7 @@ json_str(struct arena *a, const struct json_tok *t)
     end = t->p + t->len;
     /* A decoded escape is never longer than its source, so the source length is
        enough room. Runs between escapes are copied whole. */
-    for (p = t->p; p < end; to += unescape(&p, end, to)) {
+    for (p = t->p; p < end; to += n) {
         run = memchr(p, '\\', (size_t)(end - p));
         run = run != NULL ? run : end;
         memcpy(to, p, (size_t)(run - p));
@@ -518,6 +540,9 @@ json_str(struct arena *a, const struct json_tok *t)
         p = run;
         if (p == end)
             break;
+        n = unescape(&p, end, to);
+        if (n == 0)
+            return STR_NONE;
     }
     /* Shrinking never moves the block and never fails. */
     arena_grow(a, text, t->len, (size_t)(to - text));
@@ -541,7 +566,7 @@ says(const struct json_tok *t, const char *z, size_t len)
             piece[0] = *p++;
             n = 1;
         }
-        if (len < n || memcmp(piece, z, n) != 0)
+        if (n == 0 || len < n || memcmp(piece, z, n) != 0)
             return false;
         z += n;
         len -= n;

@@ -44,12 +44,17 @@ struct json_tok {
 int json_parse(struct arena *a, struct str text, const struct json_tok **root,
                size_t *at);
 
+/* Whether text is JSON as json_parse takes it, without lone surrogates, but of
+   any number of values and eight levels deeper. Needs no memory. */
+bool json_is_valid(struct str text);
+
 /* The value of an object's member, or NULL; the last one if the name is
    repeated. t may be NULL or not an object. Takes time linear in the
    members. */
 const struct json_tok *json_get(const struct json_tok *t, const char *name);
 /* The decoded text of a string token, in a if it has escapes. .p NULL: t is
-   NULL or not a string, or memory ran out. */
+   NULL or not a string, has an escape that json_parse would refuse, or memory
+   ran out. */
 struct str json_str(struct arena *a, const struct json_tok *t);
 /* Returns whether t is a string equal to z. */
 bool json_is(const struct json_tok *t, const char *z);

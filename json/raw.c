@@ -67,7 +67,8 @@ raw_skip(const char *p, const char *end)
         return skip_string(p, end);
     if (*p == '[' || *p == '{')
         return skip_container(p, end);
-    while (p < end && *p != ',' && *p != '}' && *p != ']')
+    while (p < end && (uint8_t)*p > ' ' && *p != ',' && *p != '}' &&
+           *p != ']')
         p++;
     return p > from ? p : NULL;
 }

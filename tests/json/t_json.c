@@ -5,6 +5,7 @@
 
 #include "tests/lib/json_rig.h"
 #include "base/utf8.h"
+#include "json/raw.h"
 
 static void
 test_get_takes_the_last_of_a_name(void)
@@ -546,6 +547,86 @@ test_strings(void)
     CHECK(!json_is(root + 1, "1"));
 }
 
+/* A raw string is read without a parser: an escape that is not whole is
+   refused, and nothing behind it is read. */
+static void
+test_broken_escapes(void)
+{
+    static const char *const bad[] = {
+        "\\", "\\u", "\\u0", "\\u00", "\\u00e", "\\u00eg", "\\x", "\\0",
+        "\\ud83d", "\\ud83d\\", "\\ud83d\\ude0", "\\ud83d\\u0041",
+        "\\ude00", "\\U0041", "\\\xc3",
+    };
+    struct json_tok t = {.type = JSON_STRING, .escaped = true};
+    char raw[64];
+
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        size_t n = strlen(bad[i]);
+
+        arena_reset(&arena);
+        t.p = guard_copy(bad[i], n);
+        t.len = (uint32_t)n;
+        CHECK(json_str(&arena, &t).p == NULL);
+        CHECK(!json_is(&t, "A") && !json_is(&t, ""));
+        snprintf(raw, sizeof raw, "\"good %s\"", bad[i]);
+        n = strlen(raw);
+        CHECK(raw_text(&arena, (struct str){guard_copy(raw, n), n}).p == NULL);
+        CHECK(!json_is_valid((struct str){guard_copy(raw, n), n}));
+    }
+    CHECK(str_is(raw_text(&arena, STR("\"\\ud83d\\ude00\\u00E9\\/\"")),
+                 "\xf0\x9f\x98\x80\xc3\xa9/"));
+}
+
+/* raw_skip ends where a value ends, and takes no blanks before it. */
+static void
+test_raw_skip(void)
+{
+    static const struct { const char *text; size_t len; } skips[] = {
+        {"1,2", 1}, {"true}", 4}, {"\"a\\\"\",", 5}, {"[1,[2]]]", 7},
+        {"{\"}\":1}x", 7}, {" 1", 0}, {"\t\"a,b\"", 0}, {"1 ,2", 1}, {",", 0},
+        {"\"a", 0}, {"\"a\\", 0}, {"\"a\\\"", 0}, {"[\"", 0}, {"[[]", 0},
+        {"", 0},
+    };
+
+    for (size_t i = 0; i < sizeof skips / sizeof *skips; i++) {
+        size_t n = strlen(skips[i].text);
+        const char *p = guard_copy(skips[i].text, n);
+        const char *end = raw_skip(p, p + n);
+
+        if (!CHECK(end == (skips[i].len > 0 ? p + skips[i].len : NULL)))
+            fprintf(stderr, "  %s\n", skips[i].text);
+    }
+}
+
+/* Records hold texts that were parsed: they may be deeper than those, and have
+   more values. */
+static void
+test_validity_has_its_own_limits(void)
+{
+    struct buf b = {0};
+    size_t depth = JSON_MAX_DEPTH + 8;
+
+    for (size_t i = 0; i < depth; i++)
+        buf_z(&b, "{\"a\":");
+    buf_z(&b, "1");
+    for (size_t i = 0; i < depth; i++)
+        buf_z(&b, "}");
+    CHECK(json_is_valid(buf_view(&b)));
+    buf_reset(&b, 0);
+    for (size_t i = 0; i <= depth; i++)
+        buf_z(&b, "[");
+    for (size_t i = 0; i <= depth; i++)
+        buf_z(&b, "]");
+    CHECK(!json_is_valid(buf_view(&b)));
+    buf_reset(&b, 0);
+    for (size_t i = 0; i <= JSON_MAX_TOKENS; i++)
+        buf_z(&b, i == 0 ? "[{}" : ",{}");
+    CHECK(!json_is_valid(buf_view(&b)));
+    buf_z(&b, "]");
+    CHECK(json_is_valid(buf_view(&b)) && !json_is_valid(STR_NONE));
+    buf_fini(&b);
+}
+
 static void
 test_integers(void)
 {
@@ -674,6 +755,9 @@ main(void)
     test_get_takes_the_last_of_a_name();
     test_lone_surrogates_are_replaced();
     test_strings();
+    test_broken_escapes();
+    test_raw_skip();
+    test_validity_has_its_own_limits();
     test_integers();
     test_depth_limit();
     test_token_limit();

@@ -26,10 +26,19 @@ random_below(uint32_t n)
 static inline int
 parse(struct str text)
 {
+    int rc;
+
     arena_reset(&arena);
     error_at = SIZE_MAX;
     text.p = guard_copy(text.p, text.len);
-    return json_parse(&arena, text, &root, &error_at);
+    rc = json_parse(&arena, text, &root, &error_at);
+    /* The tokens are of a copy if an escape is a lone surrogate. */
+    if (rc == 0)
+        CHECK(json_is_valid(text) ==
+              (root->p >= text.p && root->p <= text.p + text.len));
+    if (rc == ERR_SYNTAX)
+        CHECK(!json_is_valid(text));
+    return rc;
 }
 
 static inline int
