@@ -37,7 +37,8 @@ static const char names[] =
     "lease_held\0"           /* ERR_LEASE */
     "store_unreachable\0"    /* ERR_UNREACHABLE */
     "store_busy\0"           /* ERR_AGAIN */
-    "clock_skew\0"           /* ERR_SKEW */;
+    "clock_skew\0"           /* ERR_SKEW */
+    "damaged\0"              /* ERR_GARBLED */;
 
 /* Errors that go away by themselves. ERR_IO does not: the commit was tried
    twice, and a faulty disk stays faulty. */
@@ -49,7 +50,7 @@ static const char names[] =
 static bool
 is_known(int err)
 {
-    return err < 0 && err >= ERR_SKEW;
+    return err < 0 && err >= ERR_GARBLED;
 }
 
 const char *

@@ -33,7 +33,8 @@ enum err {
     ERR_LEASE = -25,        /* another agent holds the lease */
     ERR_UNREACHABLE = -26,  /* no member of the remote store answers */
     ERR_AGAIN = -27,        /* others committed first: run it all again */
-    ERR_SKEW = -28          /* the clock is too far off for writes */
+    ERR_SKEW = -28,         /* the clock is too far off for writes */
+    ERR_GARBLED = -29       /* a whole record, but its body is not JSON */
 };
 
 /* The code's name on the wire ("not_found", "store_full"); never NULL. */

@@ -54,6 +54,8 @@
 struct artifacts {
     struct cli *c;
     uint64_t named, bad; /* artifacts that records name, and bad ones */
+    bool verifies;       /* that records are JSON, too */
+    uint64_t garbled;    /* newest records that are not */
     bool share;          /* put each where the other hosts find it */
     bool remove;         /* the files that no record names; else list them */
     uint64_t unnamed;
@@ -375,7 +377,15 @@ verify_record(void *ctx, const struct store_rec *r)
     struct artifacts *v = ctx;
 
     cli_progress(v->c, r->n, store_next_n(v->c->s.store));
-    return cli_is_newest(v->c, r) ? each_artifact(r, verify_artifact, v) : 0;
+    if (!cli_is_newest(v->c, r))
+        return 0;
+    if (v->verifies && !json_is_valid(r->line)) {
+        v->garbled++;
+        cli_tell(v->c, "{key}: record {seq}, its newest, is not JSON\n",
+                 "finding=%s key=%.*s seq=" U64, "record_not_json",
+                 STR_ARG(r->key), r->n);
+    }
+    return each_artifact(r, verify_artifact, v);
 }
 
 static void
@@ -459,7 +469,7 @@ cli_verify(struct cli *c)
     const char *out = c->args.repair, *path = c->env->log_path;
     struct store_report rep;
     struct store_verify_callbacks w = {put_region, put_loss, passed, c};
-    struct artifacts v = {.c = c};
+    struct artifacts v = {.c = c, .verifies = true};
     int rc = store_verify(path, &rep, &w);
 
     if (rc == ERR_NOT_FOUND) { /* no log or an empty file: an empty store */
@@ -474,7 +484,9 @@ cli_verify(struct cli *c)
     put_report(c, &rep, &v);
     if (rc == 0 && out != NULL)
         rc = cli_repair(c, out);
-    return rc != 0 ? rc : rep.damaged || v.bad > 0 ? CLI_STORE : CLI_OK;
+    if (rc != 0)
+        return rc;
+    return rep.damaged || v.bad > 0 || v.garbled > 0 ? CLI_STORE : CLI_OK;
 }
 
 /* ---- compact ---- */

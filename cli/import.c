@@ -599,9 +599,9 @@ export_record(void *ctx, const struct store_rec *r)
         cli_progress(x->c, r->n, x->head);
     if (rc == 0 && !task_event_archives(&ev))
         rc = export_event(x, &ev);
-    if (rc != ERR_FORMAT)
+    if (rc != ERR_FORMAT && rc != ERR_GARBLED)
         return rc;
-    x->unread++; /* a newer version wrote it; the others are still exported */
+    x->unread++; /* nobody here can read it; the others are still exported */
     text_put(id, sizeof(id), "%.*s", (int)r->key.len - 5, r->key.p + 5);
     cli_fail_task(x->c, rc, id);
     arena_reset(&x->c->a);

@@ -139,8 +139,10 @@ list_calls(struct cli *c)
                 put_call(c, &k);
                 left--;
             }
-            if (rc == ERR_NOT_FOUND)
-                rc = 0; /* a newer version wrote it */
+            if (rc == ERR_GARBLED)
+                cli_fail(c, rc, "%s: damaged: its record is not JSON", ids[i]);
+            if (rc == ERR_NOT_FOUND || rc == ERR_GARBLED)
+                rc = 0; /* a newer version wrote it, or nobody */
             arena_reset(&c->a);
         }
     }
@@ -416,7 +418,7 @@ tail_event(void *ctx, const struct store_rec *r)
 
     if (!str_starts(r->key, "task/") || (t->skip > 0 && t->skip-- > 0))
         return 0;
-    if (task_event_of(r, &ev) == 0)
+    if (task_event_of(r, &ev) != ERR_FORMAT)
         put_news(t, &ev);
     arena_reset(&t->c->a);
     return cli_drain(t->c) ? 0 : 1;

@@ -347,6 +347,10 @@ cli_fail_task(const struct cli *c, int err, const char *id)
     if (err == ERR_NOT_FOUND)
         return cli_fail(c, err, "%s: no such task: mcptask list --all shows "
                         "them", id);
+    if (err == ERR_GARBLED)
+        return cli_fail(c, err, "%s: damaged: its newest record is not JSON: "
+                        "mcptask edit goes on from the one before; if there is "
+                        "none, mcptask add --id %s begins anew", id, id);
     if (err == ERR_FORMAT)
         return cli_fail(c, err, "%s: this mcptask cannot read its record",
                         id);

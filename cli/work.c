@@ -82,6 +82,8 @@ fail_none(struct cli *c, const struct task_receipt *r)
     }
     put_reasons(c, &b, "blocked", why.blocked, why.blockers);
     put_reasons(c, &b, "held", why.held, why.holders);
+    if (why.damaged > 0)
+        buf_printf(&b, "; %llu damaged", (unsigned long long)why.damaged);
     rc = cli_fail(c, ERR_NOT_FOUND, "no task is ready%s%.*s",
                   r->partial ? " among those that were looked at" : "",
                   STR_ARG(buf_view(&b)));

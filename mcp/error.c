@@ -49,6 +49,8 @@ mcp_fault_of(const struct request *r, int err)
          "Resource not found", "uri"},
         {ERR_CAPABILITY, MCP_BAD_REQUEST, RPC_INVALID_REQUEST,
          RPC_MISSING_CAPABILITY, "The client lacks a capability", NULL},
+        {ERR_GARBLED, MCP_OK, RPC_INTERNAL_ERROR, RPC_INTERNAL_ERROR,
+         "Damaged: its newest record is not JSON", NULL},
         {ERR_MORE, MCP_OK, RPC_INVALID_REQUEST, RPC_INVALID_REQUEST,
          "The call has to wait: send it outside a batch", NULL},
     };

@@ -62,6 +62,16 @@ create_again(struct draft *d)
     return DRAFT_UNCHANGED;
 }
 
+/* Whether the task's record is not JSON; if whole, also none before it is. */
+static bool
+is_garbled(struct draft *d, bool whole)
+{
+    struct task_event ev;
+
+    return task_event_last(d->t, d->c->a, d->id, &ev) == ERR_GARBLED &&
+           (!whole || task_event_whole(d->t, d->c->a, &ev) == ERR_GARBLED);
+}
+
 /* Fills in the defaults of a new task. */
 static void
 set_defaults(struct draft *d)
@@ -111,7 +121,7 @@ run_create(struct draft *d)
                   "id");
         return task_next(d->c, "use another task_id");
     }
-    if (d->id.p && tasks_find(d->t, d->id))
+    if (d->id.p && tasks_find(d->t, d->id) && !is_garbled(d, true))
         return create_again(d);
     if (draft_given(d, ARG_EXPECTED_VERSION))
         return task_fail(d->c, ERR_NOT_FOUND, "task_id",
@@ -131,7 +141,8 @@ run_create(struct draft *d)
 static int
 run_import(struct draft *d)
 {
-    if (tasks_find(d->t, d->id) && !tasks_is_archived(d->t, d->id))
+    if (tasks_find(d->t, d->id) && !tasks_is_archived(d->t, d->id) &&
+        !is_garbled(d, false))
         return task_fail(d->c, ERR_EXISTS, "task_id", "the task exists");
     draft_take_fields(d);
     d->k.extra = d->args->extra;

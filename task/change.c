@@ -159,7 +159,7 @@ find_replay(struct draft *d, struct task_receipt *out)
     hash = task_key_hash(d->t, str_of(d->op), d->by, d->idem, &who);
     while (keys_find(&d->t->keys, who, hash, &n)) {
         rc = task_event_n(d->t, d->c->a, n, &ev);
-        if (rc == ERR_NOT_FOUND || rc == ERR_FORMAT ||
+        if (rc == ERR_NOT_FOUND || rc == ERR_FORMAT || rc == ERR_GARBLED ||
             (rc == 0 && !is_same_key(d, &ev)))
             continue;
         if (rc == 0 && !same_member(ev.idem, d->idem, "args"))
@@ -287,12 +287,32 @@ stage(struct draft *d, struct task_receipt *out)
 
 /* ---- the way in ---- */
 
+/* Reads the task or, if its record is not JSON, the state before it. */
+static int
+read_old(struct draft *d)
+{
+    struct task_event ev;
+    int rc = task_event_last(d->t, d->c->a, d->id, &ev);
+
+    d->mends = rc == ERR_GARBLED;
+    if (d->mends)
+        rc = task_event_whole(d->t, d->c->a, &ev);
+    if (rc == 0)
+        rc = task_of(d->t, d->c->a, &ev, &d->old);
+    if (rc == 0 && d->mends) {
+        d->old.version++; /* the change that is lost had this one */
+        draft_warn(d, "the newest record was not JSON: this change goes on "
+                   "from the one before it");
+    }
+    return rc;
+}
+
 /* Loads the task and makes the checks that all changes share. */
 static int
 load(struct draft *d)
 {
     uint64_t version;
-    int rc = task_get(d->t, d->c->a, d->id, &d->old);
+    int rc = read_old(d);
 
     if (rc != 0)
         return task_fail_read(d->c, d->t, d->id, rc);
@@ -334,8 +354,9 @@ finish(struct draft *d, struct task_receipt *out)
 {
     int rc = task_actions[d->tool].run(d);
 
-    return rc == 0 ? stage(d, out)
-        : rc == DRAFT_UNCHANGED ? receipt_unchanged(d, out) : rc;
+    if (rc == DRAFT_UNCHANGED && !d->mends)
+        return receipt_unchanged(d, out);
+    return rc == 0 || rc == DRAFT_UNCHANGED ? stage(d, out) : rc;
 }
 
 int

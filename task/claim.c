@@ -7,7 +7,7 @@
    2. A task that was read and is blocked is parked, so the next search goes on
       after it; unless it is still kept for the agent.
    3. A task that is found has been read as far as a change of it needs: a task
-      that only a newer version can read does not get in the way. */
+      that only a newer version can read, or nobody, does not get in the way. */
 
 #include "task/claim.h"
 #include "task/index.h"
@@ -24,7 +24,7 @@ struct search {
 
 /* Reads the task of e, whose memory the next one reuses. */
 static int
-read_task(struct search *s, const struct task_entry *e, struct task *k)
+read_task(struct search *s, struct task_entry *e, struct task *k)
 {
     struct task_event ev;
     int rc;
@@ -66,9 +66,11 @@ is_ready(struct search *s, struct task_entry *e)
     struct task k;
     int rc = read_task(s, e, &k);
 
+    if (rc == ERR_FORMAT || rc == ERR_GARBLED)
+        return 0;
     if (rc == 0 && k.blocked)
         task_entry_park(s->t, e, raw_list_next(k.blocked_by, STR_NONE));
-    return rc == 0 ? k.ready : rc == ERR_FORMAT ? 0 : rc;
+    return rc == 0 ? k.ready : rc;
 }
 
 /* Examines one task. 1: take it; 0: do not; or an error. */
@@ -201,9 +203,9 @@ count_held(struct tasks *t, const struct task_entry *e, struct task_why *out)
         r->until_ms = due;
 }
 
-/* Counts a task that depends on others, if it is blocked. */
+/* Counts a task that anybody may begin, if it is blocked or damaged. */
 static int
-count_blocked(struct search *s, struct arena *a, const struct task_entry *e,
+count_blocked(struct search *s, struct arena *a, struct task_entry *e,
               struct task_why *out)
 {
     struct task_reason *r;
@@ -212,8 +214,11 @@ count_blocked(struct search *s, struct arena *a, const struct task_entry *e,
     struct task k;
     int rc = read_task(s, e, &k);
 
+    out->damaged += rc == ERR_GARBLED;
+    if (rc == ERR_FORMAT || rc == ERR_GARBLED)
+        return 0;
     if (rc != 0 || !k.blocked)
-        return rc == ERR_FORMAT ? 0 : rc;
+        return rc;
     out->blocked++;
     first = raw_list_next(k.blocked_by, STR_NONE);
     by = tasks_find(s->t, raw_inner(first));
@@ -241,7 +246,7 @@ tasks_why_none(struct tasks *t, struct arena *a, const struct task_want *w,
             continue;
         if (!is_free_for(t, w, e))
             count_held(t, e, out);
-        else if (e->has_deps)
+        else
             rc = count_blocked(&s, a, e, out);
     }
     arena_fini(&s.a);

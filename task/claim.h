@@ -31,7 +31,7 @@ int tasks_find_ready(struct tasks *t, struct task_want *w, struct str *out);
 int64_t tasks_due_ms(struct tasks *t, struct str id);
 
 /* Why no task is ready: how many are blocked and by which tasks, how many are
-   held and by whom. */
+   held and by whom, and how many have a record that is not JSON. */
 #define TASK_REASONS 4
 struct task_reason {
     struct str who;          /* raw: a task's id or an agent; .p NULL: end */
@@ -41,7 +41,7 @@ struct task_reason {
                                 a blocker */
 };
 struct task_why {
-    uint64_t blocked, held;
+    uint64_t blocked, held, damaged;
     struct task_reason blockers[TASK_REASONS], holders[TASK_REASONS];
     bool partial; /* not all tasks were examined */
 };

@@ -19,6 +19,7 @@ struct draft {
     bool only_says;    /* work is unchanged: the version stays */
     bool elsewhere;    /* another session of the caller's name has the lease */
     bool renews;       /* a claim by the task's holder */
+    bool mends;        /* the newest record is not JSON; old is older */
     const char *op;
     struct str id;     /* text, .p NULL: to be generated */
     struct str by;     /* raw: the agent */

@@ -55,6 +55,9 @@ static const struct {
      "try again; until it answers, tools that only read still work"},
     [-ERR_SKEW] = {"this host's clock is too far from the store's",
      "tell the operator to set the clock; tools that only read still work"},
+    [-ERR_GARBLED] = {"the task's newest record is not JSON",
+     "update_task goes on from the record before it; if that is gone too, "
+     "create_task with this task_id begins it anew"},
 };
 
 static const char unnamed[] = "the store failed";

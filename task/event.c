@@ -2,12 +2,13 @@
    are in a fixed order: the search for each begins after the one before. */
 
 #include "task/event.h"
+#include "json.h"
 #include "json/raw.h"
 
 #include <string.h>
 
 int
-task_event_of(const struct store_rec *r, struct task_event *out)
+task_event_scan(const struct store_rec *r, struct task_event *out)
 {
     static const struct str names[] = {
         STR("op"), STR("by"), STR("set"), STR("note"), STR("idem"),
@@ -41,6 +42,27 @@ task_event_of(const struct store_rec *r, struct task_event *out)
         return ERR_FORMAT;
     *out = ev;
     return 0;
+}
+
+int
+task_event_of(const struct store_rec *r, struct task_event *out)
+{
+    struct task_event ev;
+    int rc = task_event_scan(r, &ev);
+
+    if (!str_starts(r->key, TASK_PREFIX))
+        return ERR_FORMAT;
+    if (!json_is_valid(r->line)) {
+        *out = (struct task_event){
+            .r = *r, .op = STR("damaged"),
+            .id = str_from(r->key, sizeof TASK_PREFIX - 1)};
+        return ERR_GARBLED;
+    }
+    if (rc == 0 && !json_is_valid(ev.v)) /* v is not the last member */
+        rc = ERR_FORMAT;
+    if (rc == 0)
+        *out = ev;
+    return rc;
 }
 
 bool

@@ -23,8 +23,14 @@ struct task_event {
 };
 
 /* Reads the record r of a key "task/..." (from store_scan, store_observe,
-   store_read). Slices point into r. ERR_FORMAT: no such record. */
+   store_read). Slices point into r, and each is JSON. ERR_FORMAT: no such
+   record, or a newer version wrote it. ERR_GARBLED: it is not JSON; *out then
+   has r, the id and the op "damaged", and nothing else. */
 int task_event_of(const struct store_rec *r, struct task_event *out);
+/* The same by a scan, which costs little and makes sure of no more than where
+   values end: for replay, and for names and flags that no one is shown.
+   ERR_FORMAT: it makes no sense; *out is unchanged. */
+int task_event_scan(const struct store_rec *r, struct task_event *out);
 /* Whether ev archived its task: such a record holds only the id, what it
    depends on, its artifacts, and how it ended. */
 bool task_event_archives(const struct task_event *ev);

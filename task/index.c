@@ -12,7 +12,9 @@
       the next batch begins, because undo may hold it again.
    5. A record that this binary cannot read (from a newer one) has an entry on
       no list; it is kept and never changed. The same holds for the record of an
-      archived task, except that task_import may write a successor.
+      archived task, except that task_import may write a successor. A record
+      that is not JSON is on the lists, so that it is found: by what a scan has
+      made of it or, if that is nothing, as an open task.
    6. Whether a lease is running is computed from the current time; no record
       marks its end.
    7. A live task is in one queue, chosen by its priority, by whether it was
@@ -27,6 +29,7 @@
 
 #include "task/index.h"
 #include "task/parts.h"
+#include "json.h"
 #include "json/raw.h"
 #include "base/clock.h"
 
@@ -54,14 +57,18 @@ task_key_hash(const struct tasks *t, struct str op, struct str by,
     return h ^ h >> 29;
 }
 
+/* The sum of a record shows that it is still the one that was checked. */
 int
-task_entry_event(struct tasks *t, const struct task_entry *e,
-                 struct arena *a, struct task_event *out)
+task_entry_event(struct tasks *t, struct task_entry *e, struct arena *a,
+                 struct task_event *out)
 {
     struct store_rec r;
     int rc = store_read(t->store, &e->e, a, &r);
 
-    return rc == 0 ? task_event_of(&r, out) : rc;
+    if (rc == 0)
+        rc = (e->checked ? task_event_scan : task_event_of)(&r, out);
+    e->checked |= rc == 0;
+    return rc;
 }
 
 int64_t
@@ -230,7 +237,8 @@ drop_atoms(struct tasks *t, const struct task_entry *e)
 
 /* ---- functions called by the store ---- */
 
-/* Holds the atoms of f. On an error it holds none of them. */
+/* Holds the atoms of f. On an error it holds none of them. ERR_FORMAT: one is
+   not JSON. */
 static int
 hold_atoms(struct tasks *t, const struct task_entry *old,
            struct task_entry *to, const struct str f[TASK_N_HEAD])
@@ -270,40 +278,62 @@ read_head(struct task_entry *e, const struct str f[TASK_N_HEAD])
     e->has_open = f[F_QUESTIONS].p && task_open_question(f[F_QUESTIONS]).p;
 }
 
+/* Sets the values of now from r, and holds its atoms. Invariant 5. */
+static int
+read_entry(struct tasks *t, const struct store_rec *r,
+           const struct task_entry *old, struct task_event *ev,
+           struct task_entry *now)
+{
+    struct str f[TASK_N_HEAD];
+    int rc = task_event_scan(r, ev);
+
+    if (rc == 0)
+        rc = task_head_of(ev->v, f);
+    if (rc == 0)
+        rc = hold_atoms(t, old, now, f);
+    if (rc == ERR_NOMEM)
+        return rc;
+    if (rc != 0)
+        memset(f, 0, sizeof f);
+    if (!time_parse(r->time, &now->changed_ms))
+        now->changed_ms = 0;
+    read_head(now, f);
+    if (rc != 0) {
+        memset(now->atom, 0, sizeof now->atom);
+        now->status = json_is_valid(r->line) ? TASK_N_STATUSES : TASK_OPEN;
+        now->priority = TASK_N_PRIORITIES - 1;
+    }
+    return 0;
+}
+
 static int
 apply(void *ctx, struct store_entry *se, const struct store_rec *r)
 {
     struct tasks *t = ctx;
     struct task_entry *e = (struct task_entry *)se, now = *e;
-    struct str f[TASK_N_HEAD] = {STR_NONE};
     struct task_event ev = {.idem = STR_NONE};
     uint64_t hash, who;
 
     if (r->b == r->n)
         atoms_sweep(&t->atoms); /* invariant 4: older batches are final */
-    if (task_event_of(r, &ev) != 0 || task_head_of(ev.v, f) != 0)
-        memset(f, 0, sizeof f);
-    if (!time_parse(r->time, &now.changed_ms))
-        now.changed_ms = 0;
-    read_head(&now, f);
+    if (read_entry(t, r, e, &ev, &now) != 0)
+        return ERR_NOMEM;
     now.archived = task_event_archives(&ev);
     now.was_done = now.archived &&
                    str_is(raw_inner(raw_member(ev.v, "result")), "done");
     if (ev.idem.p) {
         hash = task_key_hash(t, ev.op, ev.by, ev.idem, &who);
-        if (keys_add(&t->keys, who, hash, r->n) != 0)
+        if (keys_add(&t->keys, who, hash, r->n) != 0) {
+            drop_atoms(t, &now);
             return ERR_NOMEM;
-    }
-    if (hold_atoms(t, e, &now, f) != 0) {
-        keys_undo(&t->keys, r->n);
-        return ERR_NOMEM;
+        }
     }
     if (e->known) {
         drop_atoms(t, e);
         link_entry(t, e, false);
     }
     now.known = true;
-    now.parked = false;
+    now.parked = now.checked = false;
     now.newer = NULL;
     now.older = *list_of(t, &now);
     find_place(t, &now, NULL);
@@ -341,7 +371,7 @@ answers_key(const struct store_rec *r)
 {
     struct task_event ev;
 
-    return task_event_of(r, &ev) == 0 &&
+    return task_event_scan(r, &ev) == 0 &&
            (ev.idem.p != NULL || (r->n > r->b && r->p == 0));
 }
 
@@ -424,14 +454,14 @@ tasks_count(const struct tasks *t, enum task_status s)
     return t->count[s];
 }
 
-/* The key of a task's id, until the next call; empty if it is too long. */
+/* The key of a task's id, until the next call; empty if it is none. */
 static struct str
 key_of(struct str id)
 {
     static char key[STORE_MAX_KEY];
     size_t n = sizeof TASK_PREFIX - 1;
 
-    if (id.len > STORE_MAX_KEY - n)
+    if (id.len == 0 || id.len > STORE_MAX_KEY - n)
         return STR("");
     memcpy(key, TASK_PREFIX, n);
     memcpy(key + n, id.p, id.len);

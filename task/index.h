@@ -36,6 +36,7 @@ struct task_entry {
     bool archived : 1; /* in an archive: unreadable, but its id is taken */
     bool was_done : 1; /* it was done: what depends on it may begin */
     bool parked : 1; /* known to be blocked */
+    bool checked : 1; /* its record was read, and is JSON */
 };
 
 enum { LIST_LIVE, LIST_ENDED, N_LISTS };
@@ -81,8 +82,7 @@ bool task_entry_free(const struct tasks *t, const struct task_entry *e);
 /* When time alone changes that, or who may begin it: store_skew_ms after the
    end of a lease. */
 int64_t task_entry_due(const struct tasks *t, const struct task_entry *e);
-/* The agent (raw) for whom the task of e is kept, having just been handed over;
-   .p NULL: nobody. */
+/* The agent (raw) to whom the task of e was just handed over; or .p NULL. */
 struct str task_entry_kept_for(const struct tasks *t,
                                const struct task_entry *e);
 /* Returns whether dep (a raw JSON string) is the id of a failed or cancelled
@@ -93,8 +93,8 @@ bool tasks_is_failed(struct tasks *t, struct str dep);
 void task_entry_park(struct tasks *t, struct task_entry *e, struct str dep);
 /* Whether dep (a raw JSON string) is the id of a task that is done. */
 bool tasks_is_done(struct tasks *t, struct str dep);
-/* Reads the newest record of e and splits it. */
-int task_entry_event(struct tasks *t, const struct task_entry *e,
+/* Reads the newest record of e and splits it, as task_event_of. */
+int task_entry_event(struct tasks *t, struct task_entry *e,
                      struct arena *a, struct task_event *out);
 
 #endif

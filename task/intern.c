@@ -7,6 +7,7 @@
    3. atoms_hold changes nothing when it fails. */
 
 #include "task/intern.h"
+#include "json.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -98,6 +99,8 @@ make(struct atoms *s, struct str text, uint32_t hash, uint32_t *id)
 {
     char *p;
 
+    if (!json_is_valid(text)) /* a text is told from its entry alone */
+        return ERR_FORMAT;
     if (!s->free && s->n == s->cap && grow(s) != 0)
         return ERR_NOMEM;
     p = malloc(text.len + 1);

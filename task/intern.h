@@ -20,8 +20,9 @@ struct atoms {
     uint64_t seed[2];  /* for the hashes: callers choose the texts */
 };
 
-/* Counts one more holder of text. *id is its number, 0 if text.p is NULL. Tries
-   the number like first, whose text is probably the same. 0 or ERR_NOMEM. */
+/* Counts one more holder of text, which is JSON. *id is its number, 0 if text.p
+   is NULL. Tries the number like first, whose text is probably the same. 0,
+   ERR_FORMAT if it is not JSON, or ERR_NOMEM. */
 int atoms_hold(struct atoms *s, struct str text, uint32_t like, uint32_t *id);
 /* Counts a holder again for an atom dropped since the last sweep. */
 void atoms_hold_again(struct atoms *s, uint32_t id);

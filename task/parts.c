@@ -35,11 +35,15 @@ struct str
 task_lease_make(struct arena *a, struct str agent, struct str seconds,
                 struct str session, int64_t now)
 {
+    uint64_t s;
     const char *end;
 
     if (!seconds.p)
         seconds = STR(LEASE_S);
-    end = time_text(now + (int64_t)raw_u64(seconds) * 1000);
+    s = raw_u64(seconds);
+    if (s > TASK_LEASE_MAX_MS / 1000)
+        s = TASK_LEASE_MAX_MS / 1000;
+    end = time_text(now + (int64_t)s * 1000);
     return arena_printf(a, "{\"agent\":%.*s,\"expires_at\":\"%s\",\"seconds\":"
                         "%.*s%s%.*s}", STR_ARG(agent), end, STR_ARG(seconds),
                         session.p ? ",\"session\":" : "", STR_ARG(session));

@@ -192,27 +192,58 @@ cursor_here(struct scan *s)
                         STR_ARG(id[0]), STR_ARG(id[1]));
 }
 
+/* What can be told of a task whose record is not JSON. */
+static int
+set_garbled(const struct scan *s, const struct task_entry *e,
+            const struct task_event *ev, struct task *k)
+{
+    const char *status = task_status_name((enum task_status)e->status);
+
+    *k = (struct task){
+        .status = (enum task_status)e->status,
+        .ev = *ev,
+        .garbled = true,
+        .damaged = STR("its newest record is not JSON"),
+    };
+    k->f[F_TASK_ID] = arena_printf(s->a, "\"%.*s\"", STR_ARG(ev->id));
+    k->f[F_STATUS] = arena_printf(s->a, "\"%s\"", status);
+    k->f[F_PRIORITY] = arena_printf(s->a, "%u", e->priority);
+    k->f[F_TITLE] = STR("\"(damaged)\"");
+    return k->f[F_TASK_ID].p && k->f[F_STATUS].p && k->f[F_PRIORITY].p
+               ? 0 : ERR_NOMEM;
+}
+
+/* Reads the task of e into k. */
+static int
+read_task(struct scan *s, struct task_entry *e, struct task *k)
+{
+    struct task_event ev;
+    int rc = task_entry_event(s->t, e, s->a, &ev);
+
+    s->bytes += e->e.len;
+    if (rc == ERR_GARBLED)
+        return set_garbled(s, e, &ev, k);
+    return rc == 0 ? task_of(s->t, s->a, &ev, k) : rc;
+}
+
 /* Counts a task that matches, and adds it to the list if there is room. */
 static int
-take(struct scan *s, const struct task_entry *e)
+take(struct scan *s, struct task_entry *e)
 {
     struct task_list *l = s->list;
     struct task *k = &l->tasks[l->n];
     bool deps = s->q->ready != TASK_EITHER && e->has_deps;
     bool room = l->n < s->limit;
-    struct task_event ev;
     int rc;
 
     if (!matches_entry(s, e))
         return 0;
     if (room || deps || s->text.p) {
-        s->bytes += e->e.len;
-        rc = task_entry_event(s->t, e, s->a, &ev);
-        if (rc == 0)
-            rc = task_of(s->t, s->a, &ev, k);
+        rc = read_task(s, e, k);
         if (rc != 0)
             return rc == ERR_FORMAT ? 0 : rc;
-        if ((deps && !is_asked(s->q->ready, k->ready)) || !matches_text(s, k))
+        if (((deps || k->garbled) && !is_asked(s->q->ready, k->ready)) ||
+            (!k->garbled && !matches_text(s, k)))
             return 0;
     }
     l->total++;
@@ -409,7 +440,7 @@ task_names(struct str key, struct str body, char *buf)
     size_t n;
     int status;
 
-    if (task_event_of(&r, &ev) != 0)
+    if (task_event_scan(&r, &ev) != 0)
         return STR_NONE;
     (void)task_head_of(ev.v, f); /* what it does not find is empty */
     owner = task_alias_of(f[F_CURRENT_OWNER], buf);

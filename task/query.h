@@ -50,8 +50,10 @@ struct task_list {
 
 /* Reads one part of the list of matching tasks, newest change first. A cursor
    holds a position in the log: changes made meanwhile cause no part to skip or
-   repeat a task that did not change. ERR_INVALID: not a cursor; or an error of
-   store_read. */
+   repeat a task that did not change. A task whose record is not JSON matches
+   any text, is not ready, and is garbled: it has only id, status, priority,
+   event, damaged, and a title that says so. ERR_INVALID: not a cursor; or an
+   error of store_read. */
 int tasks_list(struct tasks *t, struct arena *a, const struct task_query *q,
                struct task_list *out);
 /* Finds up to max owners (raw) that start with prefix (raw, without its last

@@ -317,7 +317,7 @@ walk_list(struct walk *w, struct str deps)
 
 /* Goes on to what a visited task depends on. */
 static int
-walk_from(struct walk *w, const struct task_entry *e, struct arena *scratch)
+walk_from(struct walk *w, struct task_entry *e, struct arena *scratch)
 {
     struct task_event ev;
     struct str f[TASK_N_HEAD];
@@ -327,6 +327,8 @@ walk_from(struct walk *w, const struct task_entry *e, struct arena *scratch)
         return 0;
     arena_reset(scratch);
     rc = task_entry_event(w->d->t, e, scratch, &ev);
+    if (rc == ERR_GARBLED)
+        return 0; /* nobody can tell */
     if (rc == 0)
         rc = task_head_of(ev.v, f);
     if (rc != 0)

@@ -11,6 +11,8 @@
 
 #include <string.h>
 
+#define WHOLE_WITHIN 10 /* events: a change looks for one under the lock */
+
 int
 task_event_n(struct tasks *t, struct arena *a, uint64_t n,
              struct task_event *out)
@@ -23,7 +25,7 @@ task_event_n(struct tasks *t, struct arena *a, uint64_t n,
         rc = task_event_of(&r, &ev);
     if (rc == 0 && task_event_archives(&ev))
         rc = ERR_NOT_FOUND;
-    if (rc == 0)
+    if (rc == 0 || rc == ERR_GARBLED)
         *out = ev;
     return rc;
 }
@@ -31,7 +33,27 @@ task_event_n(struct tasks *t, struct arena *a, uint64_t n,
 int
 task_event_prev(struct tasks *t, struct arena *a, struct task_event *ev)
 {
-    return ev->r.p == 0 ? ERR_NOT_FOUND : task_event_n(t, a, ev->r.p, ev);
+    struct task_event before;
+    int rc = ev->r.p == 0 ? ERR_NOT_FOUND
+                          : task_event_n(t, a, ev->r.p, &before);
+
+    if (rc != 0 && rc != ERR_GARBLED)
+        return rc;
+    if (!str_eq(before.id, ev->id)) /* no record of ours names another's */
+        return ERR_NOT_FOUND;
+    *ev = before;
+    return 0;
+}
+
+int
+task_event_whole(struct tasks *t, struct arena *a, struct task_event *ev)
+{
+    int rc = 0;
+
+    for (int i = 0; i < WHOLE_WITHIN && rc == 0 && !ev->v.p; i++)
+        rc = task_event_prev(t, a, ev);
+    return rc == ERR_NOT_FOUND || rc == ERR_FORMAT || (rc == 0 && !ev->v.p)
+               ? ERR_GARBLED : rc;
 }
 
 int
@@ -41,7 +63,7 @@ task_event_back(struct tasks *t, struct arena *a, uint64_t version,
     size_t read = 0;
     int rc = 0;
 
-    while (rc == 0 && task_event_version(ev) > version) {
+    while (rc == 0 && (!ev->v.p || task_event_version(ev) > version)) {
         read += ev->v.len;
         rc = max && read > max ? ERR_TOO_LARGE : task_event_prev(t, a, ev);
     }
@@ -210,6 +232,9 @@ task_get(struct tasks *t, struct arena *a, struct str id, struct task *out)
 int
 task_fail_read(struct task_ctx *c, struct tasks *t, struct str id, int rc)
 {
+    if (rc == ERR_GARBLED)
+        return task_fail(c, rc, "task_id", "the newest record of the task %.*s "
+                         "is not JSON", STR_ARG(id));
     if (rc != ERR_NOT_FOUND)
         return task_fail_store(c, rc);
     if (!tasks_is_archived(t, id))

@@ -35,17 +35,23 @@ bool tasks_is_archived(struct tasks *t, struct str id);
 /* ---- the events of a task ---- */
 
 /* The newest event of task id. 0; ERR_NOT_FOUND, also for an archived task; an
-   error of store_read; or ERR_DAMAGED if the task may be lost. */
+   error of store_read or task_event_of; or ERR_DAMAGED if the task may be
+   lost. */
 int task_event_last(struct tasks *t, struct arena *a, struct str id,
                     struct task_event *out);
 /* The event with number n. ERR_NOT_FOUND: it was dropped with a closed
-   generation, or archived its task; ERR_FORMAT: it is no event of a task; or an
-   error of store_read_n. */
+   generation, or archived its task; ERR_FORMAT, ERR_GARBLED: as task_event_of;
+   or an error of store_read_n. */
 int task_event_n(struct tasks *t, struct arena *a, uint64_t n,
                  struct task_event *out);
 /* Makes ev the task's event before it, as task_event_n; ERR_NOT_FOUND also if
-   ev was the first (ev->r.p is 0). After an error ev is unchanged. */
+   ev was the first (ev->r.p is 0). After an error ev is unchanged. One whose
+   record is not JSON is no error: ev is as task_event_of leaves it. */
 int task_event_prev(struct tasks *t, struct arena *a, struct task_event *ev);
+
+/* Makes ev, whose record is not JSON, the newest event before it whose record
+   is. ERR_GARBLED: there is none any more, or not among the last ten. */
+int task_event_whole(struct tasks *t, struct arena *a, struct task_event *ev);
 
 /* Makes ev, an event of a task, the newest event that left the task at version.
    ERR_NOT_FOUND: there is no such event any more; ERR_TOO_LARGE: about max
@@ -64,6 +70,7 @@ struct task {
     bool leased, lease_expired; /* a lease runs, or has run out */
     bool needs_input;           /* it has an open question */
     bool kept;          /* for its owner, to whom it was just handed over */
+    bool garbled;       /* its record is not JSON: see tasks_list */
     struct task_event ev;
     struct str f[TASK_N_FIELDS]; /* raw JSON, .p NULL: absent */
     struct str extra; /* members unknown here: "a":1,"b":2; or empty */

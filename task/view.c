@@ -358,6 +358,8 @@ view_why_json(struct buf *b, const struct task_why *w)
 {
     put_reasons(b, "blocked", "task_id", w->blocked, w->blockers);
     put_reasons(b, "held", "agent", w->held, w->holders);
+    if (w->damaged)
+        buf_printf(b, ",\"damaged\":%llu", (unsigned long long)w->damaged);
     if (w->partial)
         buf_z(b, ",\"partial\":true");
 }
@@ -369,6 +371,7 @@ task_column(const struct task *k)
            : k->needs_input                    ? COLUMN_NEEDS_INPUT
            : k->status == TASK_HANDOFF_READY   ? COLUMN_HANDED_OVER
            : k->status == TASK_EXHAUSTED || k->lease_expired || k->stale ||
+                   k->garbled ||
                    (k->status == TASK_OPEN && k->blocked)
                                                ? COLUMN_STUCK
            : k->status == TASK_IN_PROGRESS     ? COLUMN_IN_PROGRESS

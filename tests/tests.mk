@@ -46,6 +46,7 @@ WRAP_call_marks := $(WRAP_call)
 WRAP_call_store := $(WRAP_call)
 WRAP_tools := $(TALK)
 WRAP_pieces := $(TALK)
+WRAP_garbled := $(TALK)
 WRAP_artifact := pwrite pwrite64 fsync rename $(TALK)
 WRAP_prompts := $(TALK)
 WRAP_sign := $(ALLOC) $(FILES) clock_gettime random_bytes

@@ -159,7 +159,8 @@ hear(struct look *w, const struct task *task)
         w->message = ev->r.n;
 }
 
-/* A task as event n left it. ERR_NOT_FOUND: the event was dropped. */
+/* A task as event n left it. ERR_NOT_FOUND: the event was dropped;
+   ERR_GARBLED: only task->ev is set. */
 static int
 read_event(const struct look *w, struct arena *a, uint64_t n,
            struct task *task)
@@ -167,6 +168,8 @@ read_event(const struct look *w, struct arena *a, uint64_t n,
     struct task_event ev;
     int rc = task_event_n(w->t, a, n, &ev);
 
+    if (rc == ERR_GARBLED)
+        task->ev = ev;
     return rc == 0 ? task_of(w->t, a, &ev, task) : rc;
 }
 
@@ -299,7 +302,10 @@ look_back(struct look *w)
 
     while (rc == 0 && w->event > w->since) {
         rc = read_event(w, &own, w->event, &then);
-        if (rc == 0) {
+        if (rc == ERR_GARBLED) { /* it says nothing */
+            w->event = then.ev.r.p;
+            rc = 0;
+        } else if (rc == 0) {
             hear(w, &then);
             w->event = then.ev.r.p;
             /* The index knows only the present. */
@@ -358,7 +364,7 @@ next_task(struct look *w)
         w->cursor = end ? STR(LIST_END) : arena_str(w->a, list.next);
         rc = w->cursor.p != NULL ? 0 : ERR_NOMEM;
     }
-    if (rc == 0 && list.n > 0)
+    if (rc == 0 && list.n > 0 && !list.tasks[0].garbled)
         (asked ? take_up_asked : take_up)(w, &list.tasks[0]);
     if (w->past == STATES && !asked && w->best != 0 &&
         (w->until != UNTIL_QUESTION || w->since == 0))

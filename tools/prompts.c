@@ -253,7 +253,7 @@ run(struct mcp_call *c)
          : c->number == TOOL_BRIEF ? write_brief(&p)
                                    : write_standup(&p);
     put_fenced(&p);
-    if (rc == ERR_NOT_FOUND)
+    if (rc == ERR_NOT_FOUND || rc == ERR_GARBLED)
         rc = refuse(c, &p.x.e);
     if (rc == 0)
         rc = p.data.err ? p.data.err : p.b.err;

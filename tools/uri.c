@@ -301,6 +301,6 @@ tools_resources_change(void *ctx, const struct mcp_change *c)
     struct task_event ev;
 
     (void)ctx;
-    return task_event_of(&r, &ev) == 0 &&
+    return task_event_scan(&r, &ev) == 0 &&
            (c->first || raw_list_has(ev.set, STR("\"status\"")));
 }

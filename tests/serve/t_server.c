@@ -1,5 +1,6 @@
 /* The real binary, its path in argv[1] or MCPTASK, over pipes and sockets. */
 
+#include "store/record.h"
 #include "tests/lib/server.h"
 
 #include <sys/stat.h>
@@ -688,6 +689,71 @@ test_serves_the_whole_records_of_a_damaged_log(void)
     free(dir);
 }
 
+/* A record that is whole but not JSON: its task answers `damaged` in every
+   form, also after a restart, until a change mends it. */
+static void
+test_serves_beside_records_that_are_not_json(void)
+{
+    static const char *const uris[] = {"", "/resume", "/history"};
+    struct record_header h = {.g = 1,
+                              .id = "0123456789abcdef0123456789abcdef"};
+    struct store_rec r = {.g = 1, .time = STR("2026-07-28T09:30:00.000Z")};
+    char *dir = test_tmpdir(), *line;
+    struct text t = {0};
+    struct buf log = {0};
+    FILE *f;
+
+    record_put_header(&log, &h, 0);
+    for (int i = 0; i < 3; i++) {
+        r.key = i == 0 ? STR("task/good") : STR("task/bad");
+        r.p = i == 2 ? 2 : 0;
+        r.n = r.b = (uint64_t)i + 1;
+        r.body = i < 2 ? STR("\"op\":\"create\",\"by\":\"x\",\"v\":{"
+                             "\"task_id\":\"?\",\"status\":\"open\","
+                             "\"version\":1,\"title\":\"T\"}")
+                       : STR("\"op\":\"update\",\"by\":\"x\",\"v\":{"
+                             "\"task_id\":\"bad\",\"status\":\"open\","
+                             "\"version\":2,\"title\":\"cut \\u\"}");
+        record_put(&log, &r);
+    }
+    f = fopen(path_in(dir, "tasks.log"), "w");
+    CHECK(f != NULL && fwrite(log.p, 1, log.len, f) == log.len);
+    fclose(f);
+    for (int again = 0; again < 2; again++) {
+        struct srv s = start(dir, NULL, PLAIN);
+
+        for (int i = 0; i < 3; i++)
+            addf(&t, "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":"
+                 "\"resources/read\",\"params\":{\"uri\":\"task://bad%s\"}}\n",
+                 i, uris[i]);
+        add_call(&t, 3, "get_task", "bad");
+        add_call(&t, 4, "get_task", "good");
+        addf(&t, "{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"tools/call\","
+             "\"params\":{\"name\":\"list_tasks\",\"arguments\":{}}}\n");
+        CHECK(send_text(&s, &t));
+        for (int i = 0; i < 3; i++)
+            CHECK(has(next_line(&s), "Damaged: its newest record is not"));
+        line = next_line(&s);
+        CHECK(answers(line, 3) && has(line, "\\\"code\\\":\\\"damaged\\\""));
+        CHECK(is_good(next_line(&s)));
+        line = next_line(&s);
+        CHECK(is_good(line) && has(line, "its newest record is not JSON"));
+        if (again) {
+            addf(&t, "{\"jsonrpc\":\"2.0\",\"id\":6,\"method\":\"tools/call\","
+                 "\"params\":{\"name\":\"update_task\",\"arguments\":{"
+                 "\"task_id\":\"bad\",\"goal\":\"G\"}}}\n");
+            add_call(&t, 7, "get_task", "bad");
+            CHECK(send_text(&s, &t));
+            CHECK(has(next_line(&s), "the newest record was not JSON"));
+            CHECK(is_good(next_line(&s)) && is_good(next_line(&s)));
+        }
+        CHECK(finish(&s) == 0);
+    }
+    buf_fini(&log);
+    free(t.p);
+    free(dir);
+}
+
 static void
 test_read_only_makes_nothing(void)
 {
@@ -783,6 +849,7 @@ main(int argc, char **argv)
     test_puts_the_flags_of_stdout_back();
     test_a_busy_lock();
     test_serves_the_whole_records_of_a_damaged_log();
+    test_serves_beside_records_that_are_not_json();
     test_read_only_makes_nothing();
     test_refuses_unknown_options_and_files();
     CHECK(can(orphan.life, POLLIN));
