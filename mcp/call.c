@@ -136,7 +136,9 @@ read_field(struct arena *a, const struct field *f, struct str raw,
             k->status++;
     if (k->status == CALL_N_STATUSES)
         return ERR_FORMAT;
-    return f->kind == TEXT && ((struct str *)m)->p == NULL ? ERR_NOMEM : 0;
+    if (f->kind != TEXT || ((struct str *)m)->p != NULL)
+        return 0;
+    return json_is_valid(raw) ? ERR_NOMEM : ERR_FORMAT;
 }
 
 /* Reads the head and leaves m after it. */
@@ -156,6 +158,9 @@ read_head(struct arena *a, struct str body, struct call *k,
     for (const struct field *f = fields; rc == 0 && f < fields + N_HEAD; f++)
         rc = raw_next(m) == 1 && str_is(m->name, f->name)
                  ? read_field(a, f, m->value, k) : ERR_FORMAT;
+    if (rc == 0 && (k->created_ms < 0 || k->created_ms > INT64_MAX / 2 ||
+                    k->ttl_ms < 0 || k->ttl_ms > CALL_MAX_TTL_MS))
+        rc = ERR_FORMAT;
     return rc;
 }
 

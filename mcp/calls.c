@@ -20,6 +20,7 @@
 #include "mcp/calls.h"
 #include "base/base64.h"
 #include "base/text.h"
+#include "json.h"
 #include "mcp/wire.h"
 
 #include <stdlib.h>
@@ -438,15 +439,21 @@ key_of(struct str id)
                                       CALL_ID_LEN, id.p)};
 }
 
+/* The entry of a call, whatever its state. */
+static struct call_entry *
+entry_of(const struct calls *c, struct str id)
+{
+    if (id.len != CALL_ID_LEN)
+        return NULL;
+    return (struct call_entry *)store_find(c->store, key_of(id));
+}
+
 /* The entry of a call that is readable and has not expired. */
 static struct call_entry *
 find(const struct calls *c, struct str id)
 {
-    struct call_entry *e;
+    struct call_entry *e = entry_of(c, id);
 
-    if (id.len != CALL_ID_LEN)
-        return NULL;
-    e = (struct call_entry *)store_find(c->store, key_of(id));
     return e != NULL && e->slot != 0 && e->status != UNREADABLE &&
            !is_over(e, store_now_ms(c->store)) ? e : NULL;
 }
@@ -461,15 +468,17 @@ int
 calls_get(struct calls *c, struct arena *a, struct str id,
           struct str principal, struct call *out)
 {
-    const struct call_entry *e = find(c, id);
+    const struct call_entry *e = entry_of(c, id);
     struct store_rec r;
     int rc;
 
     if (!store_loaded(c->store))
         return ERR_IO; /* it exists, but was not found */
-    if (e == NULL)
+    if (e == NULL || (e->status != UNREADABLE && find(c, id) == NULL))
         return ERR_NOT_FOUND;
     rc = store_read(c->store, &e->e, a, &r);
+    if (rc == 0 && !json_is_valid(r.line))
+        rc = ERR_GARBLED;
     if (rc != 0)
         return rc;
     rc = call_read(a, r.body, out);

@@ -37,8 +37,8 @@ void calls_bind(struct calls *c, struct store *s);
 void calls_free(struct calls *c);
 
 /* Reads call id into memory of a. ERR_NOT_FOUND: this principal (.p NULL: any)
-   has no such call, it has expired, or a newer version wrote it; or an error of
-   store_read. */
+   has no such call, it has expired, or a newer version wrote it; ERR_GARBLED:
+   its record is not JSON; or an error of store_read. */
 int calls_get(struct calls *c, struct arena *a, struct str id,
               struct str principal, struct call *out);
 /* Under the lock: checks the limits, gives k an id, created_ms and a ttl_ms

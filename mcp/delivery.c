@@ -421,7 +421,8 @@ tell_follow(struct mcp_session *s, struct mcp_follow *at, struct mcp_sink *to)
     send_notes(to, &at->notes);
     if (err == 0)
         err = mcp_read_questions(&a, k.questions, &q);
-    at->due = err != 0 && err != ERR_NOT_FOUND && err != ERR_INVALID;
+    at->due = err != 0 && err != ERR_NOT_FOUND && err != ERR_INVALID &&
+              err != ERR_GARBLED;
     for (; err == 0 && q != NULL && q->i < MCP_MAX_DELIVERED; q = q->next) {
         if (!mcp_was_delivered_to(s, &q->delivery))
             continue;

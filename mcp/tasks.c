@@ -189,8 +189,8 @@ mcp_task_list(struct request *r)
             json_obj(w);
             mcp_put_task_head(w, m, &k, r->rev);
             json_close(w);
-        } else if (err == ERR_NOT_FOUND) {
-            err = 0; /* another principal's, or from a newer version */
+        } else if (err == ERR_NOT_FOUND || err == ERR_GARBLED) {
+            err = 0; /* another's, a newer version's, or not JSON */
         }
         arena_reset(&a);
     }

@@ -217,6 +217,105 @@ test_records_of_another_version(void)
 #undef FORM
 }
 
+/* A record that is whole but not JSON: its call cannot be read, and the log can
+   be. */
+static void
+test_records_that_are_not_json(void)
+{
+#define HEAD(principal) \
+    "\"op\":\"a\",\"v\":{\"form\":1,\"status\":\"working\",\"born\":1," \
+    "\"created\":%lld,\"ttl\":86400000,\"due\":0,\"principal\":\"" principal \
+    "\",\"watch\":\"task/a\""
+    static const char *const bodies[] = {
+        HEAD("\\u00") "}", HEAD("\\") "}", HEAD("me") ",\"tool\":\"\\u\"}",
+        HEAD("me") ",\"args\":{\"a\":]}}", HEAD("a\tb") "}", HEAD("me"),
+        HEAD("me") ",\"result\":\xff}", "\"op", "\\"};
+#undef HEAD
+    char id[ID_LEN], other[ID_LEN], key[64], body[512];
+    struct world w;
+    struct call k;
+
+    world_init(&w);
+    make_one(&w, "task/a", other);
+    for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
+        make_one(&w, "task/a", id);
+        snprintf(key, sizeof key, "call/%s", id);
+        snprintf(body, sizeof body, bodies[i],
+                 (long long)store_now_ms(w.s));
+        lock(&w);
+        stage(&w, key, body);
+        commit(&w);
+        CHECK(get(&w, id, &k) == ERR_GARBLED);
+        CHECK(become_one(&w, id, CALL_COMPLETED) == ERR_GARBLED);
+        reopen(&w);
+        CHECK(get(&w, id, &k) == ERR_GARBLED);
+        CHECK(get(&w, other, &k) == 0);
+        put(&w, "task/a");
+        CHECK(marked(&w, other));
+        CHECK(become_one(&w, other, CALL_WORKING) == 0);
+    }
+    compact(&w);
+    CHECK(get(&w, id, &k) == ERR_GARBLED && get(&w, other, &k) == 0);
+    world_fini(&w);
+}
+
+/* Stages a call of which one byte was changed, and undoes it. */
+static void
+stage_changed(struct world *w, const char *key, struct str body,
+              const char *other)
+{
+    struct call k;
+    int rc;
+
+    CHECK(store_stage(w->s, str_of(key), body) == 0);
+    rc = get(w, key + strlen("call/"), &k);
+    CHECK(rc == 0 || rc == ERR_NOT_FOUND || rc == ERR_GARBLED);
+    stage(w, "task/a", "\"v\":1");
+    CHECK(get(w, other, &k) == 0 && marked(w, other));
+    store_unstage(w->s, 0);
+    arena_reset(&w->a);
+}
+
+/* Any bytes, at any place of a call's record. */
+static void
+test_any_bytes(void)
+{
+    static const char into[] = "\t\"\\{}[]u,:9 \xff";
+    struct call k = {.principal = STR("m\"e"), .tool = STR("wait"),
+                     .args = STR("{\"a\":[1,\"b\"]}"), .shape = STR("{}"),
+                     .watch = STR("task/a\tfree"), .state = STR("s\n"),
+                     .questions = STR("[{\"key\":\"k\",\"answer\":{}}]")};
+    struct store_rec r;
+    char key[64], other[ID_LEN];
+    struct world w;
+    struct str body;
+
+    world_init(&w);
+    make_one(&w, "task/a", other);
+    CHECK(create(&w, &k) == 0);
+    snprintf(key, sizeof key, "call/%.*s", STR_ARG(k.id));
+    CHECK(store_read(w.s, store_find(w.s, str_of(key)), &w.a, &r) == 0);
+    body = (struct str){malloc(r.body.len), r.body.len};
+    memcpy((char *)(uintptr_t)body.p, r.body.p, body.len);
+    arena_reset(&w.a);
+    lock(&w);
+    for (size_t at = 0; at < body.len; at++) {
+        char *p = (char *)(uintptr_t)body.p + at, was = *p;
+
+        if (at > 0)
+            stage_changed(&w, key, (struct str){body.p, at}, other);
+        for (size_t i = 0; i < sizeof into - 1; i++) {
+            *p = into[i];
+            stage_changed(&w, key, body, other);
+        }
+        *p = was;
+    }
+    store_unlock(w.s);
+    CHECK(is_replay(&w, false));
+    free((char *)(uintptr_t)body.p);
+    world_fini(&w);
+}
+
 /* ---- undo ---- */
 
 /* Stages some event. */
@@ -520,6 +619,8 @@ main(void)
     test_time_is_taken_back();
     test_calls_alone_are_compacted();
     test_records_of_another_version();
+    test_records_that_are_not_json();
+    test_any_bytes();
     test_undo_is_exact();
     test_undo_marks();
     test_no_memory();

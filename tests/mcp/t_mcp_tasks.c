@@ -39,6 +39,36 @@ test_old_dialect(void)
     end();
 }
 
+/* A call whose record is not JSON answers an error, and stops no other. */
+static void
+test_a_record_that_is_not_json(void)
+{
+    char bad[CALL_ID_LEN + 1], key[64];
+
+    begin();
+    makes(&ann, TASK("await", "{'key':'go'}"));
+    memcpy(bad, task_id, sizeof(bad));
+    snprintf(key, sizeof(key), "call/%s", bad);
+    CHECK(store_lock_patiently(box.store) == 0);
+    CHECK(store_stage(box.store, str_of(key), STR("\"op\":\"\\u")) == 0);
+    turn_commit(SIZE_MAX);
+    settle_all();
+    for (int i = 0; i < 2; i++) {
+        CHECK(has(says(&ann, OLD("tasks/get")),
+                  "Damaged: its newest record is not JSON"));
+        CHECK(has(says(&ann, OLD("tasks/result")), "'error':"));
+        CHECK(has(says(&ann, OLD("tasks/cancel")), "'error':"));
+        CHECK(has(says(&neo, NEWER_ID("tasks/get")), "Damaged"));
+        restart();
+    }
+    makes(&ann, TASK("await", "{'key':'go'}"));
+    CHECK(has(says(&ann, REQ("3", "tasks/list", "{}")), "'taskId':'ID'"));
+    toy_comes("go");
+    settle_all();
+    CHECK(is_status("completed"));
+    end();
+}
+
 static void
 test_new_dialect(void)
 {
@@ -657,6 +687,7 @@ main(void)
     test_in_memory();
     test_old_dialect();
     test_new_dialect();
+    test_a_record_that_is_not_json();
     test_each_dialect_reads_the_other();
     test_failures();
     test_failing_at_once();
