@@ -297,7 +297,7 @@ revive(struct mcp *m, const struct mcp_facts *f, struct str id,
 
 /* ---- its record ---- */
 
-/* Makes s reflect record n. ERR_NOMEM leaves s unchanged. */
+/* Makes s reflect record n. ERR_NOMEM and ERR_GARBLED leave s unchanged. */
 static int
 adopt(struct mcp_session *s, uint64_t n, struct str body)
 {
@@ -308,6 +308,8 @@ adopt(struct mcp_session *s, uint64_t n, struct str body)
     int64_t level = s->log_level;
     int err = text.p == NULL ? ERR_NOMEM : json_parse(&a, text, &v, NULL);
 
+    if (err != 0 && err != ERR_NOMEM)
+        err = ERR_GARBLED;
     v = json_get(v, "v");
     ended = json_get(v, "ended");
     now.ended = ended != NULL && ended->type == JSON_TRUE;
@@ -318,11 +320,11 @@ adopt(struct mcp_session *s, uint64_t n, struct str body)
     now.news.subs = NULL;
     now.news.n_subs = 0;
     now.own = (struct arena){0};
-    if (err != ERR_NOMEM)
+    if (err == 0)
         err = mcp_subs_read(&now.news, &now.own, json_get(v, "subs"),
                             MCP_SUBS_PAIRS, STR_NONE);
     arena_fini(&a);
-    if (err == ERR_NOMEM) {
+    if (err == ERR_NOMEM || err == ERR_GARBLED) {
         arena_fini(&now.own);
         return err;
     }
@@ -495,8 +497,8 @@ mcp_session_find(struct mcp *m, const struct mcp_facts *f, struct str id,
     }
     if (err == 0)
         err = mcp_session_refresh(s);
-    if (err != 0)
-        return err;
+    if (err != 0) /* there is no telling whether it has ended */
+        return err == ERR_GARBLED ? ERR_NOT_FOUND : err;
     if (s->ended || !str_is(f->principal, s->principal) ||
         s->read_only != f->read_only ||
         store_now_ms(m->store) - s->born_ms > MCP_SESSION_AGE_MS)

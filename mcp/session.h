@@ -32,7 +32,7 @@ bool mcp_session_changes(const struct mcp_session *s, int level,
 /* Whether changes of s are records. */
 bool mcp_session_stored(const struct mcp_session *s);
 /* Outside of a turn: brings memory up to the record of s. Returns 0, ERR_NOMEM,
-   or an error of store_read. */
+   ERR_GARBLED if that is not JSON, or an error of store_read. */
 int mcp_session_refresh(struct mcp_session *s);
 /* Call it when a record "session/<id>" was committed. */
 void mcp_session_changed(struct mcp *m, const struct mcp_change *c);

@@ -358,6 +358,33 @@ test_ended_stays_ended_everywhere(void)
     drop(c);
 }
 
+/* If its record is not JSON, there is no telling whether it has ended: its
+   client has to begin again. Others go on. */
+static void
+test_a_record_that_is_not_json(void)
+{
+    struct world a;
+    char id[MCP_ID_MAX], other[MCP_ID_MAX], key[MCP_ID_MAX + 16];
+
+    open_world(&a);
+    join(&a, "ann", id);
+    join(&a, "ann", other);
+    CHECK(subscribe(&a, id, "toy://a") && subscribe(&a, other, "toy://a"));
+    snprintf(key, sizeof(key), "session/%s", id);
+    lock(&a);
+    CHECK(store_stage(a.s, str_of(key),
+                      STR("\"op\":\"set\",\"v\":{\"level\":6,\"subs\":[}")) ==
+          0);
+    CHECK(commit(&a) == 0);
+    for (int i = 0; i < 2; i++) {
+        CHECK(!subscribe(&a, id, "toy://b") && a.status == MCP_NOT_FOUND);
+        CHECK(find(&a, id) == NULL && find(&a, other) != NULL);
+        restart(&a);
+    }
+    CHECK(subscribe(&a, other, "toy://b"));
+    close_world(&a);
+}
+
 static void
 test_one_turn_builds_on_itself_and_can_be_undone(void)
 {
@@ -703,6 +730,7 @@ main(void)
     test_a_session_is_known_by_its_mark();
     test_a_client_that_leaves();
     test_ended_stays_ended_everywhere();
+    test_a_record_that_is_not_json();
     test_one_turn_builds_on_itself_and_can_be_undone();
     test_limits_of_a_session();
     test_records_of_sessions_are_small();
