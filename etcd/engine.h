@@ -44,7 +44,7 @@ struct engine {
     struct head mine;    /* at.head, or what it was found to be */
     bool known;          /* mine is known */
     struct head next;    /* of the batch offered */
-    bool committing;
+    bool committing, told; /* told: in this operation, see batch_check */
     uint64_t window;     /* numbers of records asked for */
     char ahead[65];      /* the host last told of, whose clock is ahead */
 

@@ -2,6 +2,7 @@
 
 #include "etcd/head.h"
 #include "base/text.h"
+#include "json.h"
 #include "json/raw.h"
 #include "json/write.h"
 #include "store/record.h"
@@ -104,4 +105,15 @@ batch_read(struct str value, struct batch *out)
     out->newest = line;
     return record_peek_n(line, &out->last) && out->last >= out->first
                ? 0 : ERR_FORMAT;
+}
+
+void
+batch_check(const struct store_rec *r, const char *prefix, bool *told)
+{
+    if (*told || json_is_valid(r->line))
+        return;
+    *told = true;
+    text_tell("mcptask: %.100s: record %llu, of %.*s, came from another host "
+              "and is not JSON: that key answers `damaged` until it is written "
+              "again\n", prefix, (unsigned long long)r->n, STR_ARG(r->key));
 }

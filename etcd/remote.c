@@ -50,13 +50,15 @@ put_window(struct engine *e, uint64_t from)
 }
 
 static bool
-are_whole(struct str lines)
+are_whole(struct engine *e, struct str lines)
 {
     struct store_rec r;
 
-    while (lines.len > 0)
+    while (lines.len > 0) {
         if (record_parse(str_cut(&lines, '\n'), &r) != 0)
             return false;
+        batch_check(&r, e->url.prefix, &e->told);
+    }
     return true;
 }
 
@@ -86,7 +88,7 @@ check_time(struct engine *e, const struct batch *b)
 static int
 add_batch(struct engine *e, struct head *at, const struct batch *b)
 {
-    if (!are_whole(b->lines) || b->first != at->n + 1)
+    if (!are_whole(e, b->lines) || b->first != at->n + 1)
         return ERR_FORMAT;
     if (strcmp(b->before, at->wid) != 0) {
         e->doubt = DOUBT_CHAIN;
@@ -524,6 +526,7 @@ begin(struct engine *e, const struct remote_at *at)
     e->under_way = true;
     snapshot_drop(e);
     e->why[0] = '\0';
+    e->told = false;
     e->news = (struct remote_news){0};
     e->at = *at;
     e->known = head_parse(str_of(at->head), &e->mine) && e->mine.n == at->n;

@@ -124,6 +124,7 @@ add_line(struct engine *e, struct str line)
     }
     if (record_parse(line, &r) != 0)
         return ERR_FORMAT;
+    batch_check(&r, e->url.prefix, &e->told);
     r.g = e->at.g + 1;
     record_put(&e->file.out, &r);
     return flush(e, false);

@@ -153,6 +153,58 @@ test_create(void)
     end();
 }
 
+/* A host that told once what it took, and then takes nothing more. */
+static void
+pull_told(struct host *h)
+{
+    static const char of[] = ": record 2, of k/bad, came from another host and "
+                             "is not JSON";
+    uint64_t requests;
+    const char *at;
+
+    listen_to(true);
+    CHECK(pull(h) == 0);
+    listen_to(false);
+    at = strstr(told, of);
+    CHECK(at != NULL && strstr(at + sizeof(of), "not JSON") == NULL);
+    requests = g[0]->requests + g[1]->requests;
+    listen_to(true);
+    CHECK(pull(h) == 0 && h->news.what == REMOTE_SAME);
+    listen_to(false);
+    CHECK(told[0] == '\0');
+    CHECK(g[0]->requests + g[1]->requests == requests + 1);
+    CHECK(equal(&a, h) && h->asides == 0 && h->replaced == 1);
+}
+
+/* A record that is not JSON is taken like any other, from a batch and from a
+   snapshot: the order of all hosts stays one. */
+static void
+test_not_json(void)
+{
+    const char *was = body;
+    struct host c;
+
+    begin();
+    commit(&a, "k/a", 1);
+    CHECK(pull(&b) == 0);
+    body = "\"op\":\"cut \\u";
+    commit(&a, "k/bad", 2);
+    body = was;
+    pull_told(&b);
+    commit(&b, "k/b", 1);
+    CHECK(pull(&a) == 0 && equal(&a, &b) && a.asides == 0 && a.replaced == 1);
+    compact(&b);
+    tend(&b, SWEPT_MS);
+    CHECK(keys("t/main/b/") == 0);
+    c = host_new(dir, "c");
+    engine_open(&c);
+    pull_told(&c);
+    commit(&c, "k/c", 1);
+    CHECK(pull(&a) == 0 && equal(&a, &c));
+    host_free(&c);
+    end();
+}
+
 /* A log with records does not become a store by itself. */
 static void
 test_no_create(void)
@@ -805,6 +857,7 @@ main(void)
     for (int lead = 0; lead < 30; lead++)
         for (int then = 0; then < 30; then++)
             test_next_rival(lead, then);
+    test_not_json();
     test_file_not_taken();
     test_files_left();
     test_instances(false);

@@ -514,13 +514,13 @@ test_no_room(void)
 
 /* Appends a record of another host, whose clock is at ms. */
 static void
-commit_body_there(const char *key, int64_t ms, const char *body)
+commit_body_there(const char *key, uint64_t p, int64_t ms, const char *body)
 {
     struct fake_batch *newest = fake_newest(&list);
     char time[TIME_LEN + 1];
     struct buf b = {0};
     struct store_rec r = {.g = 1, .n = newest->last + 1, .b = newest->last + 1,
-                          .key = str_of(key), .body = str_of(body)};
+                          .p = p, .key = str_of(key), .body = str_of(body)};
 
     time_format(ms, time);
     r.time = str_of(time);
@@ -533,7 +533,7 @@ commit_body_there(const char *key, int64_t ms, const char *body)
 static void
 commit_there(const char *key, int64_t ms)
 {
-    commit_body_there(key, ms, "\"v\":1");
+    commit_body_there(key, 0, ms, "\"v\":1");
 }
 
 /* A probe finds out, without a commit, whether one could succeed. */
@@ -784,6 +784,17 @@ rival_elsewhere(void *ctx)
     CHECK(put(ctx, "note/a", "\"v\":1") == 0);
 }
 
+/* Runs a command beside the open store of h. */
+static int
+run_words(struct host *h, char *const *words)
+{
+    char *argv[8] = {0};
+
+    for (int i = 0; words[i] != NULL; i++)
+        argv[i] = words[i];
+    return command_of(h, argv);
+}
+
 static void
 test_commands(void)
 {
@@ -852,13 +863,63 @@ test_far_future_holds_nothing(void)
     CHECK(time_parse(STR(FAR), &far));
     for (int i = 0; i < 3; i++) {
         snprintf(key, sizeof key, "task/f%d", i + 1);
-        commit_body_there(key, far, bodies[i]);
+        commit_body_there(key, 0, far, bodies[i]);
     }
     ts_close(&host[0].t);
     for (int i = 0; i < 3; i++)
         CHECK(command_of(&host[0], (char *[]){claim, agent, NULL}) == 0);
     CHECK(command_of(&host[0], (char *[]){claim, agent, NULL}) != 0);
     end();
+}
+
+/* Another host commits records that are not JSON: all hosts have them, none
+   takes anything twice, and a change on one mends the task on all. */
+static void
+test_not_json(void)
+{
+    static const char *const bodies[] = {
+        "\"op\":\"update\",\"by\":\"x\",\"v\":{\"task_id\":\"bad\","
+        "\"status\":\"open\",\"title\":\"cut \\u\"}",
+        "\"op\":\"update\",\"by\":\"x\",\"v\":{\"task_id\":\"bad\","
+        "\"status\":\"open\",\"tags\":[\"a\"},\"title\":\"T\"}",
+        "\\"};
+    char *const show[] = {"show", "bad", NULL}, *const all[] = {"list", NULL},
+         *const add[] = {"add", "--id", "bad", "Whole", NULL},
+         *const edit[] = {"edit", "bad", "--goal", "G", NULL};
+    uint64_t g[2];
+    unsigned pulls;
+
+    for (size_t i = 0; i < 2 * (sizeof(bodies) / sizeof(bodies[0])); i++) {
+        const char *body = bodies[i / 2];
+        bool begun = i % 2 == 0; /* a whole record is before it */
+
+        begin(2);
+        CHECK(put(&host[1], "note/a", "\"v\":1") == 0);
+        if (begun)
+            CHECK(run_words(&host[0], add) == 0);
+        for (int h = 0; h < 2; h++) {
+            CHECK(confirm(&host[h]) == 0);
+            g[h] = store_state(host[h].t.s)->g;
+        }
+        commit_body_there("task/bad", begun ? fake_newest(&list)->last : 0,
+                          clock_wall_ms(), body);
+        for (int h = 0; h < 2; h++) {
+            CHECK(run_words(&host[h], all) == 0);
+            CHECK(run_words(&host[h], show) == CLI_STORE);
+            CHECK(confirm(&host[h]) == 0);
+            CHECK(sees(&host[h], "task/bad", body));
+            pulls = host[h].f.pulls;
+            CHECK(confirm(&host[h]) == 0 && host[h].f.pulls == pulls + 1);
+            CHECK(store_state(host[h].t.s)->g == g[h]);
+            CHECK(put(&host[h], "note/b", "\"v\":2") == 0);
+        }
+        CHECK(run_words(&host[1], begun ? edit : add) == 0);
+        for (int h = 0; h < 2; h++) {
+            CHECK(run_words(&host[h], show) == 0);
+            CHECK(confirm(&host[h]) == 0 && ts_is_replay(&host[h].t));
+        }
+        end();
+    }
 }
 
 /* A log is pushed, and a copy of it pulled. */
@@ -982,6 +1043,7 @@ main(void)
     test_patience();
     test_commands();
     test_far_future_holds_nothing();
+    test_not_json();
     test_push_and_pull();
     return test_end("t_replica");
 }
