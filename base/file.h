@@ -56,8 +56,8 @@ int file_write_new(const char *path, const char *like, struct str content,
 int file_write_whole(const char *dir, const char *name, struct str content);
 /* Opens a regular file that only its owner may access, with flags besides
    O_RDONLY; or a credential of the service manager, beneath
-   $CREDENTIALS_DIRECTORY (systemd.exec(5)). Returns the descriptor, with *len and a NULL *why; or ERR_IO with
-   errno or ERR_INVALID, explained in *why. */
+   $CREDENTIALS_DIRECTORY (systemd.exec(5)). Returns the descriptor, with *len
+   and a NULL *why; or ERR_IO with errno or ERR_INVALID, explained in *why. */
 int file_open_private(const char *path, int flags, size_t *len,
                       const char **why);
 /* fsync or fdatasync of fd, resuming after interrupts. 0, or enum err with

@@ -288,8 +288,8 @@ is_same(const struct stat *a, const struct stat *b)
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-/* Whether st is the file kept or is named after it, as the lock, the key and the
-   closed generations of the log are. True if it cannot be told. */
+/* Whether st is the file kept or is named after it, as the lock, the key and
+   the closed generations of the log are. True if it cannot be told. */
 static bool
 is_kept(const char *kept, const struct stat *st)
 {

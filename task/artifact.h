@@ -40,9 +40,9 @@ void artifact_match(struct buf *out, struct str content, struct str text,
 
 /* Reads the regular file at path, beneath root, without "..", symbolic links or
    other kinds of file. path is relative to root, or absolute and begins with
-   root. ERR_NOT_FOUND: no such file; ERR_INVALID: it is one of the files kept, a
-   NULL behind the last, or one that is named like it with a suffix after a dot,
-   whatever link leads to it; ERR_TOO_LARGE, ERR_IO, ERR_NOMEM. */
+   root. kept ends with NULL. ERR_NOT_FOUND: no such file; ERR_INVALID: it is
+   one of the files kept, or one that is named like it with a suffix after a
+   dot, whatever link leads to it; ERR_TOO_LARGE, ERR_IO, ERR_NOMEM. */
 int artifact_read_path(const char *root, struct str path,
                        const char *const *kept, struct arena *a,
                        struct str *out);
