@@ -3,6 +3,7 @@
    Formats are constants, checked by the compiler against their arguments. */
 
 #include "base/text.h"
+#include "base/utf8.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,7 +71,7 @@ text_tell(const char *fmt, ...)
 {
     char line[512];
     va_list ap;
-    size_t n, i;
+    size_t n, len;
 
     va_start(ap, fmt);
     n = text_vput(line, sizeof line, fmt, ap);
@@ -79,11 +80,13 @@ text_tell(const char *fmt, ...)
         n = sizeof line - 1;
         line[n - 1] = '\n';
     }
-    for (i = 0; i < n; i++) /* control characters, C1 in UTF-8 */
-        if ((line[i] >= 0 && line[i] < ' ' && line[i] != '\n') ||
-            line[i] == 0x7f ||
-            (i > 0 && line[i - 1] == '\xc2' && (line[i] & 0xe0) == 0x80))
-            line[i] = '?';
+    for (size_t i = 0; i + 1 < n; i += len) { /* all but its line feed */
+        len = utf8_len(line + i, line + n);
+        if (len > 0 && !utf8_is_active(utf8_code(line + i, len)))
+            continue;
+        len = len > 0 ? len : 1;
+        memset(line + i, '?', len);
+    }
     if (write(STDERR_FILENO, line, n) < 0)
         return;
 }

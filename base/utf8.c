@@ -47,6 +47,20 @@ utf8_code(const char *p, size_t n)
     return cp;
 }
 
+bool
+utf8_is_active(uint32_t cp)
+{
+    static const uint32_t ranges[][2] = {
+        {0, 0x1f}, {0x7f, 0x9f}, {0x61c, 0x61c}, {0x200e, 0x200f},
+        {0x2028, 0x202e}, {0x2066, 0x2069}, {0xfeff, 0xfeff},
+        {0xe0000, 0xe007f}};
+
+    for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++)
+        if (cp >= ranges[i][0] && cp <= ranges[i][1])
+            return true;
+    return false;
+}
+
 size_t
 utf8_count(struct str s)
 {

@@ -100,7 +100,7 @@ put_line(struct buf *to, struct str text)
     for (size_t i = 0; i < text.len; i++)
         buf_char(to, text.p[i] == '\n' || text.p[i] == '\t' ? ' '
                                                             : text.p[i]);
-    cli_safe(to, from, false);
+    cli_safe(to, from, SAFE_LINE);
     buf_char(to, '\n');
 }
 
@@ -146,7 +146,7 @@ take(void *ctx, const struct task *k)
     } else {
         buf_z(&l->b, "  ");
         view_task_line(&l->b, &b->c->a, k);
-        cli_safe(&l->b, from, false);
+        cli_safe(&l->b, from, SAFE_TEXT);
         if (b->columns > 0 && !l->b.err) {
             l->b.len = from + cli_cut(str_from(buf_view(&l->b), from),
                                       b->columns, &used).len;

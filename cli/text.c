@@ -7,7 +7,8 @@
       output was lost.
    2. The columns of a line are as wide as those flushed before and with it:
       nobody knows the lines that come later.
-   3. An error is one line on stderr, written by cli_fail. */
+   3. An error is one line on stderr, written by cli_refuse, whatever it
+      quotes. */
 
 #include "cli/text.h"
 #include "cli/width.h"
@@ -29,27 +30,21 @@
 
 /* ---- what a terminal may see ---- */
 
-/* Whether a terminal would act on the character instead of showing it, or
-   show the next ones in another order. In JSON only those count that JSON
-   allows unescaped. */
+/* Whether the character must not be shown as it is. In JSON only those count
+   that JSON allows unescaped. */
 static bool
-is_active(uint32_t cp, bool json)
+is_unsafe(uint32_t cp, enum cli_safe_as as)
 {
-    static const uint32_t ranges[][2] = {
-        {0x7f, 0x9f}, {0, 8}, {0xb, 0x1f}, {0x61c, 0x61c}, {0x200e, 0x200f},
-        {0x2028, 0x202e}, {0x2066, 0x2069}, {0xfeff, 0xfeff},
-        {0xe0000, 0xe007f}};
-    size_t n = json ? 1 : sizeof(ranges) / sizeof(ranges[0]);
-
-    for (size_t i = 0; i < n; i++)
-        if (cp >= ranges[i][0] && cp <= ranges[i][1])
-            return true;
-    return false;
+    if (as == SAFE_JSON)
+        return cp >= 0x7f && cp <= 0x9f;
+    if (cp == '\t' || (cp == '\n' && as == SAFE_TEXT))
+        return false;
+    return utf8_is_active(cp);
 }
 
 /* The number of bytes from p on that are safe to show. */
 static size_t
-plain_len(const char *p, const char *end, bool json)
+plain_len(const char *p, const char *end, enum cli_safe_as as)
 {
     const char *at = p;
 
@@ -58,7 +53,7 @@ plain_len(const char *p, const char *end, bool json)
 
         if (*at < ' ' || *at >= 0x7f) { /* char may be signed or not */
             n = utf8_len(at, end);
-            if (n == 0 ? !json : is_active(utf8_code(at, n), json))
+            if (n == 0 ? as != SAFE_JSON : is_unsafe(utf8_code(at, n), as))
                 break;
         }
         at += n > 0 ? n : 1;
@@ -67,25 +62,25 @@ plain_len(const char *p, const char *end, bool json)
 }
 
 void
-cli_safe(struct buf *b, size_t from, bool json)
+cli_safe(struct buf *b, size_t from, enum cli_safe_as as)
 {
     struct buf old = {0};
     const char *p, *end;
     size_t n;
 
     if (b->err || b->len == from ||
-        plain_len(b->p + from, b->p + b->len, json) == b->len - from)
+        plain_len(b->p + from, b->p + b->len, as) == b->len - from)
         return;
     buf_put(&old, b->p + from, b->len - from);
     b->err = old.err;
     b->len = from;
     for (p = old.p, end = old.p + old.len; p < end; p += n > 0 ? n : 1) {
-        n = plain_len(p, end, json);
+        n = plain_len(p, end, as);
         buf_put(b, p, n);
         p += n;
         n = p < end ? utf8_len(p, end) : 0;
         if (n > 0)
-            buf_printf(b, json ? "\\u%04x" : "<U+%04X>",
+            buf_printf(b, as == SAFE_JSON ? "\\u%04x" : "<U+%04X>",
                        (unsigned)utf8_code(p, n));
         else if (p < end)
             buf_z(b, "\xef\xbf\xbd"); /* U+FFFD */
@@ -214,7 +209,7 @@ bool
 cli_flush(struct cli *c)
 {
     if (!c->raw)
-        cli_safe(&c->out, 0, c->exact);
+        cli_safe(&c->out, 0, c->exact ? SAFE_JSON : SAFE_TEXT);
     if (!c->exact && !c->raw)
         align(c);
     end_progress(c);
@@ -275,7 +270,7 @@ cli_refuse(const struct cli *c, const struct task_error *e)
         buf_printf(&b, "%.*smcptask: %.*s%s%.*s", (int)from, WIPE,
                    STR_ARG(e->message), e->next.p != NULL ? ": " : "",
                    STR_ARG(e->next));
-    cli_safe(&b, json ? 0 : from, json);
+    cli_safe(&b, json ? 0 : from, json ? SAFE_JSON : SAFE_LINE);
     buf_char(&b, '\n');
     cli_say(STDERR_FILENO, &b);
     return exit_code(e->code);
@@ -476,6 +471,7 @@ static void
 put_text(struct buf *b, const char *text, const struct fact *facts)
 {
     bool one = false;
+    size_t at;
 
     for (size_t n; *text != '\0'; text += n) {
         const struct fact *f = facts;
@@ -500,10 +496,13 @@ put_text(struct buf *b, const char *text, const struct fact *facts)
             continue;
         }
         one = f->text.p == NULL && f->n == 1;
-        if (f->text.p != NULL)
-            buf_str(b, f->text);
-        else
+        if (f->text.p == NULL) {
             buf_u64(b, f->n);
+            continue;
+        }
+        at = b->len;
+        buf_str(b, f->text);
+        cli_safe(b, at, SAFE_LINE);
     }
 }
 

@@ -48,9 +48,10 @@ int cli_fail_task(const struct cli *c, int err, const char *id);
 void cli_tell(struct cli *c, const char *text, const char *facts, ...)
     PRINTF(3, 4);
 /* Makes b safe for a terminal from byte from on: control and bidi characters
-   become <U+202E>; line feeds and tabs stay. JSON has most of them escaped;
-   there this escapes the other control characters. */
-void cli_safe(struct buf *b, size_t from, bool json);
+   become <U+202E>. In a text line feeds and tabs stay, in a line tabs. JSON has
+   most of them escaped; there this escapes the other control characters. */
+enum cli_safe_as { SAFE_TEXT, SAFE_LINE, SAFE_JSON };
+void cli_safe(struct buf *b, size_t from, enum cli_safe_as as);
 /* cli_flush writes c->out to stdout; cli_drain does so only once it is long.
    False: writing failed, and the command may as well end. */
 bool cli_drain(struct cli *c);

@@ -263,6 +263,36 @@ has out 'a\u007fb\u009b31mc'
 run 1 show "x${csi}31m" --json
 lacks err "$csi"
 
+begin an_error_is_one_line_whatever_it_quotes
+lf='
+' forged='mcptask: t-3: FORGED'
+# one_line COMMAND...: what it says on stderr has FORGED, in one line of its own
+one_line() {
+    "$bin" "$@" >out 2>err
+    has err "<U+000A>$forged"
+    checks=$((checks + 1))
+    grep -q "^$forged" err out && fail "$*: $(cat err out)"
+}
+run 0 add --id t-1 One
+run 0 claim -a me t-1
+run 0 message -a boss t-1 "a word$lf$forged"
+one_line edit -a me t-1 --goal x
+run 0 cancel -a boss t-1 "a reason$lf$forged"
+one_line edit -a me t-1 --goal y
+run 0 claim -a other t-1 --takeover --reason "mine$lf$forged"
+one_line edit -a me t-1 --goal z
+one_line show "t-9$lf$forged"
+run 0 add --id t-2 Two
+one_line attach t-2 "file$lf$forged"
+one_line --token-file "x$lf$forged" # of the server
+MCP_TASK_BASE_DIR="$dir/x$lf$forged" run 0 add One
+MCP_TASK_BASE_DIR="$dir/x$lf$forged" run 0 verify
+has out "<U+000A>$forged"
+checks=$((checks + 2))
+grep -q "^$forged" out && fail "$(cat out)"
+run 127 run -- "./y$lf$forged"
+grep -q "^$forged" err out && fail "$(cat err out)"
+
 begin tail_follows_others_until_its_reader_leaves
 tasks | "$bin" import - >out
 run 0 tail -n 1
