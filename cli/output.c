@@ -60,6 +60,7 @@ output_plain(struct arena *a, struct str s, size_t max)
     struct buf b = {0};
 
     view_plain(&b, utf8_cut(s, max), SIZE_MAX, '?');
+    b.len = utf8_cut(buf_view(&b), max).len; /* <U+202E> is longer */
     return buf_take(&b, a).p;
 }
 

@@ -4,7 +4,8 @@
    1. JSON is spliced from the record: the state as it was stored, followed by
       the derived members. Nothing is encoded again.
    2. Text that agents stored is data. In markdown it is quoted, or in fences
-      that it cannot close; in one line it has no control characters. */
+      that it cannot close; in one line it has no control characters. Nothing in
+      it ends a line or reorders it. */
 
 #include "task/view.h"
 #include "base/clock.h"
@@ -387,13 +388,14 @@ view_plain(struct buf *b, struct str s, size_t max, char instead)
 
     for (; p < end && max; max--) {
         size_t n = utf8_len(p, end);
+        uint32_t cp = n > 0 ? utf8_code(p, n) : 0;
 
-        /* U+0080 to U+009F are controls too, for a terminal. */
-        if (n == 0 || (uint8_t)*p < 0x20 || *p == 0x7f ||
-            (n == 2 && (uint8_t)p[0] == 0xc2 && (uint8_t)p[1] < 0xa0))
+        if (!utf8_is_active(cp))
+            buf_put(b, p, n);
+        else if (cp < 0xa0) /* U+0080 to U+009F are controls, too */
             buf_char(b, instead);
         else
-            buf_put(b, p, n);
+            buf_printf(b, "<U+%04X>", (unsigned)cp);
         p += n > 0 ? n : 1;
     }
     if (p < end)

@@ -48,7 +48,8 @@ void view_summary_json(struct buf *b, const struct task *k);
    so that it cannot pass for a heading of the brief. */
 void view_task_markdown(struct buf *b, struct arena *a, const struct task *k);
 /* Text for one line: at most max characters, then "...", with instead in place
-   of each control character and of each byte that is not UTF-8. */
+   of each control character and of each byte that is not UTF-8. What else would
+   end the line or reorder it is written as <U+202E>. */
 void view_plain(struct buf *b, struct str s, size_t max, char instead);
 /* "task-001  in_progress  P2  claude-code  3/5  Title" and a line feed; text
    from outside with control characters replaced. */
