@@ -136,6 +136,7 @@ static const struct cli_command commands[] = {
           TEXT("title", 0, title),
           FLAG("close", 0, close),
           FLAG("detach", 'd', detach),
+          FLAG("hide-command", 0, hide_command),
           TEXT("lease", 0, lease),
           NUMBER("every", 0, every))},
     {"export", "[--format jsonl|md] [ID...]", cli_export, 0, CLI_ANY, READ,

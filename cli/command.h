@@ -48,7 +48,7 @@ struct cli_args {
     const char *options[ENV_MAX_LIST];
     uint64_t limit, lines, since, timeout, every, version, end;
     bool http, all, ready, stale, needs_input, calls, follow, strict, orphans;
-    bool ids, watch, close, detach, dry_run;
+    bool ids, watch, close, detach, hide_command, dry_run;
     bool decline, cancel, takeover, again, reset_time;
 };
 

@@ -1,4 +1,4 @@
-/* output - what is kept of a command's output. */
+/* output - what is kept of a command and of its output. */
 
 #include "cli/output.h"
 #include "base/utf8.h"
@@ -6,6 +6,7 @@
 #include "task/view.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define HEAD (ARTIFACT_MAX / 2)
 #define TAIL (ARTIFACT_MAX / 2 - 128) /* a line goes between the two */
@@ -83,4 +84,137 @@ output_log(const struct output *o, struct arena *a)
     while (to < o->n)
         buf_char(&b, *at(o, to++));
     return buf_take(&b, a);
+}
+
+/* ---- words ---- */
+
+#define HIDDEN "***"
+
+static bool
+is_name_char(char c)
+{
+    return (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.' ||
+           (text_lower(c) >= 'a' && text_lower(c) <= 'z');
+}
+
+/* Whether what has this name may be a secret. */
+static bool
+names_secret(struct str name)
+{
+    static const char *const words[] = {"pass", "secret", "token", "key",
+                                        "authorization"};
+    char lower[64];
+    size_t n = 0;
+
+    /* Of a longer name its end counts: DATABASE_..._PASSWORD. */
+    if (name.len >= sizeof(lower))
+        name = str_from(name, name.len - sizeof(lower) + 1);
+    for (; n < name.len; n++)
+        lower[n] = text_lower(name.p[n]);
+    lower[n] = '\0';
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+        if (text_find(lower, words[i]) != NULL)
+            return true;
+    return false;
+}
+
+/* Where the value begins whose name ends at `at`; 0: none follows. A shell's
+   script is one word, so an option and its value may be in it. */
+static size_t
+value_at(struct str word, size_t at, bool option)
+{
+    if (at < word.len && (word.p[at] == '"' || word.p[at] == '\''))
+        at++; /* of JSON */
+    if (at == word.len)
+        return 0;
+    if (word.p[at] == '=' || (option && (uint8_t)word.p[at] <= ' '))
+        return at + 1;
+    if (word.p[at] != ':' || (at + 1 < word.len && word.p[at + 1] == ':'))
+        return 0; /* file::test */
+    return at + 1;
+}
+
+/* Where the secret in a word begins, which takes the rest of it; its length:
+   nowhere. *next: the next word is one. */
+static size_t
+secret_at(struct str word, bool *next)
+{
+    size_t at = 0, from, value;
+
+    while (at < word.len) {
+        from = at;
+        while (at < word.len && is_name_char(word.p[at]))
+            at++;
+        if (names_secret((struct str){word.p + from, at - from})) {
+            bool option = word.p[from] == '-';
+
+            value = value_at(word, at, option);
+            *next = value == word.len ||
+                    (value == 0 && option && from == 0 && at == word.len);
+            if (value != 0)
+                return value;
+        }
+        if (at == from)
+            at++;
+    }
+    return at;
+}
+
+/* The length of "user:password" before the host of a URL. */
+static size_t
+user_len(struct str s)
+{
+    size_t n = 0, user = 0;
+
+    for (; n < s.len && (uint8_t)s.p[n] > ' ' && strchr("/?#\"'", s.p[n]) == NULL;
+         n++)
+        if (s.p[n] == '@')
+            user = n;
+    return user;
+}
+
+/* Appends a word without its secrets. */
+static void
+put_word(struct buf *b, struct str word, bool *next)
+{
+    struct str shown = {word.p, secret_at(word, next)};
+    bool hides = shown.len < word.len;
+    size_t n;
+
+    while ((n = str_find(shown, STR("://"))) != SIZE_MAX) {
+        buf_put(b, shown.p, n + 3);
+        shown = str_from(shown, n + 3);
+        n = user_len(shown);
+        if (n > 0)
+            buf_z(b, HIDDEN);
+        shown = str_from(shown, n);
+    }
+    buf_str(b, shown);
+    if (hides)
+        buf_z(b, HIDDEN);
+}
+
+const char *
+output_words(struct arena *a, char *const *argv, size_t max)
+{
+    struct buf b = {0};
+    bool hidden, next = false;
+    struct str words;
+
+    for (size_t i = 0; argv[i] != NULL; i++) {
+        size_t at;
+
+        if (i > 0)
+            buf_char(&b, ' ');
+        at = b.len;
+        hidden = next;
+        next = false;
+        put_word(&b, str_of(argv[i]), &next);
+        if (hidden && b.err == 0) {
+            b.len = at;
+            buf_z(&b, HIDDEN);
+        }
+    }
+    words = buf_take(&b, a);
+    return words.p != NULL ? output_plain(a, words, max) : NULL;
 }

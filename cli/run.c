@@ -870,7 +870,9 @@ read_options(struct run *r)
     r->own = r->id == NULL || a->close;
     r->detach = a->detach;
     r->progress_each = (every > 0 ? every : EVERY_S) * 1000;
-    r->command = output_plain(&c->kept, cli_args_join(c, r->argv), LINE_LEN);
+    r->command = a->hide_command
+        ? output_plain(&c->kept, str_of(file_name(r->argv[0])), LINE_LEN)
+        : output_words(&c->kept, r->argv, LINE_LEN);
     return r->command != NULL ? check_claim(r) : cli_fail_store(c, ERR_NOMEM);
 }
 

@@ -98,6 +98,35 @@ checks=$((checks + 1))
 [ "$(grep -c '"b":1,.*"op":"c[rl][ea][a-z]*","by":"run"' "$log")" -eq 2 ] ||
     fail "$(cat "$log")"
 
+begin secrets_are_not_stored
+# stored TEXT WORD...: the command's words are stored as TEXT
+stored() {
+    text=$1
+    shift
+    run 0 run -- true "$@"
+    has err ": true $text"
+}
+stored '--password=*** x' --password=hunter2 x
+stored '--password *** x' --password hunter2 x
+stored '-pass *** *** x' -pass --api-key hunter2 x
+stored 'DB_PASSWORD=***' 'DB_PASSWORD=hunter2 hunter2 "hunter2"'
+stored '-H Authorization:***' -H 'Authorization: Bearer hunter2'
+stored '-H X-Api-Key: *** x' -H X-Api-Key: hunter2 x
+stored 'cd a && ToKeN=***' 'cd a && ToKeN=hunter2 make && echo hunter2'
+stored 'curl --secret *** y' 'curl --secret hunter2 b' y
+stored '{"user":1,"pass":***' '{"user":1,"pass":"hunter2"}'
+stored 'a://***@h/p,b://***@h c://h/@d' 'a://u:hunter2@h/p,b://u:@hunter2@h' \
+    c://h/@d
+stored 'https://h/?a=b&access_token=***' 'https://h/?a=b&access_token=hunter2'
+stored 'test_tokens.c::one key a:b --x=y' test_tokens.c::one key a:b --x=y
+run 0 run --hide-command -- "$(command -v true)" -p hunter2
+has err ': true'
+lacks err ': true '
+run 0 list --all
+has out 'true --password=*** x'
+checks=$((checks + 1))
+grep -rq hunter2 "$MCP_TASK_BASE_DIR" && fail "$(grep -r hunter2 .)"
+
 begin messages_stay_for_the_agent
 run 0 add --id api-1 One
 run 0 message -a boss api-1 'use the new host'
