@@ -6,16 +6,23 @@
    The supervisor opens the store and holds the lease. The command leads a
    process group.
 
-   1. The supervisor locks the file runs/ID before it starts the command, which
-      inherits the lock, as do all processes that it starts. The file is removed
-      once the result is on disk. If it exists and nobody holds the lock, the
-      supervisor was killed and the command has ended.
-   2. If the supervisor is killed, the watcher waits for that lock, ends the
-      command if somebody asks for that, and reports that the result is
-      unknown. If both are killed, as in a reboot, the next server to start
-      reports it, or whoever runs a command for the task before starting it: no
-      command starts twice because its supervisor died.
-   3. The lock is that of flock, which belongs to the open file on every
+   1. The supervisor locks and writes the file runs/ID before it claims the
+      task. The command says there that it has started, and inherits the lock,
+      as do all processes that it starts. The file is removed once the result is
+      on disk. If it exists and nobody holds the lock, the supervisor was
+      killed and the command has ended, or never began.
+   2. If the supervisor is killed, the watcher reads on what the command prints,
+      waits for that lock, ends the command if somebody asks for that, and
+      reports that the result is unknown. If both are killed, as in a reboot,
+      the next server to start reports it, or whoever runs a command for the
+      task before starting it: no command starts twice because its supervisor
+      died.
+   3. Whoever reports how a command ended does so with the key in that file,
+      so that the store takes the first report alone.
+   4. In a group's store others can replace the file. Nothing that it says
+      decides which process gets a signal: the watcher has the command's number
+      from the command.
+   5. The lock is that of flock, which belongs to the open file on every
       kernel; those of fcntl may belong to the process. */
 
 #include "cli/run.h"
@@ -43,6 +50,7 @@
 
 #define CHUNK (64 * 1024)
 #define LINE_LEN 256 /* of a command or its progress */
+#define KEY_LEN 32
 #define TICK_MS 1000
 #define KILL_MS 10000      /* from SIGTERM to SIGKILL */
 #define DAY_S 86400
@@ -55,12 +63,16 @@ struct run {
     char **argv;
     const char *command; /* its words, safe to store */
     bool own;            /* the task ends with the command */
+    bool fresh;          /* the task is to be created with the claim */
     bool detach;
-    int watcher;         /* to the watcher: the id */
+    int watcher;         /* to the watcher: the id, and the command's number */
     int lock;            /* the locked file, and its path */
     const char *path;
-    pid_t pid;
-    int in, out; /* from the command; to the foreground process; -1: closed */
+    char key[KEY_LEN + 1]; /* of the report how the command ended; or "" */
+    bool began;          /* the command did */
+    pid_t pid, supervisor;
+    int to[2];   /* what the command prints: it writes [1] */
+    int in, out; /* [0]; to the foreground process; -1: closed */
     struct output output;
     struct buf pending; /* output for the foreground process */
     int64_t begun_ms, tick_ms, renew_ms, progress_ms, kill_ms;
@@ -116,6 +128,15 @@ take_output(struct run *r)
     return true;
 }
 
+/* Reads what is left. Processes that the command left behind may go on writing,
+   but not for ever. */
+static void
+take_rest(struct run *r)
+{
+    for (int i = 0; i < ARTIFACT_MAX / 4096 && take_output(r); i++)
+        continue;
+}
+
 static void
 pass_on(struct run *r)
 {
@@ -159,40 +180,32 @@ read_task(struct run *r, struct task *k)
 static int
 create(struct run *r, struct task_ctx *x)
 {
-    static char id[TASK_MAX_ID + 1];
     struct task_receipt receipt;
-    int rc;
 
-    r->id = NULL;
     begin(r);
     cli_args_put(r->c, "title", r->title != NULL ? r->title : r->command);
     r->c->tool.stays = true;
-    rc = cli_try_change(r->c, TOOL_CREATE, x, &receipt);
-    if (rc == 0) {
-        text_put(id, sizeof(id), "%.*s", STR_ARG(receipt.id));
-        r->id = id;
-    }
-    return rc;
+    return cli_try_change(r->c, TOOL_CREATE, x, &receipt);
 }
 
-/* Claims the task, a new one if none was named. */
+/* Claims the task, and creates it if none was named. */
 static int
 claim(struct run *r)
 {
     struct task_receipt receipt;
     struct task_ctx x;
-    bool fresh = r->id == NULL;
     int rc;
 
     do {
-        rc = fresh ? create(r, &x) : 0;
+        rc = r->fresh ? create(r, &x) : 0;
         if (rc == 0) {
             begin(r);
             cli_args_put(r->c, "lease_seconds", r->lease);
-            r->c->tool.once = fresh;
+            r->c->tool.once = r->fresh;
             rc = cli_try_change(r->c, TOOL_CLAIM, &x, &receipt);
         }
     } while (rc == ERR_AGAIN);
+    r->fresh = false;
     rc = cli_report_change(r->c, rc, &x, &receipt);
     if (rc == 0)
         r->renew_each =
@@ -237,6 +250,12 @@ renew(struct run *r, bool progress)
     r->renew_ms = clock_mono_ms() + (int64_t)r->renew_each;
 }
 
+static void
+put_key(struct run *r)
+{
+    cli_args_put(r->c, "idempotency_key", r->key[0] != '\0' ? r->key : NULL);
+}
+
 /* Adds the result of the command to those that the task has. */
 static void
 put_results(struct run *r, const struct task *k, int code, const char *how)
@@ -258,8 +277,9 @@ put_results(struct run *r, const struct task *k, int code, const char *how)
 }
 
 /* Reports how the command ended; code -1: unknown. If another agent has the
-   task by now, that agent gets a message. Returns an exit code, or
-   ERR_AGAIN. */
+   task by now, that agent gets a message. Reports nothing if the task ended
+   meanwhile, if that was reported before, or if a command that did not begin
+   did not even get the task. Returns an exit code, or ERR_AGAIN. */
 static int
 try_record(struct run *r, int code, const char *how)
 {
@@ -270,11 +290,12 @@ try_record(struct run *r, int code, const char *how)
 
     if (rc != 0)
         return rc;
-    if (task_status_ended(k.status)) {
+    if (task_status_ended(k.status) || (!r->began && !is_holder(r, &k))) {
         store_unlock(r->c->s.store);
         return 0;
     }
     begin(r);
+    put_key(r);
     if (k.leased && !is_holder(r, &k)) {
         cli_args_put(r->c, "message",
                      arena_printf(&r->c->a, "%s: %s", r->command, how).p);
@@ -289,6 +310,8 @@ try_record(struct run *r, int code, const char *how)
     }
     r->c->tool.once = true;
     rc = cli_try_change(r->c, TOOL_UPDATE, &x, &receipt);
+    if (rc == ERR_IDEMPOTENCY)
+        return 0;
     return rc == ERR_AGAIN ? rc : cli_report_change(r->c, rc, &x, &receipt);
 }
 
@@ -323,7 +346,10 @@ attach_log(struct run *r)
     if (log.len == 0)
         return 0;
     rc = cli_args_attach(c, r->id, log, "log");
-    return rc == 0 ? cli_change(c, TOOL_ATTACH, &receipt) : rc;
+    if (rc != 0)
+        return rc;
+    put_key(r);
+    return cli_change(c, TOOL_ATTACH, &receipt);
 }
 
 /* ---- the locked file ---- */
@@ -360,56 +386,68 @@ lock_file(struct run *r, int how)
     }
 }
 
-/* Writes into the file what the command is and who runs it. */
-static void
+/* Writes into the file what the command is, whether it has started, and who
+   runs it, and syncs it: what is claimed or started after that is not lost with
+   the power. The length stays the same, so that only the first time needs room.
+   Returns 0, or an exit code after printing the error. */
+static int
 write_file(struct run *r)
 {
     struct buf b = {0};
+    int rc;
 
-    buf_printf(&b, "%s\n%s\n%s\n%.*s\n%ld command\n%ld supervisor\n"
-               "%ld watcher\n", r->agent, r->own ? "ends" : "stays", r->command,
-               STR_ARG(r->asked), (long)r->pid, (long)getpid(),
-               (long)getppid());
-    if (file_write_at(r->lock, b.p, b.len, 0) != 0 ||
-        ftruncate(r->lock, (off_t)b.len) != 0)
-        cli_fail_errno(r->c, ERR_IO, r->path);
+    buf_printf(&b, "%s\n%s\n%s\n%.*s\n%s\n%s\n%10ld command\n"
+               "%10ld supervisor\n%10ld watcher\n", r->agent,
+               r->own ? "ends" : "stays", r->command, STR_ARG(r->asked),
+               r->key, r->began ? "started" : "waiting", (long)r->pid,
+               (long)r->supervisor, (long)getsid(0));
+    rc = b.err != 0 ? b.err : file_write_at(r->lock, b.p, b.len, 0);
+    rc = rc == 0 ? file_sync(r->lock, fdatasync) : rc;
+    rc = rc == 0 && !r->began ? file_sync_path_of(r->path) : rc;
     buf_fini(&b);
+    return rc != 0 ? cli_fail_path(r->c, rc, r->path) : 0;
 }
 
-/* Reads the file back. False: it ends before the command. */
+/* Reads the file back. False: it ends too early to have led to a claim. */
 static bool
 read_file(struct run *r)
 {
     struct arena *a = &r->c->kept;
     char text[1024];
-    struct str rest;
+    ssize_t n = pread(r->lock, text, sizeof(text), 0);
+    struct str rest = {text, n > 0 ? (size_t)n : 0}, key;
 
-    file_read_text(r->path, text, sizeof(text));
-    rest = str_of(text);
     r->agent = arena_str(a, str_cut(&rest, '\n')).p;
     r->own = str_is(str_cut(&rest, '\n'), "ends");
     r->command = arena_str(a, str_cut(&rest, '\n')).p;
+    r->asked = arena_str(a, str_cut(&rest, '\n'));
+    key = str_cut(&rest, '\n');
     if (rest.p == NULL)
         return false;
-    r->asked = arena_str(a, str_cut(&rest, '\n'));
-    r->pid = rest.p != NULL ? (pid_t)atol(rest.p) : 0;
+    text_put(r->key, sizeof(r->key), "%.*s", STR_ARG(key));
+    r->began = str_starts(rest, "started\n");
     return true;
 }
 
 static const char lost[] = "its supervisor was killed: the result is unknown";
+static const char never[] = "its supervisor was killed before it began: it "
+                            "never ran";
 
 /* Reports what was killed, if it was. Fails only if the store does not work. */
 static int
 tell_lost(struct run *r)
 {
-    struct run then = {.c = r->c, .id = r->id, .path = r->path};
+    struct run then = {.c = r->c, .id = r->id, .path = r->path,
+                       .lock = r->lock};
+    const char *how;
 
     if (!read_file(&then))
         return 0;
     if (then.agent == NULL || then.command == NULL)
         return cli_fail_store(r->c, ERR_NOMEM);
-    cli_fail(r->c, 0, "%s: %s: %s", r->id, then.command, lost);
-    return record(&then, -1, lost) == CLI_STORE ? CLI_STORE : 0;
+    how = then.began ? lost : never;
+    cli_fail(r->c, 0, "%s: %s: %s", r->id, then.command, how);
+    return record(&then, -1, how) == CLI_STORE ? CLI_STORE : 0;
 }
 
 void
@@ -444,24 +482,33 @@ on_signal(int sig)
     ended |= sig == SIGTERM;
 }
 
-/* Becomes the command. */
-_Noreturn static void
-become(struct run *r, int out)
+/* Writes a line to another process. */
+static void
+say_line(int to, const char *line)
 {
-    int err;
+    struct buf b = {0};
 
-    setpgid(0, 0);
-    signal(SIGPIPE, SIG_DFL);
-    signal(SIGXFSZ, SIG_DFL);
-    signal(SIGTERM, SIG_DFL);
-    signal(SIGCHLD, SIG_DFL);
-    fcntl(r->lock, F_SETFD, 0);
-    dup2(out, STDOUT_FILENO);
-    dup2(out, STDERR_FILENO);
-    execvp(r->argv[0], r->argv);
-    err = errno;
-    text_tell("mcptask: run: %s: %s\n", r->argv[0], err_text(err));
-    _exit(err == ENOENT ? 127 : 126); /* as sh does */
+    buf_printf(&b, "%s\n", line);
+    cli_say(to, &b);
+}
+
+/* Returns an exit code after printing the error. */
+static int
+fail_start(struct run *r)
+{
+    return cli_fail(r->c, ERR_NOMEM, "the command cannot be started: %s",
+                    err_text(errno));
+}
+
+/* Makes a pipe that no command inherits. 0, or -1 with errno. */
+static int
+make_pipe(int to[2])
+{
+    if (pipe(to) != 0)
+        return -1;
+    fcntl(to[0], F_SETFD, FD_CLOEXEC);
+    fcntl(to[1], F_SETFD, FD_CLOEXEC);
+    return 0;
 }
 
 /* Forks. *fd is an end of a pipe from the child. Returns as fork does, and -1
@@ -470,26 +517,41 @@ static pid_t
 fork_piped(struct run *r, int *fd)
 {
     int to[2];
-    pid_t pid = pipe(to) == 0 ? fork() : -1;
+    pid_t pid = make_pipe(to) == 0 ? fork() : -1;
 
     if (pid < 0) {
-        cli_fail(r->c, ERR_NOMEM, "the command cannot be started: %s",
-                 err_text(errno));
+        fail_start(r);
         return pid;
     }
     close(to[pid != 0]);
     *fd = to[pid == 0];
-    fcntl(*fd, F_SETFD, FD_CLOEXEC);
     return pid;
 }
 
-static void
-say_id(const struct run *r, int to)
+/* Becomes the command. */
+_Noreturn static void
+become(struct run *r)
 {
-    struct buf b = {0};
+    char pid[24];
+    int err;
 
-    buf_printf(&b, "%s\n", r->id);
-    cli_say(to, &b);
+    setpgid(0, 0);
+    r->pid = getpid();
+    text_put(pid, sizeof(pid), "%ld", (long)r->pid);
+    say_line(r->watcher, pid);
+    r->began = true;
+    write_file(r);
+    signal(SIGPIPE, SIG_DFL);
+    signal(SIGXFSZ, SIG_DFL);
+    signal(SIGTERM, SIG_DFL);
+    signal(SIGCHLD, SIG_DFL);
+    fcntl(r->lock, F_SETFD, 0);
+    dup2(r->to[1], STDOUT_FILENO);
+    dup2(r->to[1], STDERR_FILENO);
+    execvp(r->argv[0], r->argv);
+    err = errno;
+    text_tell("mcptask: run: %s: %s\n", r->argv[0], err_text(err));
+    _exit(err == ENOENT ? 127 : 126); /* as sh does */
 }
 
 static int
@@ -502,16 +564,15 @@ start(struct run *r)
     r->begun_ms = clock_mono_ms();
     if (output_new(&r->output) != 0)
         return cli_fail_store(r->c, ERR_NOMEM);
-    say_id(r, r->watcher);
-    write_file(r); /* it is never empty while the command runs */
-    r->pid = fork_piped(r, &r->in);
+    r->pid = fork();
     if (r->pid < 0)
-        return CLI_STORE;
+        return fail_start(r);
     if (r->pid == 0)
-        become(r, r->in);
+        become(r);
+    r->began = true;
     setpgid(r->pid, r->pid); /* in both processes: either may be first */
+    close(r->to[1]);
     fcntl(r->in, F_SETFL, O_NONBLOCK);
-    write_file(r);
     r->renew_ms = r->begun_ms + (int64_t)r->renew_each;
     r->progress_ms = r->begun_ms + (int64_t)r->progress_each;
     return 0;
@@ -605,9 +666,7 @@ attend(struct run *r)
     while (r->kill_ms > clock_mono_ms() && kill(-r->pid, 0) == 0)
         if (r->pending.len >= CHUNK || !take_output(r))
             poll(NULL, 0, TICK_MS / 20);
-    /* Processes that it left behind may go on writing, but not for ever. */
-    for (int i = 0; i < ARTIFACT_MAX / 4096 && take_output(r); i++)
-        continue;
+    take_rest(r);
     if (r->kill_ms != 0)
         kill(-r->pid, SIGKILL);
     return status;
@@ -659,47 +718,83 @@ tell_end(struct run *r, int status)
     return code;
 }
 
+/* Chooses the id of a new task. Returns 0, or an exit code after printing the
+   error. */
+static int
+make_id(struct run *r)
+{
+    static char id[] = "t-0123456789";
+
+    r->fresh = true;
+    r->id = id;
+    return random_hex(id + 2, 10) == 0 ? 0 : cli_fail_store(r->c, ERR_IO);
+}
+
+/* Notes what somebody asked for before the command began. Returns 0, or an exit
+   code after printing the error. */
+static int
+note_asked(struct run *r)
+{
+    struct task k;
+    int rc = read_task(r, &k);
+
+    if (rc != 0)
+        return rc;
+    store_unlock(r->c->s.store);
+    r->seen = store_next_n(r->c->s.store);
+    r->asked = raw_text(&r->c->kept,
+                        raw_member(k.f[F_CANCEL_REQUESTED], "at"));
+    return 0;
+}
+
 /* Takes the task and starts the command. Returns 0, or an exit code after
    printing the error. */
 static int
 take_up(struct run *r)
 {
-    struct task k;
-    bool named = r->id != NULL;
-    int rc = named ? 0 : claim(r);
+    int rc = r->id == NULL ? make_id(r) : 0;
 
     rc = rc == 0 ? lock_file(r, LOCK_EX | LOCK_NB) : rc;
     rc = rc == 0 ? tell_lost(r) : rc;
     if (rc != 0)
         return rc;
-    if (named && (rc = read_task(r, &k)) == 0) {
-        store_unlock(r->c->s.store);
-        r->seen = store_next_n(r->c->s.store);
-        r->asked = raw_text(&r->c->kept,
-                            raw_member(k.f[F_CANCEL_REQUESTED], "at"));
+    if (!r->fresh)
+        rc = note_asked(r);
+    if (rc == 0 && random_hex(r->key, KEY_LEN) != 0)
+        rc = cli_fail_store(r->c, ERR_IO);
+    if (rc == 0 && (rc = write_file(r)) == 0) {
+        say_line(r->watcher, r->id);
         rc = claim(r);
     }
-    if (rc == 0)
-        rc = start(r);
-    if (rc != 0)
+    rc = rc == 0 ? start(r) : rc;
+    /* If the store failed, there may be a claim, which a server then ends. */
+    if (rc != 0 && rc != CLI_STORE)
         unlink(r->path);
     return rc;
 }
 
-/* Reads the id. False: the process that sends it ended before it did. */
+/* Reads a line that say_line wrote. False: its writer ended before it did. */
+static bool
+read_line(int from, char *line, size_t cap)
+{
+    size_t n = 0;
+
+    while (n < cap && read(from, line + n, 1) == 1 && line[n] != '\n')
+        n++;
+    if (n == cap || line[n] != '\n')
+        return false;
+    line[n] = '\0';
+    return true;
+}
+
 static bool
 read_id(struct run *r, int from)
 {
     static char id[TASK_MAX_ID + 1];
-    size_t n = 0;
+    bool ok = read_line(from, id, sizeof(id));
 
-    while (n < sizeof(id) && read(from, id + n, 1) == 1 && id[n] != '\n')
-        n++;
-    if (n == sizeof(id) || id[n] != '\n')
-        return false;
-    id[n] = '\0';
-    r->id = id;
-    return true;
+    r->id = ok ? id : r->id;
+    return ok;
 }
 
 /* Returns the exit code of the command, or of what kept it from starting. */
@@ -714,10 +809,11 @@ supervise(struct run *r)
     if (rc == 0 && c->env->read_only)
         rc = cli_fail_store(c, ERR_READONLY);
     r->id = c->n_operands > 0 ? c->operand[0] : NULL;
+    r->supervisor = getpid();
     rc = rc == 0 ? take_up(r) : rc;
     if (rc != 0)
         return rc;
-    say_id(r, r->out);
+    say_line(r->out, r->id);
     fcntl(r->out, F_SETFL, O_NONBLOCK);
     if (r->detach)
         leave_foreground(r);
@@ -732,23 +828,49 @@ supervise(struct run *r)
 
 /* ---- the watcher ---- */
 
-/* Waits until the command of a killed supervisor has ended. Returns 0, or an
-   exit code. */
+/* Waits until the command of a killed supervisor has ended. Reads what it
+   prints: it would be killed for writing into a pipe that nobody reads. Returns
+   0, or an exit code. */
 static int
 wait_for_command(struct run *r)
 {
+    struct pollfd at = {r->in, POLLIN, 0};
     int rc = lock_file(r, LOCK_EX | LOCK_NB);
 
     if (rc != CLI_CONFLICT)
         return rc;
     read_file(r);
-    while (flock(r->lock, LOCK_EX | LOCK_NB) != 0) {
-        if (r->pid > 1)
+    while (flock(r->lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+        int64_t now = clock_mono_ms();
+
+        if (r->pid > 1 && now >= r->tick_ms) {
+            r->tick_ms = now + TICK_MS / 4;
             obey(r);
-        poll(NULL, 0, TICK_MS / 4);
+        }
+        poll(&at, 1, TICK_MS / 4);
+        take_output(r);
+        at.fd = r->in;
     }
     close(r->lock);
     return lock_file(r, LOCK_EX); /* the file may have been removed */
+}
+
+/* Attaches what the command of a killed supervisor printed since, and reports
+   that its result is unknown. */
+static void
+take_over(struct run *r, int from)
+{
+    char pid[24];
+
+    r->pid = read_line(from, pid, sizeof(pid)) ? (pid_t)atol(pid) : 0;
+    fcntl(r->in, F_SETFL, O_NONBLOCK);
+    if (output_new(&r->output) != 0 || cli_open(r->c, false) != 0 ||
+        wait_for_command(r) != 0)
+        return;
+    take_rest(r);
+    attach_log(r);
+    if (tell_lost(r) == 0)
+        unlink(r->path);
 }
 
 /* Starts the supervisor and returns its exit code. If it is killed, reports
@@ -757,23 +879,27 @@ static int
 watch(struct run *r)
 {
     int from, status = 0;
-    pid_t pid = fork_piped(r, &from);
     bool begun;
+    pid_t pid;
 
+    if (make_pipe(r->to) != 0)
+        return fail_start(r);
+    pid = fork_piped(r, &from);
     if (pid < 0)
         return CLI_STORE;
+    r->in = r->to[0];
     if (pid == 0) {
         r->watcher = from;
         return supervise(r);
     }
+    close(r->to[1]);
     leave_foreground(r);
     begun = read_id(r, from);
     waitpid(pid, &status, 0);
     if (WIFEXITED(status))
         return WEXITSTATUS(status);
-    if (begun && cli_open(r->c, false) == 0 && wait_for_command(r) == 0 &&
-        tell_lost(r) == 0)
-        unlink(r->path);
+    if (begun)
+        take_over(r, from);
     kill(getpid(), SIGKILL);
     return CLI_NOT_MET;
 }

@@ -39,7 +39,7 @@ waiting() {
 # process ROLE ID: prints the process id, from the file that a run has until it
 # ends
 process() {
-    sed -n "s/^\([0-9]*\) $1$/\1/p" "$MCP_TASK_BASE_DIR/runs/$2"
+    sed -n "s/^ *\([0-9]*\) $1$/\1/p" "$MCP_TASK_BASE_DIR/runs/$2"
 }
 # killed PID...: kills them and waits until they have ended
 killed() {
@@ -389,6 +389,127 @@ checks=$((checks + 1))
 [ ! -e started ] || fail 'a command was started twice'
 run 0 verify
 
+begin what_it_prints_after_its_supervisor_is_killed
+rm -f go ready after
+# shellcheck disable=SC2016 # for the other shell
+"$bin" run -d -- sh -c 'touch ready; until [ -e go ]; do sleep 0.1; done
+    seq 100000; echo "$? last words"; touch after' >out 2>err
+read -r id <out
+until_true test -e ready
+killed "$(process supervisor "$id")"
+touch go
+run 0 wait "$id" --until terminal --timeout 60
+check test -e after
+run 0 show "$id" --artifact a1 --tail 1
+has out '0 last words'
+
+# A fault that is known: if the watcher is killed, too, nobody reads the pipe.
+begin what_it_prints_after_both_are_killed
+rm -f go ready after
+"$bin" run -d -- sh -c 'touch ready; until [ -e go ]; do sleep 0.1; done
+    seq 100000 && touch after' >out 2>err
+read -r id <out
+until_true test -e ready
+command=$(process command "$id")
+killed "$(process watcher "$id")" "$(process supervisor "$id")"
+touch go
+until_true sh -c '! kill -0 "$0"' "$command"
+checks=$((checks + 1))
+[ ! -e after ] || fail 'it lives: make this a check that it does'
+
+begin one_result_whoever_reports_it
+# Its supervisor is killed after it reported the result and before it removed
+# the file.
+run 0 add --id one One
+waiting -a me one
+cp "$MCP_TASK_BASE_DIR/runs/one" kept
+touch go
+until_true no_file one
+run 0 show one --json
+has out '"exit_code":4'
+mv kept "$MCP_TASK_BASE_DIR/runs/one"
+run 0
+check no_file one
+run 0 show one --json
+has out '"exit_code":4'
+lacks out '"failed":1'
+# The same once another agent has the task.
+waiting -a me one
+cp "$MCP_TASK_BASE_DIR/runs/one" kept
+touch go
+until_true no_file one
+run 0 handoff -a me one --to other
+run 0 claim -a other one
+mv kept "$MCP_TASK_BASE_DIR/runs/one"
+run 0
+run 0 show one --json
+lacks out 'is unknown'
+
+begin a_command_that_never_began
+# Its supervisor is killed after the claim and before the start.
+waiting -a me --title Early
+read -r id <out
+sed 's/^started$/waiting/' "$MCP_TASK_BASE_DIR/runs/$id" >kept
+killed "$(process watcher "$id")" "$(process supervisor "$id")" \
+    "$(process command "$id")"
+mv kept "$MCP_TASK_BASE_DIR/runs/$id"
+run 0
+has err ': it never ran'
+check no_file "$id"
+run 0 show "$id" --json
+has out '"status":"failed"' 'it never ran'
+lacks out unknown
+# The same after a request that led to no claim.
+run 0 add --id one One
+printf 'me\nends\nmake\n\nkey\nwaiting\n' >"$MCP_TASK_BASE_DIR/runs/one"
+run 0
+check no_file one
+run 0 show one --json
+has out '"status":"open"'
+lacks out test_results
+
+# Whenever watcher and supervisor are killed, no task stays in progress without
+# a word, and what is said to have never run has not.
+begin killed_at_any_time
+round=0
+while [ $round -lt 30 ]; do
+    round=$((round + 1))
+    # shellcheck disable=SC2016 # for the other shell
+    "$bin" run -a me --title "Round $round" -- \
+        sh -c 'touch "$0"; sleep 0.1' "$dir/ran.$round" >out 2>err &
+    front=$!
+    watcher=
+    while [ -z "$watcher" ] && kill -0 $front 2>>err; do
+        for file in "$MCP_TASK_BASE_DIR"/runs/*; do
+            [ ! -s "$file" ] || while read -r pid role; do
+                [ "$role" != watcher ] || ! kill -0 "$pid" 2>>err ||
+                    watcher=$pid
+            done <"$file"
+        done
+    done
+    i=0
+    while [ $i -lt $((round * 400)) ]; do i=$((i + 1)); done
+    [ -z "$watcher" ] || kill -s KILL -- "-$watcher" 2>>err
+    wait $front 2>>err
+done
+until_true sh -c 'for f in "$0"/runs/*; do
+    [ ! -e "$f" ] || flock -n "$f" true || exit 1; done' "$MCP_TASK_BASE_DIR"
+run 0
+run 0 list --status in_progress --ids
+checks=$((checks + 1))
+[ ! -s out ] || fail "nobody says what became of: $(cat out)"
+run 0 list --all --ids
+while read -r id; do
+    "$bin" show "$id" --json >task
+    round=$(sed 's/.*"title":"Round \([0-9]*\)".*/\1/' task)
+    checks=$((checks + 1))
+    if grep -q 'never ran' task; then
+        [ ! -e "$dir/ran.$round" ] || fail "it ran: $(cat task)"
+    fi
+    [ "$(grep -o '"command":' task | wc -l)" -eq 1 ] ||
+        fail "not one result: $(cat task)"
+done <out
+
 begin the_watcher_is_killed_too
 run 0 add --id one One
 waiting -a me one
@@ -413,8 +534,8 @@ run 0 verify
 begin a_server_finds_what_ended_untold
 run 0 add --id .dots Dots
 mkdir -p "$MCP_TASK_BASE_DIR/runs"
-printf 'me\nends\nmake\n' >"$MCP_TASK_BASE_DIR/runs/.dots"
-printf 'me\nends\nmake\n' >"$MCP_TASK_BASE_DIR/runs/no-such-task"
+printf 'me\nends\nmake\n\nkey\nstarted\n' >"$MCP_TASK_BASE_DIR/runs/.dots"
+cp "$MCP_TASK_BASE_DIR/runs/.dots" "$MCP_TASK_BASE_DIR/runs/no-such-task"
 run 0
 has err '.dots: make: its supervisor was killed'
 check no_file .dots
