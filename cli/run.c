@@ -354,6 +354,24 @@ attach_log(struct run *r)
 
 /* ---- the locked file ---- */
 
+/* The file cannot be opened. That another user's command runs is nothing that
+   a server has to say. */
+static int
+fail_open(struct run *r)
+{
+    int e = errno;
+
+    if (e != EACCES || access(r->path, F_OK) != 0) {
+        errno = e;
+        return cli_fail_errno(r->c, ERR_IO, r->path);
+    }
+    if (r->argv == NULL)
+        return CLI_CONFLICT;
+    return cli_fail(r->c, ERR_LEASE, "%s: another user's command runs for it: "
+                    "mcptask cancel %s ends it; if that user is gone, remove "
+                    "%s", r->id, r->id, r->path);
+}
+
 /* Opens or creates the file and locks it; how is as for flock. Returns 0, or an
    exit code after printing the error. */
 static int
@@ -374,7 +392,7 @@ lock_file(struct run *r, int how)
         r->lock = open(r->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW,
                        0600);
         if (r->lock < 0)
-            return cli_fail_errno(c, ERR_IO, r->path);
+            return fail_open(r);
         if (flock(r->lock, how) != 0)
             return r->argv == NULL ? CLI_CONFLICT
                    : cli_fail(c, ERR_LEASE, "%s: its command still runs: "
@@ -663,7 +681,8 @@ attend(struct run *r)
             pass_on(r);
     }
     /* Others of its group have the same time to end. */
-    while (r->kill_ms > clock_mono_ms() && kill(-r->pid, 0) == 0)
+    while (r->kill_ms > clock_mono_ms() &&
+           (kill(-r->pid, 0) == 0 || errno == EPERM)) /* not ours: sudo */
         if (r->pending.len >= CHUNK || !take_output(r))
             poll(NULL, 0, TICK_MS / 20);
     take_rest(r);

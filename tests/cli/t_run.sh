@@ -561,4 +561,56 @@ run 0
 lacks err unknown
 run 0 verify
 
+begin a_group_shares_the_store
+if [ "$(id -u)" -eq 0 ] && wants setpriv && wants flock; then
+    mkdir "$MCP_TASK_BASE_DIR" shared
+    chmod 755 "$dir"
+    chmod 777 shared
+    chgrp 65534 "$MCP_TASK_BASE_DIR"
+    chmod 2770 "$MCP_TASK_BASE_DIR"
+    cp "$exe" shared/mcptask
+    # as USER COMMAND...: as a member of the group
+    as() {
+        user=$1
+        shift
+        setpriv --reuid="$user" --regid=65534 --clear-groups "$@"
+    }
+    # shellcheck disable=SC2016 # for the other shell
+    as 65534 shared/mcptask run -d -a one -- sh -c \
+        'cd shared; touch ready; until [ -e go ]; do sleep 0.1; done' >out 2>err
+    read -r id <out
+    until_true test -e shared/ready
+    as 65533 shared/mcptask 2>err
+    lacks err denied
+    as 65533 shared/mcptask run -a two "$id" -- touch shared/started 2>err
+    code=$?
+    checks=$((checks + 1))
+    [ $code -eq 4 ] || fail "$(cat err)"
+    has err "another user's command runs for it: mcptask cancel $id ends it"
+    lacks err denied
+    # The file of another member, however it was replaced, does not say which
+    # process the watcher ends.
+    file=$MCP_TASK_BASE_DIR/runs/$id
+    setsid setpriv --reuid=65534 --regid=65534 --clear-groups sleep 300 &
+    victim=$!
+    supervisor=$(process supervisor "$id")
+    command=$(process command "$id")
+    sed "s/^ *$command command/$victim command/" "$file" >shared/forged
+    as 65533 rm -f "$file"
+    as 65533 cp shared/forged "$file"
+    as 65533 chmod 666 "$file"
+    # shellcheck disable=SC2016 # for the other shell
+    as 65533 flock "$file" sh -c \
+        'touch shared/locked; until [ -e shared/go ]; do sleep 0.1; done' &
+    until_true test -e shared/locked
+    killed "$supervisor"
+    as 65533 shared/mcptask cancel -a two "$id" >out
+    until_true sh -c '! kill -0 "$0"' "$command"
+    check kill "$victim" # it still runs
+    touch shared/go
+    until_true no_file "$id"
+    checks=$((checks + 1))
+    [ ! -e shared/started ] || fail 'a command was started twice'
+fi
+
 finish
