@@ -1,13 +1,19 @@
 /* output - what is kept of a command and of its output. */
 
 #include "cli/output.h"
+#include "cli/text.h"
 #include "base/utf8.h"
 #include "task/artifact.h"
 #include "task/view.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#define PENDING_MAX (64 * 1024) /* then no more is read from the command */
 #define HEAD (ARTIFACT_MAX / 2)
 #define TAIL (ARTIFACT_MAX / 2 - 128) /* a line goes between the two */
 
@@ -19,12 +25,6 @@ output_new(struct output *o)
     return o->kept != NULL ? 0 : ERR_NOMEM;
 }
 
-void
-output_free(struct output *o)
-{
-    free(o->kept);
-}
-
 /* Where byte i is kept. */
 static char *
 at(const struct output *o, uint64_t i)
@@ -32,11 +32,72 @@ at(const struct output *o, uint64_t i)
     return o->kept + (i < HEAD ? i : HEAD + (i - HEAD) % TAIL);
 }
 
-void
-output_add(struct output *o, const char *p, size_t n)
+/* Reads output that has come. Returns whether there was any. */
+static bool
+take_output(struct output *o)
 {
-    for (size_t i = 0; i < n; i++)
-        *at(o, o->n++) = p[i];
+    char chunk[4096];
+    ssize_t n = o->in < 0 ? 0 : read(o->in, chunk, sizeof(chunk));
+
+    if (n == 0 && o->in >= 0) {
+        close(o->in);
+        o->in = -1;
+    }
+    for (ssize_t i = 0; i < n; i++)
+        *at(o, o->n++) = chunk[i];
+    if (n > 0 && o->out >= 0)
+        buf_put(&o->pending, chunk, (size_t)n);
+    return n > 0;
+}
+
+/* False: nobody reads it. */
+static bool
+pass_on(struct output *o)
+{
+    ssize_t n = write(o->out, o->pending.p, o->pending.len);
+
+    if (n > 0)
+        buf_consume(&o->pending, (size_t)n);
+    return n >= 0 || errno == EAGAIN || errno == EINTR;
+}
+
+bool
+output_wait(struct output *o, int timeout_ms)
+{
+    struct pollfd at[2] = {
+        {o->pending.len < PENDING_MAX ? o->in : -1, POLLIN, 0},
+        {o->pending.len > 0 ? o->out : -1, POLLOUT, 0}};
+
+    if (poll(at, 2, timeout_ms) <= 0)
+        return true;
+    if (at[0].revents != 0)
+        take_output(o);
+    return at[1].revents == 0 || pass_on(o);
+}
+
+void
+output_take_rest(struct output *o)
+{
+    for (int i = 0; i < ARTIFACT_MAX / 4096 && take_output(o); i++)
+        continue;
+}
+
+void
+output_leave(struct output *o)
+{
+    if (o->out >= 0)
+        close(o->out);
+    o->out = -1;
+    buf_fini(&o->pending);
+}
+
+void
+output_end(struct output *o)
+{
+    if (o->out >= 0 && fcntl(o->out, F_SETFL, 0) == 0)
+        cli_say(o->out, &o->pending);
+    buf_fini(&o->pending);
+    free(o->kept);
 }
 
 struct str
@@ -166,10 +227,12 @@ user_len(struct str s)
 {
     size_t n = 0, user = 0;
 
-    for (; n < s.len && (uint8_t)s.p[n] > ' ' && strchr("/?#\"'", s.p[n]) == NULL;
-         n++)
+    for (; n < s.len && (uint8_t)s.p[n] > ' '; n++) {
+        if (strchr("/?#\"'", s.p[n]) != NULL)
+            break;
         if (s.p[n] == '@')
             user = n;
+    }
     return user;
 }
 

@@ -2,20 +2,30 @@
 #define CLI_OUTPUT_H
 
 /* output - what is kept of a command: its words without secrets, and the head
-   and the tail of its output. */
+   and the tail of its output, which it passes on to whoever reads along. */
 
 #include "base/base.h"
 
 struct output {
+    int in, out; /* from the command; to whoever reads along; -1: closed. Both
+                    must not block */
+    struct buf pending; /* for out */
     char *kept; /* its head, then a ring of its last bytes */
     uint64_t n; /* bytes so far */
 };
 
-/* Makes an empty one. 0 or ERR_NOMEM. Free it with output_free. */
+/* Makes room for what is kept. 0 or ERR_NOMEM. */
 int output_new(struct output *o);
-void output_free(struct output *o);
-/* Appends n bytes. */
-void output_add(struct output *o, const char *p, size_t n);
+/* Waits until all is passed on, and frees it. */
+void output_end(struct output *o);
+/* Waits up to timeout_ms for output, and passes it on. False: nobody reads
+   along any more. */
+bool output_wait(struct output *o, int timeout_ms);
+/* Reads the rest, without waiting. Processes that the command left behind may
+   go on writing, but not for ever. */
+void output_take_rest(struct output *o);
+/* Passes on nothing more. */
+void output_leave(struct output *o);
 /* Up to max bytes of the last line that is not blank, in a; empty: there is
    none; .p NULL: no memory. */
 struct str output_line(const struct output *o, struct arena *a, size_t max);

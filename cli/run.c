@@ -21,14 +21,13 @@
       so that the store takes the first report alone.
    4. In a group's store others can replace the file. Nothing that it says
       decides which process gets a signal: the watcher has the command's number
-      from the command.
-   5. The lock is that of flock, which belongs to the open file on every
-      kernel; those of fcntl may belong to the process. */
+      from the command. */
 
 #include "cli/run.h"
 #include "cli/args.h"
 #include "cli/id.h"
 #include "cli/output.h"
+#include "cli/runs.h"
 #include "cli/store.h"
 #include "cli/text.h"
 #include "base/clock.h"
@@ -44,13 +43,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define CHUNK (64 * 1024)
 #define LINE_LEN 256 /* of a command or its progress */
-#define KEY_LEN 32
 #define TICK_MS 1000
 #define KILL_MS 10000      /* from SIGTERM to SIGKILL */
 #define DAY_S 86400
@@ -59,32 +55,23 @@
 
 struct run {
     struct cli *c;
-    const char *id, *agent, *lease, *title; /* as given, or found out */
+    const char *id, *lease, *title; /* as given, or found out */
     char **argv;
-    const char *command; /* its words, safe to store */
-    bool own;            /* the task ends with the command */
-    bool fresh;          /* the task is to be created with the claim */
+    struct runs_file file;
+    bool fresh;  /* the task is to be created with the claim */
     bool detach;
-    int watcher;         /* to the watcher: the id, and the command's number */
-    int lock;            /* the locked file, and its path */
-    const char *path;
-    char key[KEY_LEN + 1]; /* of the report how the command ended; or "" */
-    bool began;          /* the command did */
-    pid_t pid, supervisor;
-    int to[2];   /* what the command prints: it writes [1] */
-    int in, out; /* [0]; to the foreground process; -1: closed */
+    int watcher; /* to the watcher: the id, and the command's number */
+    int to;      /* where the command writes what it prints */
     struct output output;
-    struct buf pending; /* output for the foreground process */
     int64_t begun_ms, tick_ms, renew_ms, progress_ms, kill_ms;
     uint64_t renew_each, progress_each; /* ms */
     uint64_t seen;      /* how far the log was looked at */
-    struct str asked;   /* when its end was asked for before it began */
     bool cancelled;     /* somebody asked for its end */
     const char *reason; /* why it was told to end, or NULL */
     char *said;         /* the last progress */
 };
 
-/* ---- output ---- */
+/* ---- standard output and error ---- */
 
 /* Points the descriptor fd at /dev/null. */
 static void
@@ -102,50 +89,8 @@ to_dev_null(int fd)
 static void
 leave_foreground(struct run *r)
 {
-    if (r->out >= 0)
-        close(r->out);
-    r->out = -1;
+    output_leave(&r->output);
     to_dev_null(STDERR_FILENO);
-    buf_fini(&r->pending);
-}
-
-/* Reads output that has come. Returns whether there was any. */
-static bool
-take_output(struct run *r)
-{
-    char chunk[4096];
-    ssize_t n = r->in < 0 ? 0 : read(r->in, chunk, sizeof(chunk));
-
-    if (n == 0 && r->in >= 0) {
-        close(r->in);
-        r->in = -1;
-    }
-    if (n <= 0)
-        return false;
-    output_add(&r->output, chunk, (size_t)n);
-    if (r->out >= 0)
-        buf_put(&r->pending, chunk, (size_t)n);
-    return true;
-}
-
-/* Reads what is left. Processes that the command left behind may go on writing,
-   but not for ever. */
-static void
-take_rest(struct run *r)
-{
-    for (int i = 0; i < ARTIFACT_MAX / 4096 && take_output(r); i++)
-        continue;
-}
-
-static void
-pass_on(struct run *r)
-{
-    ssize_t n = write(r->out, r->pending.p, r->pending.len);
-
-    if (n > 0)
-        buf_consume(&r->pending, (size_t)n);
-    else if (n < 0 && errno != EAGAIN && errno != EINTR)
-        leave_foreground(r);
 }
 
 /* ---- the task ---- */
@@ -154,7 +99,7 @@ pass_on(struct run *r)
 static void
 begin(struct run *r)
 {
-    r->c->args = (struct cli_args){.agent = r->agent};
+    r->c->args = (struct cli_args){.agent = r->file.agent};
     cli_args_begin(r->c, NULL, r->id);
 }
 
@@ -183,7 +128,7 @@ create(struct run *r, struct task_ctx *x)
     struct task_receipt receipt;
 
     begin(r);
-    cli_args_put(r->c, "title", r->title != NULL ? r->title : r->command);
+    cli_args_put(r->c, "title", r->title != NULL ? r->title : r->file.command);
     r->c->tool.stays = true;
     return cli_try_change(r->c, TOOL_CREATE, x, &receipt);
 }
@@ -218,7 +163,7 @@ is_holder(struct run *r, const struct task *k)
 {
     struct str agent = raw_text(&r->c->a, raw_member(k->f[F_LEASE], "agent"));
 
-    return agent.p != NULL && str_is(agent, r->agent);
+    return agent.p != NULL && str_is(agent, r->file.agent);
 }
 
 /* Renews the lease, and notes the last line of output if it has changed. If
@@ -253,7 +198,8 @@ renew(struct run *r, bool progress)
 static void
 put_key(struct run *r)
 {
-    cli_args_put(r->c, "idempotency_key", r->key[0] != '\0' ? r->key : NULL);
+    if (r->file.key[0] != '\0')
+        cli_args_put(r->c, "idempotency_key", r->file.key);
 }
 
 /* Adds the result of the command to those that the task has. */
@@ -269,7 +215,7 @@ put_results(struct run *r, const struct task *k, int code, const char *how)
         if (n-- < TASK_MAX_RESULTS)
             json_splice(w, item);
     json_obj(w);
-    json_put_z(w, "command", r->command);
+    json_put_z(w, "command", r->file.command);
     json_put_int(w, code < 0 ? "failed" : "exit_code", code < 0 ? 1 : code);
     json_put_z(w, "summary", how);
     json_close(w);
@@ -290,7 +236,7 @@ try_record(struct run *r, int code, const char *how)
 
     if (rc != 0)
         return rc;
-    if (task_status_ended(k.status) || (!r->began && !is_holder(r, &k))) {
+    if (task_status_ended(k.status) || (!r->file.began && !is_holder(r, &k))) {
         store_unlock(r->c->s.store);
         return 0;
     }
@@ -298,10 +244,10 @@ try_record(struct run *r, int code, const char *how)
     put_key(r);
     if (k.leased && !is_holder(r, &k)) {
         cli_args_put(r->c, "message",
-                     arena_printf(&r->c->a, "%s: %s", r->command, how).p);
+                     arena_printf(&r->c->a, "%s: %s", r->file.command, how).p);
     } else {
         put_results(r, &k, code, how);
-        if (r->own) {
+        if (r->file.own) {
             cli_args_put(r->c, "status", r->cancelled ? "cancelled"
                          : code == 0 ? "done" : "failed");
             cli_args_put(r->c, "reason", r->cancelled ? r->reason
@@ -323,9 +269,9 @@ record(struct run *r, int code, const char *how)
     do
         rc = try_record(r, code, how);
     while (rc == ERR_AGAIN);
-    if (rc == 0 || rc == CLI_STORE || rc == CLI_NOT_MET || !r->own)
+    if (rc == 0 || rc == CLI_STORE || rc == CLI_NOT_MET || !r->file.own)
         return rc;
-    r->own = false; /* evidence is missing to end it */
+    r->file.own = false; /* evidence is missing to end it */
     return record(r, code, how);
 }
 
@@ -339,7 +285,7 @@ attach_log(struct run *r)
     struct task_receipt receipt;
     int rc;
 
-    c->args = (struct cli_args){.agent = r->agent,
+    c->args = (struct cli_args){.agent = r->file.agent,
                                 .name = output_plain(&c->a, name, LINE_LEN)};
     if (log.p == NULL)
         return cli_fail_store(c, ERR_NOMEM);
@@ -352,100 +298,7 @@ attach_log(struct run *r)
     return cli_change(c, TOOL_ATTACH, &receipt);
 }
 
-/* ---- the locked file ---- */
-
-/* The file cannot be opened. That another user's command runs is nothing that
-   a server has to say. */
-static int
-fail_open(struct run *r)
-{
-    int e = errno;
-
-    if (e != EACCES || access(r->path, F_OK) != 0) {
-        errno = e;
-        return cli_fail_errno(r->c, ERR_IO, r->path);
-    }
-    if (r->argv == NULL)
-        return CLI_CONFLICT;
-    return cli_fail(r->c, ERR_LEASE, "%s: another user's command runs for it: "
-                    "mcptask cancel %s ends it; if that user is gone, remove "
-                    "%s", r->id, r->id, r->path);
-}
-
-/* Opens or creates the file and locks it; how is as for flock. Returns 0, or an
-   exit code after printing the error. */
-static int
-lock_file(struct run *r, int how)
-{
-    struct cli *c = r->c;
-    struct stat mine, there;
-    struct str dir = arena_printf(&c->kept, "%s/runs", c->env->base_dir);
-    int rc;
-
-    r->path = arena_printf(&c->kept, "%s/runs/%s", c->env->base_dir, r->id).p;
-    if (dir.p == NULL || r->path == NULL)
-        return cli_fail_store(c, ERR_NOMEM);
-    rc = file_make_dirs(dir.p);
-    if (rc != 0)
-        return cli_fail_path(c, rc, dir.p);
-    for (;;) {
-        r->lock = open(r->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW,
-                       0600);
-        if (r->lock < 0)
-            return fail_open(r);
-        if (flock(r->lock, how) != 0)
-            return r->argv == NULL ? CLI_CONFLICT
-                   : cli_fail(c, ERR_LEASE, "%s: its command still runs: "
-                              "mcptask cancel %s ends it", r->id, r->id);
-        if (stat(r->path, &there) == 0 && fstat(r->lock, &mine) == 0 &&
-            there.st_ino == mine.st_ino && there.st_dev == mine.st_dev)
-            return 0;
-        close(r->lock); /* it was removed while this waited */
-    }
-}
-
-/* Writes into the file what the command is, whether it has started, and who
-   runs it, and syncs it: what is claimed or started after that is not lost with
-   the power. The length stays the same, so that only the first time needs room.
-   Returns 0, or an exit code after printing the error. */
-static int
-write_file(struct run *r)
-{
-    struct buf b = {0};
-    int rc;
-
-    buf_printf(&b, "%s\n%s\n%s\n%.*s\n%s\n%s\n%10ld command\n"
-               "%10ld supervisor\n%10ld watcher\n", r->agent,
-               r->own ? "ends" : "stays", r->command, STR_ARG(r->asked),
-               r->key, r->began ? "started" : "waiting", (long)r->pid,
-               (long)r->supervisor, (long)getsid(0));
-    rc = b.err != 0 ? b.err : file_write_at(r->lock, b.p, b.len, 0);
-    rc = rc == 0 ? file_sync(r->lock, fdatasync) : rc;
-    rc = rc == 0 && !r->began ? file_sync_path_of(r->path) : rc;
-    buf_fini(&b);
-    return rc != 0 ? cli_fail_path(r->c, rc, r->path) : 0;
-}
-
-/* Reads the file back. False: it ends too early to have led to a claim. */
-static bool
-read_file(struct run *r)
-{
-    struct arena *a = &r->c->kept;
-    char text[1024];
-    ssize_t n = pread(r->lock, text, sizeof(text), 0);
-    struct str rest = {text, n > 0 ? (size_t)n : 0}, key;
-
-    r->agent = arena_str(a, str_cut(&rest, '\n')).p;
-    r->own = str_is(str_cut(&rest, '\n'), "ends");
-    r->command = arena_str(a, str_cut(&rest, '\n')).p;
-    r->asked = arena_str(a, str_cut(&rest, '\n'));
-    key = str_cut(&rest, '\n');
-    if (rest.p == NULL)
-        return false;
-    text_put(r->key, sizeof(r->key), "%.*s", STR_ARG(key));
-    r->began = str_starts(rest, "started\n");
-    return true;
-}
+/* ---- what was lost ---- */
 
 static const char lost[] = "its supervisor was killed: the result is unknown";
 static const char never[] = "its supervisor was killed before it began: it "
@@ -455,16 +308,15 @@ static const char never[] = "its supervisor was killed before it began: it "
 static int
 tell_lost(struct run *r)
 {
-    struct run then = {.c = r->c, .id = r->id, .path = r->path,
-                       .lock = r->lock};
+    struct run then = {.c = r->c, .id = r->id, .file.fd = r->file.fd};
     const char *how;
 
-    if (!read_file(&then))
+    if (!runs_read(r->c, &then.file))
         return 0;
-    if (then.agent == NULL || then.command == NULL)
+    if (then.file.agent == NULL || then.file.command == NULL)
         return cli_fail_store(r->c, ERR_NOMEM);
-    how = then.began ? lost : never;
-    cli_fail(r->c, 0, "%s: %s: %s", r->id, then.command, how);
+    how = then.file.began ? lost : never;
+    cli_fail(r->c, 0, "%s: %s: %s", r->id, then.file.command, how);
     return record(&then, -1, how) == CLI_STORE ? CLI_STORE : 0;
 }
 
@@ -477,12 +329,13 @@ cli_run_tell_lost(const struct cli_env *env, const struct cli_store *s)
     struct dirent *e;
 
     while (dir != NULL && (e = readdir(dir)) != NULL) {
-        struct run r = {.c = &c, .id = e->d_name, .lock = -1};
+        struct run r = {.c = &c, .id = e->d_name, .file.fd = -1};
 
         if (strcmp(r.id, ".") != 0 && strcmp(r.id, "..") != 0 &&
-            lock_file(&r, LOCK_EX | LOCK_NB) == 0 && tell_lost(&r) == 0)
-            unlink(r.path);
-        close(r.lock);
+            runs_lock(&c, r.id, &r.file, LOCK_EX | LOCK_NB, false) == 0 &&
+            tell_lost(&r) == 0)
+            unlink(r.file.path);
+        close(r.file.fd);
     }
     if (dir != NULL)
         closedir(dir);
@@ -554,18 +407,18 @@ become(struct run *r)
     int err;
 
     setpgid(0, 0);
-    r->pid = getpid();
-    text_put(pid, sizeof(pid), "%ld", (long)r->pid);
+    r->file.pid = getpid();
+    text_put(pid, sizeof(pid), "%ld", (long)r->file.pid);
     say_line(r->watcher, pid);
-    r->began = true;
-    write_file(r);
+    r->file.began = true;
+    runs_write(r->c, &r->file);
     signal(SIGPIPE, SIG_DFL);
     signal(SIGXFSZ, SIG_DFL);
     signal(SIGTERM, SIG_DFL);
     signal(SIGCHLD, SIG_DFL);
-    fcntl(r->lock, F_SETFD, 0);
-    dup2(r->to[1], STDOUT_FILENO);
-    dup2(r->to[1], STDERR_FILENO);
+    fcntl(r->file.fd, F_SETFD, 0);
+    dup2(r->to, STDOUT_FILENO);
+    dup2(r->to, STDERR_FILENO);
     execvp(r->argv[0], r->argv);
     err = errno;
     text_tell("mcptask: run: %s: %s\n", r->argv[0], err_text(err));
@@ -582,15 +435,16 @@ start(struct run *r)
     r->begun_ms = clock_mono_ms();
     if (output_new(&r->output) != 0)
         return cli_fail_store(r->c, ERR_NOMEM);
-    r->pid = fork();
-    if (r->pid < 0)
+    r->file.pid = fork();
+    if (r->file.pid < 0)
         return fail_start(r);
-    if (r->pid == 0)
+    if (r->file.pid == 0)
         become(r);
-    r->began = true;
-    setpgid(r->pid, r->pid); /* in both processes: either may be first */
-    close(r->to[1]);
-    fcntl(r->in, F_SETFL, O_NONBLOCK);
+    r->file.began = true;
+    /* In both processes: either may be first. */
+    setpgid(r->file.pid, r->file.pid);
+    close(r->to);
+    fcntl(r->output.in, F_SETFL, O_NONBLOCK);
     r->renew_ms = r->begun_ms + (int64_t)r->renew_each;
     r->progress_ms = r->begun_ms + (int64_t)r->progress_each;
     return 0;
@@ -601,7 +455,7 @@ stop(struct run *r, const char *reason)
 {
     r->reason = reason != NULL ? reason : "asked to stop";
     r->kill_ms = clock_mono_ms() + KILL_MS;
-    kill(-r->pid, SIGTERM);
+    kill(-r->file.pid, SIGTERM);
 }
 
 /* Checks whether somebody wants the command to end. */
@@ -618,7 +472,7 @@ look(struct run *r)
     r->seen = store_next_n(c->s.store);
     asked = k.f[F_CANCEL_REQUESTED];
     at = raw_text(&c->a, raw_member(asked, "at"));
-    if (asked.p != NULL && !str_eq(at, r->asked)) {
+    if (asked.p != NULL && !str_eq(at, r->file.asked)) {
         by = raw_text(&c->a, raw_member(asked, "by"));
         why = raw_text(&c->a, raw_member(asked, "reason"));
         r->cancelled = true;
@@ -635,7 +489,7 @@ static void
 obey(struct run *r)
 {
     if (r->kill_ms != 0 && clock_mono_ms() >= r->kill_ms)
-        kill(-r->pid, SIGKILL);
+        kill(-r->file.pid, SIGKILL);
     arena_reset(&r->c->a);
     store_tend(r->c->s.store, true);
     if (store_follow(r->c->s.store) == 0 && r->kill_ms == 0)
@@ -666,28 +520,22 @@ tick(struct run *r)
 static int
 attend(struct run *r)
 {
-    struct pollfd at[2];
     int status;
 
-    while (waitpid(r->pid, &status, WNOHANG) == 0) {
+    while (waitpid(r->file.pid, &status, WNOHANG) == 0) {
         tick(r);
-        at[0] = (struct pollfd){r->pending.len < CHUNK ? r->in : -1, POLLIN, 0};
-        at[1] = (struct pollfd){r->pending.len > 0 ? r->out : -1, POLLOUT, 0};
-        if (poll(at, 2, r->in < 0 ? TICK_MS / 20 : TICK_MS) <= 0)
-            continue;
-        if (at[0].revents != 0)
-            take_output(r);
-        if (at[1].revents != 0)
-            pass_on(r);
+        if (!output_wait(&r->output,
+                         r->output.in < 0 ? TICK_MS / 20 : TICK_MS))
+            leave_foreground(r);
     }
     /* Others of its group have the same time to end. */
     while (r->kill_ms > clock_mono_ms() &&
-           (kill(-r->pid, 0) == 0 || errno == EPERM)) /* not ours: sudo */
-        if (r->pending.len >= CHUNK || !take_output(r))
-            poll(NULL, 0, TICK_MS / 20);
-    take_rest(r);
+           (kill(-r->file.pid, 0) == 0 || errno == EPERM)) /* not ours: sudo */
+        if (!output_wait(&r->output, TICK_MS / 20))
+            leave_foreground(r);
+    output_take_rest(&r->output);
     if (r->kill_ms != 0)
-        kill(-r->pid, SIGKILL);
+        kill(-r->file.pid, SIGKILL);
     return status;
 }
 
@@ -733,7 +581,7 @@ tell_end(struct run *r, int status)
         rc = attached ? record(r, code, how.p) : CLI_STORE;
     } while (rc == CLI_STORE && wait_for_store(r, &waited));
     if (rc != CLI_STORE)
-        unlink(r->path);
+        unlink(r->file.path);
     return code;
 }
 
@@ -761,8 +609,8 @@ note_asked(struct run *r)
         return rc;
     store_unlock(r->c->s.store);
     r->seen = store_next_n(r->c->s.store);
-    r->asked = raw_text(&r->c->kept,
-                        raw_member(k.f[F_CANCEL_REQUESTED], "at"));
+    r->file.asked = raw_text(&r->c->kept,
+                             raw_member(k.f[F_CANCEL_REQUESTED], "at"));
     return 0;
 }
 
@@ -772,23 +620,27 @@ static int
 take_up(struct run *r)
 {
     int rc = r->id == NULL ? make_id(r) : 0;
+    bool claimed = false; /* perhaps; a server will say that it never ran */
 
-    rc = rc == 0 ? lock_file(r, LOCK_EX | LOCK_NB) : rc;
-    rc = rc == 0 ? tell_lost(r) : rc;
+    if (rc == 0)
+        rc = runs_lock(r->c, r->id, &r->file, LOCK_EX | LOCK_NB, true);
+    if (rc == 0)
+        rc = tell_lost(r);
     if (rc != 0)
         return rc;
     if (!r->fresh)
         rc = note_asked(r);
-    if (rc == 0 && random_hex(r->key, KEY_LEN) != 0)
+    if (rc == 0 && random_hex(r->file.key, RUNS_KEY_LEN) != 0)
         rc = cli_fail_store(r->c, ERR_IO);
-    if (rc == 0 && (rc = write_file(r)) == 0) {
+    if (rc == 0 && (rc = runs_write(r->c, &r->file)) == 0) {
         say_line(r->watcher, r->id);
         rc = claim(r);
+        claimed = rc == 0 || rc == CLI_STORE;
     }
-    rc = rc == 0 ? start(r) : rc;
-    /* If the store failed, there may be a claim, which a server then ends. */
-    if (rc != 0 && rc != CLI_STORE)
-        unlink(r->path);
+    if (rc == 0)
+        rc = start(r);
+    if (rc != 0 && !claimed)
+        unlink(r->file.path);
     return rc;
 }
 
@@ -828,19 +680,16 @@ supervise(struct run *r)
     if (rc == 0 && c->env->read_only)
         rc = cli_fail_store(c, ERR_READONLY);
     r->id = c->n_operands > 0 ? c->operand[0] : NULL;
-    r->supervisor = getpid();
+    r->file.supervisor = getpid();
     rc = rc == 0 ? take_up(r) : rc;
     if (rc != 0)
         return rc;
-    say_line(r->out, r->id);
-    fcntl(r->out, F_SETFL, O_NONBLOCK);
+    say_line(r->output.out, r->id);
+    fcntl(r->output.out, F_SETFL, O_NONBLOCK);
     if (r->detach)
         leave_foreground(r);
     rc = tell_end(r, attend(r));
-    if (r->out >= 0 && fcntl(r->out, F_SETFL, 0) == 0)
-        cli_say(r->out, &r->pending);
-    buf_fini(&r->pending);
-    output_free(&r->output);
+    output_end(&r->output);
     free(r->said);
     return rc;
 }
@@ -853,25 +702,23 @@ supervise(struct run *r)
 static int
 wait_for_command(struct run *r)
 {
-    struct pollfd at = {r->in, POLLIN, 0};
-    int rc = lock_file(r, LOCK_EX | LOCK_NB);
+    int rc = runs_lock(r->c, r->id, &r->file, LOCK_EX | LOCK_NB, false);
 
     if (rc != CLI_CONFLICT)
         return rc;
-    read_file(r);
-    while (flock(r->lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    runs_read(r->c, &r->file);
+    while (flock(r->file.fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
         int64_t now = clock_mono_ms();
 
-        if (r->pid > 1 && now >= r->tick_ms) {
+        if (r->file.pid > 1 && now >= r->tick_ms) {
             r->tick_ms = now + TICK_MS / 4;
             obey(r);
         }
-        poll(&at, 1, TICK_MS / 4);
-        take_output(r);
-        at.fd = r->in;
+        output_wait(&r->output, TICK_MS / 4);
     }
-    close(r->lock);
-    return lock_file(r, LOCK_EX); /* the file may have been removed */
+    close(r->file.fd);
+    /* The file may have been removed. */
+    return runs_lock(r->c, r->id, &r->file, LOCK_EX, false);
 }
 
 /* Attaches what the command of a killed supervisor printed since, and reports
@@ -881,15 +728,15 @@ take_over(struct run *r, int from)
 {
     char pid[24];
 
-    r->pid = read_line(from, pid, sizeof(pid)) ? (pid_t)atol(pid) : 0;
-    fcntl(r->in, F_SETFL, O_NONBLOCK);
+    r->file.pid = read_line(from, pid, sizeof(pid)) ? (pid_t)atol(pid) : 0;
+    fcntl(r->output.in, F_SETFL, O_NONBLOCK);
     if (output_new(&r->output) != 0 || cli_open(r->c, false) != 0 ||
         wait_for_command(r) != 0)
         return;
-    take_rest(r);
+    output_take_rest(&r->output);
     attach_log(r);
     if (tell_lost(r) == 0)
-        unlink(r->path);
+        unlink(r->file.path);
 }
 
 /* Starts the supervisor and returns its exit code. If it is killed, reports
@@ -897,21 +744,22 @@ take_over(struct run *r, int from)
 static int
 watch(struct run *r)
 {
-    int from, status = 0;
+    int to[2], from, status = 0;
     bool begun;
     pid_t pid;
 
-    if (make_pipe(r->to) != 0)
+    if (make_pipe(to) != 0)
         return fail_start(r);
+    r->output.in = to[0];
+    r->to = to[1];
     pid = fork_piped(r, &from);
     if (pid < 0)
         return CLI_STORE;
-    r->in = r->to[0];
     if (pid == 0) {
         r->watcher = from;
         return supervise(r);
     }
-    close(r->to[1]);
+    close(r->to);
     leave_foreground(r);
     begun = read_id(r, from);
     waitpid(pid, &status, 0);
@@ -968,14 +816,14 @@ run_foreground(struct run *r, int from, pid_t watcher)
         return CLI_OK;
     }
     if (begun && !named && !c->json)
-        cli_fail(c, 0, "%s: %s", r->id, r->command);
+        cli_fail(c, 0, "%s: %s", r->id, r->file.command);
     if (begun && !copy_output(r, from))
         return cli_fail(c, ERR_NOT_FOUND, "%s goes on: nobody reads its "
                         "output here", r->id);
     while (waitpid(watcher, &status, 0) < 0 && errno == EINTR)
         continue;
     rc = WIFEXITED(status) ? WEXITSTATUS(status)
-         : cli_fail(c, ERR_NOT_FOUND, "%s: %s", r->command, lost);
+         : cli_fail(c, ERR_NOT_FOUND, "%s: %s", r->file.command, lost);
     if (begun && c->json)
         cli_tell(c, "", "task_id=%s exit_code=" U64, r->id,
                  (uint64_t)rc);
@@ -990,7 +838,7 @@ check_claim(struct run *r)
     struct task_args args;
     struct task_ctx x;
 
-    r->c->args = (struct cli_args){.agent = r->agent, .lease = r->lease};
+    r->c->args = (struct cli_args){.agent = r->file.agent, .lease = r->lease};
     cli_args_begin(r->c, NULL, NULL);
     return cli_args_parse(r->c, TOOL_CLAIM, &x, &args);
 }
@@ -1009,22 +857,24 @@ read_options(struct run *r)
         return cli_misuse(c, "-- COMMAND is required");
     r->id = c->behind > 0 ? c->operand[0] : NULL;
     r->argv = c->operand + c->behind;
-    r->agent = a->agent != NULL ? a->agent : agent != NULL ? agent : "run";
+    r->file.agent = a->agent != NULL ? a->agent : agent != NULL ? agent : "run";
     r->lease = a->lease;
     r->title = a->title;
-    r->own = r->id == NULL || a->close;
+    r->file.own = r->id == NULL || a->close;
     r->detach = a->detach;
     r->progress_each = (every > 0 ? every : EVERY_S) * 1000;
-    r->command = a->hide_command
+    r->file.command = a->hide_command
         ? output_plain(&c->kept, str_of(file_name(r->argv[0])), LINE_LEN)
         : output_words(&c->kept, r->argv, LINE_LEN);
-    return r->command != NULL ? check_claim(r) : cli_fail_store(c, ERR_NOMEM);
+    if (r->file.command == NULL)
+        return cli_fail_store(c, ERR_NOMEM);
+    return check_claim(r);
 }
 
 int
 cli_run(struct cli *c)
 {
-    struct run r = {.c = c, .in = -1, .out = -1, .lock = -1};
+    struct run r = {.c = c, .output = {.in = -1, .out = -1}, .file.fd = -1};
     int rc = read_options(&r), fd;
     pid_t pid;
 
@@ -1038,7 +888,7 @@ cli_run(struct cli *c)
         return run_foreground(&r, fd, pid);
     setsid();
     c->quiet = true;
-    r.out = fd;
+    r.output.out = fd;
     to_dev_null(STDIN_FILENO);
     to_dev_null(STDOUT_FILENO);
     return watch(&r);

@@ -447,7 +447,8 @@ lacks out 'is unknown'
 
 begin a_command_that_never_began
 # Its supervisor is killed after the claim and before the start.
-waiting -a me --title Early
+waiting -a 'me
+too' --title Early
 read -r id <out
 sed 's/^started$/waiting/' "$MCP_TASK_BASE_DIR/runs/$id" >kept
 killed "$(process watcher "$id")" "$(process supervisor "$id")" \
@@ -461,7 +462,7 @@ has out '"status":"failed"' 'it never ran'
 lacks out unknown
 # The same after a request that led to no claim.
 run 0 add --id one One
-printf 'me\nends\nmake\n\nkey\nwaiting\n' >"$MCP_TASK_BASE_DIR/runs/one"
+printf 'ends\nmake\n\nkey\nwaiting\n0\n1\n2\nme' >"$MCP_TASK_BASE_DIR/runs/one"
 run 0
 check no_file one
 run 0 show one --json
@@ -534,7 +535,8 @@ run 0 verify
 begin a_server_finds_what_ended_untold
 run 0 add --id .dots Dots
 mkdir -p "$MCP_TASK_BASE_DIR/runs"
-printf 'me\nends\nmake\n\nkey\nstarted\n' >"$MCP_TASK_BASE_DIR/runs/.dots"
+printf 'ends\nmake\n\nkey\nstarted\n0\n1\n2\nme' \
+    >"$MCP_TASK_BASE_DIR/runs/.dots"
 cp "$MCP_TASK_BASE_DIR/runs/.dots" "$MCP_TASK_BASE_DIR/runs/no-such-task"
 run 0
 has err '.dots: make: its supervisor was killed'
