@@ -184,11 +184,17 @@ names_secret(struct str name)
 static size_t
 value_at(struct str word, size_t at, bool option)
 {
+    size_t sign;
+
     if (at < word.len && (word.p[at] == '"' || word.p[at] == '\''))
         at++; /* of JSON */
+    for (sign = at; sign < word.len && (uint8_t)word.p[sign] <= ' '; )
+        sign++;
+    if (sign < word.len && word.p[sign] == '=')
+        return sign + 1;
     if (at == word.len)
         return 0;
-    if (word.p[at] == '=' || (option && (uint8_t)word.p[at] <= ' '))
+    if (option && sign > at)
         return at + 1;
     if (word.p[at] != ':' || (at + 1 < word.len && word.p[at + 1] == ':'))
         return 0; /* file::test */

@@ -41,13 +41,16 @@ waiting() {
 process() {
     sed -n "s/^ *\([0-9]*\) $1$/\1/p" "$MCP_TASK_BASE_DIR/runs/$2"
 }
+# shellcheck disable=SC2317
+# gone PID: whether it has ended
+gone() {
+    ! kill -0 "$1" || grep -q '^State:.Z' "/proc/$1/status"
+}
 # killed PID...: kills them and waits until they have ended
 killed() {
     kill -9 "$@"
     for pid; do
-        # shellcheck disable=SC2016 # for the other shell
-        until_true sh -c '! kill -0 "$0" ||
-            grep -q "^State:.Z" "/proc/$0/status"' "$pid"
+        until_true gone "$pid"
     done
 }
 # shellcheck disable=SC2317
@@ -113,6 +116,7 @@ stored 'DB_PASSWORD=***' 'DB_PASSWORD=hunter2 hunter2 "hunter2"'
 stored '-H Authorization:***' -H 'Authorization: Bearer hunter2'
 stored '-H X-Api-Key: *** x' -H X-Api-Key: hunter2 x
 stored 'cd a && ToKeN=***' 'cd a && ToKeN=hunter2 make && echo hunter2'
+stored 'password =***' "password = 'hunter2'"
 stored 'curl --secret *** y' 'curl --secret hunter2 b' y
 stored '{"user":1,"pass":***' '{"user":1,"pass":"hunter2"}'
 stored 'a://***@h/p,b://***@h c://h/@d' 'a://u:hunter2@h/p,b://u:@hunter2@h' \
@@ -413,7 +417,7 @@ until_true test -e ready
 command=$(process command "$id")
 killed "$(process watcher "$id")" "$(process supervisor "$id")"
 touch go
-until_true sh -c '! kill -0 "$0"' "$command"
+until_true gone "$command"
 checks=$((checks + 1))
 [ ! -e after ] || fail 'it lives: make this a check that it does'
 
@@ -479,8 +483,9 @@ while [ $round -lt 30 ]; do
     "$bin" run -a me --title "Round $round" -- \
         sh -c 'touch "$0"; sleep 0.1' "$dir/ran.$round" >out 2>err &
     front=$!
-    watcher=
-    while [ -z "$watcher" ] && kill -0 $front 2>>err; do
+    watcher='' tries=0
+    while [ -z "$watcher" ] && [ $tries -lt 10000 ]; do
+        tries=$((tries + 1))
         for file in "$MCP_TASK_BASE_DIR"/runs/*; do
             [ ! -s "$file" ] || while read -r pid role; do
                 [ "$role" != watcher ] || ! kill -0 "$pid" 2>>err ||
@@ -607,7 +612,7 @@ if [ "$(id -u)" -eq 0 ] && wants setpriv && wants flock; then
     until_true test -e shared/locked
     killed "$supervisor"
     as 65533 shared/mcptask cancel -a two "$id" >out
-    until_true sh -c '! kill -0 "$0"' "$command"
+    until_true gone "$command"
     check kill "$victim" # it still runs
     touch shared/go
     until_true no_file "$id"
