@@ -174,7 +174,7 @@ names_secret(struct str name)
         lower[n] = text_lower(name.p[n]);
     lower[n] = '\0';
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-        if (text_find(lower, words[i]) != NULL)
+        if (strstr(lower, words[i]) != NULL)
             return true;
     return false;
 }
