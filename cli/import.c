@@ -224,11 +224,19 @@ static bool
 take_record(struct import *im, struct str line, uint64_t number,
             const struct json_tok **root)
 {
+    struct record_header h;
     struct store_rec r;
     bool ok = record_parse(line, &r) == 0;
     bool header = ok && str_is(r.key, RECORD_KEY_LOG);
     bool end = ok && str_is(r.key, RECORD_KEY_END);
 
+    if ((!ok || header) && record_parse_header(line, &h) == ERR_FORMAT &&
+        h.version > 0) {
+        im->stop = true;
+        bad_record(im, number, STR("a log that a later version of mcptask "
+                                   "wrote: use a newer mcptask"));
+        return false;
+    }
     if (im->counts.archive && (header || (end && record_end_count(&r) !=
                                               im->counts.n_archive)))
         bad_record(im, number, STR(CUT));

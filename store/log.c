@@ -50,6 +50,20 @@ guess_header(int fd, struct str text, struct record_header *h)
     record_guess_header(text, h);
 }
 
+/* Parses a first line that is longer than any of this version. */
+static int
+parse_long_header(int fd, struct record_header *h)
+{
+    struct record_reader rd = {.fd = fd, .end = STORE_MAX_RECORD};
+    struct str line;
+    int64_t off;
+    int rc = record_next(&rd, &line, &off);
+    if (rc == 1 || rc == ERR_MORE)
+        rc = record_parse_header(line, h);
+    record_reader_fini(&rd);
+    return rc;
+}
+
 /* Reads the first line. */
 static int
 read_header(const char *path, struct log_file *f)
@@ -68,19 +82,24 @@ read_header(const char *path, struct log_file *f)
                     "over with: mcptask import");
     const char *lf = memchr(text, '\n', (size_t)n);
     struct str line = {text, lf ? (size_t)(lf - text) : (size_t)n};
-    int rc = record_parse_header(line, h);
+    int rc = lf == NULL && n == sizeof text
+                 ? parse_long_header(f->fd, h) : record_parse_header(line, h);
+    if (rc == ERR_IO)
+        return io_error(path, f);
+    if (rc == ERR_NOMEM)
+        return fail(rc, path, f, "out of memory");
+    if (rc == ERR_FORMAT && h->version > RECORD_VERSION) {
+        text_put(text, sizeof text, "written by a later version of mcptask, in "
+                 "version %llu of the format; leave it alone and use a newer "
+                 "mcptask", (unsigned long long)h->version);
+        return fail(rc, path, f, text);
+    }
     /* A whole line says what the file is; else a record after it does. */
     if (rc != 0 && record_parse(line, &r) != 0)
         guess_header(f->fd, line, h);
-    if (rc == ERR_FORMAT && (!h->damaged || h->g == 0)) {
-        if (h->version == 0)
-            return fail(ERR_FORMAT, path, f, "not an mcptask log; choose "
-                        "another MCP_TASK_DB_PATH");
-        text_put(text, sizeof text, "version %llu of the format, this mcptask "
-                 "knows %d; use a newer one", (unsigned long long)h->version,
-                 RECORD_VERSION);
-        return fail(ERR_FORMAT, path, f, text);
-    }
+    if (rc == ERR_FORMAT && (!h->damaged || h->g == 0))
+        return fail(rc, path, f, "not an mcptask log; choose another "
+                    "MCP_TASK_DB_PATH");
     h->damaged = rc != 0 || lf == NULL;
     h->end = (int64_t)line.len + 1;
     return 0;

@@ -25,9 +25,9 @@
    The first line is the header: k is "log", n is 0, and the body is
    "mcptask-log":VERSION,"id":"<store id>"[,"compacted":true], followed by
    ,"archive":true in files written by the command archive. In every future
-   version the first line has "mcptask-log": and a number, and a valid c; a
-   reader that does not know the number leaves the file alone. If that line is
-   damaged, a whole record after it shows that the file is a log.
+   version the first line has "mcptask-log": and a number; a reader that does
+   not know the number leaves the file alone, whatever else the line holds. If
+   that line is damaged, a whole record after it shows that the file is a log.
 
    In a compacted file, records with rising n follow (some left out), then the
    end record: k is "end", n is the highest number ever given, the body is
@@ -191,8 +191,9 @@ record_put(struct buf *b, const struct store_rec *r)
 }
 
 /* A program that knows version 1 only must not write a replica. */
-#define PLAIN "\"mcptask-log\":1"
-#define REPLICA "\"mcptask-log\":2"
+#define VERSION "\"mcptask-log\":"
+#define PLAIN VERSION "1"
+#define REPLICA VERSION "2"
 #define ARCHIVE ",\"archive\":true"
 
 bool
@@ -374,17 +375,41 @@ record_peek(struct str *line, struct store_rec *out)
     return found;
 }
 
+/* Whether only the digit of the version is damaged: with that of a known
+   version the line is whole. */
+static bool
+has_wrong_digit(struct str line)
+{
+    char copy[RECORD_HEADER_MAX];
+    struct store_rec r;
+    size_t at = str_find(line, STR(VERSION)) + sizeof VERSION - 1;
+    if (line.len > sizeof copy)
+        return false;
+    memcpy(copy, line.p, line.len);
+    for (int known = 1; known <= RECORD_VERSION; known++) {
+        copy[at] = (char)('0' + known);
+        if (record_parse((struct str){copy, line.len}, &r) == 0)
+            return true;
+    }
+    return false;
+}
+
 int
 record_parse_header(struct str line, struct record_header *out)
 {
     struct store_rec r;
     memset(out, 0, sizeof *out);
-    if (line.len > RECORD_HEADER_MAX)
-        line.len = RECORD_HEADER_MAX;
-    if (!find_u64(line, "\"mcptask-log\":", &out->version) ||
-        out->version < 1 || out->version > RECORD_VERSION)
+    bool whole = record_parse(line, &r) == 0;
+    if (whole && record_key_ok(r.key)) /* what it holds says nothing */
         return ERR_FORMAT;
-    if (record_parse(line, &r) != 0 || !str_is(r.key, RECORD_KEY_LOG))
+    if (!find_u64(line, VERSION, &out->version) || out->version < 1)
+        return ERR_FORMAT;
+    if (out->version > RECORD_VERSION) {
+        if (!has_wrong_digit(line))
+            return ERR_FORMAT;
+        out->version = 0;
+    }
+    if (!whole || !str_is(r.key, RECORD_KEY_LOG))
         return ERR_SYNTAX;
     const char *p = r.body.p, *end = p + r.body.len;
     out->replica = skip(&p, end, REPLICA);

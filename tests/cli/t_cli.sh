@@ -983,6 +983,30 @@ run 3 backup "$dir/second"
 has err 'task a: missing'
 run 0 export
 
+begin a_log_of_a_later_version
+tasks | "$bin" import - >out
+{
+    echo '{"c":"00000000","form":2,"mcptask-log":3}'
+    tail -n +2 "$log"
+} >later
+cp later "$log"
+for command in list 'show later' export 'history later' health verify \
+    "verify --repair $dir/later-r" compact "backup $dir/later-b" \
+    'cancel later' 'archive --done-before 2026-01-01' 'run -- true' ''; do
+    # shellcheck disable=SC2086 # its words are arguments
+    run 3 $command </dev/null
+    has err 'written by a later version of mcptask' 'use a newer mcptask'
+    lacks err repair verify
+done
+run 1 doctor
+has out 'written by a later version of mcptask'
+lacks out verify
+same later "$log"
+checks=$((checks + 1))
+[ ! -e "$dir/later-r" ] && [ ! -e "$dir/later-b" ] || fail 'it was made'
+MCP_TASK_BASE_DIR=$dir/other run 1 import later
+has err 'a log that a later version of mcptask wrote'
+
 begin a_backup_without_room_leaves_nothing
 tasks | "$bin" import - >out
 run 0 compact

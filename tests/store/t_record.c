@@ -199,6 +199,7 @@ test_header_versions(void)
         {"{\"mcptask-log\":3,\"whatever\":1}", ERR_FORMAT, 3},
         {"{\"c\":\"0\",\"mcptask-log\":99}", ERR_FORMAT, 99},
         {"{\"mcptask-log\":1}", ERR_SYNTAX, 1},
+        {"# any text \"mcptask-log\":20260729 and more", ERR_FORMAT, 20260729},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         CHECK(record_parse_header(str_of(cases[i].line), &got) ==
@@ -217,6 +218,13 @@ test_header_versions(void)
               got.version == (h.replica ? 2 : 1) &&
               got.compacted == h.compacted &&
               got.replica == h.replica && strcmp(got.id, h.id) == 0);
+        char *digit = strstr(b.p, "\"mcptask-log\":") + 14;
+        for (int bit = 0; bit < 8; bit++) { /* damage, no later version */
+            *digit ^= (char)(1 << bit);
+            CHECK(record_parse_header((struct str){b.p, b.len - 1}, &got) !=
+                      0 && got.version <= RECORD_VERSION);
+            *digit ^= (char)(1 << bit);
+        }
         b.p[RECORD_CRC_AT] ^= 1;
         CHECK(record_parse_header((struct str){b.p, b.len - 1}, &got) ==
               ERR_SYNTAX);

@@ -187,6 +187,43 @@ test_foreign_files_untouched(void)
     }
 }
 
+/* A later version may have any first line with this text and a number, before
+   records that look like ours. */
+static void
+test_later_versions_untouched(void)
+{
+    static const char *const forms[] = {
+        "{\"c\":\"00000000\",\"v\":7,\"mcptask-log\":3}",
+        "{\"c\":\"00000000\",\"mcptask-log\":3,\"more\":\"%0600d\"}",
+        "{\"c\":\"00000000\",\"more\":\"%0600d\",\"mcptask-log\":3}",
+        "%0200000d \"mcptask-log\":31",
+    };
+    size_t len;
+    struct tstore t;
+    struct store_report rep;
+    char *made = open_log(&t, 3, 3), *log = file_get(made, &len);
+    size_t head = (size_t)(strchr(log, '\n') - log);
+    close_log(&t, made);
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        struct buf b = {0};
+        char *path = path_fresh("tasks.log");
+        buf_printf(&b, forms[i], 0);
+        buf_str(&b, (struct str){log + head, len - head});
+        file_put(path, b.p, b.len);
+        CHECK(ts_open(&t, path) == ERR_FORMAT && t.s == NULL);
+        CHECK(strstr(t.why, "written by a later version") != NULL &&
+              strstr(t.why, "version 3") && !strstr(t.why, "verify"));
+        CHECK(store_repair(path, path_with(path, ".out"), &rep) ==
+                  ERR_FORMAT && !file_exists(path_with(path, ".out")));
+        CHECK(strstr(rep.what, "written by a later version") != NULL);
+        CHECK(file_is(path, b.p, b.len));
+        CHECK(!file_exists(path_with(path, ".lock")));
+        buf_fini(&b);
+        free(path);
+    }
+    free(log);
+}
+
 static void
 test_empty_file_is_empty_store(void)
 {
@@ -601,6 +638,7 @@ main(void)
     test_wrong_paths();
     test_odd_lock_files();
     test_foreign_files_untouched();
+    test_later_versions_untouched();
     test_empty_file_is_empty_store();
     test_readonly_directory();
     test_readonly_option();
