@@ -699,7 +699,7 @@ store_unstage(struct store *s, size_t n)
 int
 store_probe(struct store *s)
 {
-    char blank[4096];
+    char blank[STORE_BLANKS];
     bool cut;
     ASSERT(s->lock.held && s->n_staged == 0);
     if (s->replica != NULL && s->replica->full)

@@ -127,15 +127,29 @@ deny_recovery(struct store *s)
     return store_deny_errno(s, s->path, "cannot be recovered: ");
 }
 
+/* Whether the rest is what a probe left. */
+static bool
+is_blank(const struct store *s, int64_t size)
+{
+    char rest[STORE_BLANKS];
+    int64_t len = size - s->log.end;
+    if (len > STORE_BLANKS ||
+        file_read_at(s->log.fd, rest, (size_t)len, s->log.end) != len)
+        return false;
+    for (int64_t i = 0; i < len; i++)
+        if (rest[i] != STORE_BLANK)
+            return false;
+    return true;
+}
+
 /* Cuts the torn rest, which was saved and synced. The blanks of a probe are not
    worth saving. */
 static int
 cut_torn(struct store *s, int64_t size)
 {
-    char torn[FILE_PATH_MAX + 64], first = 0;
+    char torn[FILE_PATH_MAX + 64];
     struct stat st;
-    bool keep = pread(s->log.fd, &first, 1, s->log.end) != 1 ||
-                first != STORE_BLANK;
+    bool keep = !is_blank(s, size);
     if (keep && keep_torn(s, size, torn, sizeof torn) != 0)
         return deny_recovery(s);
     int rc = file_sync_path(s->dir) == 0 && store_cut(s) ? 0

@@ -5,7 +5,9 @@
 
 #include "store/state.h"
 
-#define STORE_BLANK '\n' /* store_probe writes this after the end */
+/* store_probe writes this many of these after the end. */
+#define STORE_BLANK '\n'
+#define STORE_BLANKS 4096
 
 /* Reopens the log for writing if it is the file memory was read from. */
 bool store_reopen(struct store *s);

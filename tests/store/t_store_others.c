@@ -2,6 +2,7 @@
    files replaced or cut, wrong marks, torn tails, damage. */
 
 #include "store/lock.h"
+#include "store/write.h"
 #include "tests/lib/store_test.h"
 
 /* ---- other processes ---- */
@@ -227,18 +228,28 @@ see_torn(struct tstore *t)
     CHECK(ts_put(t, "task/new", "\"v\":1") == 0 && ts_is_replay(t));
 }
 
+/* Also one that begins like the blanks of a probe, or is longer than they. */
 static void
 test_torn_tail_is_cut_and_kept(void)
 {
-    struct tstore t;
-    char *path = open_log(&t, 6, 3);
-    int fd = open(path, O_WRONLY | O_APPEND);
-    CHECK(write(fd, "{\"c\":\"1234", 10) == 10 && close(fd) == 0);
-    CHECK(store_follow(t.s) == 0 && state_of(&t).head == 6);
-    CHECK(in_child(path, see_torn) && has_torn_file(path));
-    CHECK(store_follow(t.s) == 0 && state_of(&t).head == 7);
-    CHECK(ts_put(&t, "task/1", "\"v\":1") == 0 && ts_is_replay(&t));
-    close_log(&t, path);
+    static char blanks[STORE_BLANKS + 1];
+    memset(blanks, STORE_BLANK, sizeof blanks);
+    const struct str tails[] = {
+        STR("{\"c\":\"1234"), STR("\n{\"c\":\"1234"), STR("\n\n\n\n\nx"),
+        {blanks, sizeof blanks},
+    };
+    for (size_t i = 0; i < sizeof tails / sizeof *tails; i++) {
+        struct tstore t;
+        char *path = open_log(&t, 6, 3);
+        int fd = open(path, O_WRONLY | O_APPEND);
+        CHECK(write(fd, tails[i].p, tails[i].len) == (ssize_t)tails[i].len);
+        close(fd);
+        CHECK(store_follow(t.s) == 0 && state_of(&t).head == 6);
+        CHECK(in_child(path, see_torn) && has_torn_file(path));
+        CHECK(store_follow(t.s) == 0 && state_of(&t).head == 7);
+        CHECK(ts_put(&t, "task/1", "\"v\":1") == 0 && ts_is_replay(&t));
+        close_log(&t, path);
+    }
 }
 
 /* Whole records after the mark, from a writer that died before moving it: the
