@@ -110,7 +110,8 @@ store_open(struct store **out, const struct store_options *o,
     if (s == NULL)
         return ERR_NOMEM;
     *s = (struct store){.opt = *o, .n_kinds = n_kinds, .log.fd = -1,
-                        .lock.fd = -1, .lock.hosts = o->remote != NULL};
+                        .lock.fd = -1, .lock.hosts = o->remote != NULL,
+                        .room.free = INT64_MAX};
     memcpy(s->kinds, kinds, n_kinds * sizeof *kinds);
     s->kinds[n_kinds] = (struct store_kind){
         .prefix = "", .entry_size = sizeof(struct store_entry)};
@@ -571,6 +572,7 @@ void
 store_unlock(struct store *s)
 {
     ASSERT(s->n_staged == 0);
+    s->room.last_only = false;
     if (s->lock.held && s->log.fd >= 0)
         lock_log(s->log.fd, false);
     if (s->lock.held)
@@ -633,7 +635,7 @@ store_refuse(struct store *s, int err)
 }
 
 int
-store_stage(struct store *s, struct str key, struct str body)
+store_stage_last(struct store *s, struct str key, struct str body)
 {
     char time[TIME_LEN + 1];
     if (s->refuse != 0)
@@ -671,11 +673,22 @@ store_stage(struct store *s, struct str key, struct str body)
     return 0;
 }
 
+int
+store_stage(struct store *s, struct str key, struct str body)
+{
+    if (s->room.last_only && s->refuse == 0)
+        return ERR_FULL;
+    int rc = store_stage_last(s, key, body);
+    s->room.ordinary |= rc == 0;
+    return rc;
+}
+
 static void
 batch_done(struct store *s)
 {
     s->first = s->last = NULL;
     s->n_staged = 0;
+    s->room.ordinary = false;
     buf_reset(&s->batch, 64 * 1024);
     arena_reset(&s->mem);
 }
@@ -704,6 +717,8 @@ store_probe(struct store *s)
     ASSERT(s->lock.held && s->n_staged == 0);
     if (s->replica != NULL && s->replica->full)
         return ERR_FULL; /* store_tend asks whether that is over */
+    if (!store_has_room(s))
+        return ERR_FULL;
     memset(blank, STORE_BLANK, sizeof blank);
     int rc = store_put(s, (struct str){blank, sizeof blank}, NULL, &cut);
     if (rc == 0 && !store_cut(s))
@@ -729,7 +744,8 @@ store_commit_here(struct store *s, bool *unknown)
     s->log.end = m.end;
     s->log.head = m.n;
     s->n_staged = 0;
-    store_allow(s);
+    if (!s->room.full) /* else it was of what still may be written */
+        store_allow(s);
     for (struct staged *g = s->first; g != NULL; g = g->next) {
         struct store_rec r;
         rc = record_parse((struct str){s->batch.p + g->at, g->len}, &r);
@@ -826,6 +842,31 @@ store_compact(struct store *s)
         rc = switch_over(s);
     if (rc == ERR_MORE)
         return rc;
+    room_note_attempt(s, rc);
     store_compact_stop(s);
     return rc == 0 ? store_follow(s) : rc;
+}
+
+/* Ends a move, which keeps the old file. Returns whether there was one. */
+static bool
+end_move(struct store *s)
+{
+    bool moved = s->moving;
+    while (store_move(s) == ERR_MORE)
+        continue;
+    return moved;
+}
+
+bool
+store_make_room(struct store *s)
+{
+    int rc = ERR_MORE;
+    bool moved = end_move(s);
+    if (s->room.full) /* one under way also copies what was written since */
+        store_compact_stop(s);
+    if (s->compaction == NULL && !store_wants_compact(s))
+        return moved;
+    while (rc == ERR_MORE)
+        rc = store_compact(s);
+    return end_move(s) || moved || rc == 0;
 }

@@ -49,8 +49,7 @@ bool store_loaded(struct store *s);
 int store_lock(struct store *s);
 /* store_lock, but queues for the lock for up to 10 ms. */
 int store_lock_wait(struct store *s);
-/* store_lock, waiting up to STORE_LOCK_WAIT_MS, then ERR_BUSY. For the command
-   line, which has no other clients to serve. */
+/* store_lock, for up to STORE_LOCK_WAIT_MS, then ERR_BUSY. For commands. */
 int store_lock_patiently(struct store *s);
 /* Makes the log's directory if it is missing, for files beside the log. 0,
    ERR_READONLY, ERR_FULL, ERR_IO, ERR_NOMEM. */
@@ -60,10 +59,11 @@ void store_unlock(struct store *s);
 bool store_locked(const struct store *s);
 
 /* Stages a record; needs the lock. body is a run of JSON members
-   ("op":...,"v":{...}). Applies it to memory at once; store_commit writes it to
-   disk. 0, ERR_TOO_LARGE (record or batch), ERR_NOMEM, or store_refuse's
-   err. */
+   ("op":...,"v":{...}). Memory has it at once, the disk after store_commit. 0,
+   ERR_TOO_LARGE (record or batch), ERR_NOMEM, or store_refuse's err. */
 int store_stage(struct store *s, struct str key, struct str body);
+/* The same for what ends or hands over work: it may take the last room. */
+int store_stage_last(struct store *s, struct str key, struct str body);
 /* Undoes what was staged after the first n records, newest first. */
 void store_unstage(struct store *s, size_t n);
 /* The number n of the next staged record, and how many are staged. */
@@ -74,8 +74,8 @@ size_t store_staged_n(const struct store *s);
 bool store_batch_is_full(const struct store *s);
 /* Writes and syncs what is staged and moves the mark: one write, one fdatasync.
    On an error everything staged is undone in memory. After ERR_FULL and ERR_IO
-   nothing of it is on disk, unless *unknown is set. With a remote it does more:
-   see store/hosts.h. */
+   nothing of it is on disk, unless *unknown is set; store_make_room may make
+   room. With a remote it does more: see store/hosts.h. */
 int store_commit(struct store *s, bool *unknown);
 /* Makes store_stage return err and stage nothing, until called with 0. */
 void store_refuse(struct store *s, int err);

@@ -132,8 +132,12 @@ cli_args_attach(struct cli *c, const char *id, struct str content,
 {
     struct task_blob blob = {.stored = true, .size = content.len};
     bool made;
-    int rc = artifact_put(c->env->artifacts_dir, content, blob.sha256, &made);
+    int rc;
 
+    /* On a full disk the file would take what is left to others. */
+    if (!store_has_room(c->s.store) && !store_make_room(c->s.store))
+        return cli_fail_store(c, ERR_FULL);
+    rc = artifact_put(c->env->artifacts_dir, content, blob.sha256, &made);
     if (rc != 0)
         return cli_fail_path(c, rc, c->env->artifacts_dir);
     rc = store_share(c->s.store, c->env->artifacts_dir, str_of(blob.sha256),

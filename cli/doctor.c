@@ -114,7 +114,11 @@ cli_health(struct cli *c)
     if (writes && (rc = find_not_writable(c, st->path, path)) != 0)
         return cli_fail(c, ERR_READONLY, "%s: cannot be written: %s", path,
                         err_text(rc));
-    if (writes && st->g > 0 && (rc = try_writing(c)) != 0)
+    if (writes && st->g > 0)
+        rc = try_writing(c);
+    if (rc == ERR_FULL && store_make_room(c->s.store))
+        rc = try_writing(c);
+    if (rc != 0)
         return cli_fail_store(c, rc);
     put_health(c, store_state(c->s.store));
     return CLI_OK;

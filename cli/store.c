@@ -89,10 +89,13 @@ cli_commit(struct cli *c, bool *unknown)
 {
     int rc;
 
-    settle(c);
+    if (store_has_room(c->s.store)) /* else they would take it */
+        settle(c);
     while ((rc = store_commit(c->s.store, unknown)) == ERR_MORE)
         store_await(c->s.store);
     store_unlock(c->s.store);
+    if (rc == ERR_FULL && !*unknown && store_make_room(c->s.store))
+        rc = ERR_AGAIN;
     return rc;
 }
 

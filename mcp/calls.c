@@ -491,21 +491,26 @@ calls_get(struct calls *c, struct arena *a, struct str id,
     return rc == ERR_FORMAT ? ERR_NOT_FOUND : rc;
 }
 
+/* What goes on with a call lets it end. */
 static int
 stage(struct calls *c, struct call *k, const char *op)
 {
     uint64_t n = store_next_n(c->store);
+    bool fresh = k->born == 0;
     struct buf b = {0};
     int rc;
 
     k->updated_ms = store_now_ms(c->store);
-    if (k->born == 0) {
+    if (fresh) {
         k->born = n;
         k->created_ms = k->updated_ms;
     }
     call_put(&b, k, op);
-    rc = b.err != 0 ? b.err
-                    : store_stage(c->store, key_of(k->id), buf_view(&b));
+    rc = b.err;
+    if (rc == 0 && fresh)
+        rc = store_stage(c->store, key_of(k->id), buf_view(&b));
+    else if (rc == 0)
+        rc = store_stage_last(c->store, key_of(k->id), buf_view(&b));
     buf_fini(&b);
     if (rc == 0)
         k->n = n;

@@ -457,9 +457,14 @@ mcp_session_set(struct mcp_session *s, int level, bool end, struct str add,
     put_record(from, level, end, adds ? add : STR_NONE,
                stored ? store_next_n(m->store) : mcp_head(m), drop, &b);
     err = adds && b.len > MAX_RECORD ? ERR_TOO_LARGE : b.err;
-    if (err == 0)
-        err = stored ? store_stage(m->store, key_of(s), buf_view(&b))
-                     : adopt(s, 0, buf_view(&b));
+    if (err != 0)
+        goto out;
+    if (!stored)
+        err = adopt(s, 0, buf_view(&b));
+    else if (end)
+        err = store_stage_last(m->store, key_of(s), buf_view(&b));
+    else
+        err = store_stage(m->store, key_of(s), buf_view(&b));
 out:
     buf_fini(&b);
     clear_subs(&staged);

@@ -8,27 +8,22 @@
 
 #include "base/text.h"
 
-#define COMPACT_PAUSE_MS (60 * 1000) /* after a failed compaction */
-
 /* Does one slice of a compaction, if one is due. */
 static void
 compact(struct tend *t)
 {
     int err;
 
-    if (loop_now(t->loop) < t->compact_at_ms)
-        return;
     if (!t->compacting && !store_wants_compact(t->store))
         return;
     err = store_compact(t->store);
     t->compacting = err == ERR_MORE;
-    if (err >= 0 || err == ERR_MORE)
+    if (err >= 0 || err == ERR_MORE || err == ERR_BUSY || err == ERR_FULL ||
+        t->compact_failed) /* a full disk is reported when a write fails */
         return;
-    t->compact_at_ms = loop_now(t->loop) + COMPACT_PAUSE_MS;
-    if (err != ERR_BUSY && !t->compact_failed)
-        text_tell("mcptask: the log cannot be compacted: mcptask compact says "
-                  "why; until then it grows\n");
-    t->compact_failed |= err != ERR_BUSY;
+    text_tell("mcptask: the log cannot be compacted: mcptask compact says "
+              "why; until then it grows\n");
+    t->compact_failed = true;
 }
 
 void
@@ -45,14 +40,17 @@ tend_has_more(const struct tend *t)
     return t->compacting || t->moving;
 }
 
-/* Twice, since a compaction may be due when a move ends. */
+bool
+tend_can_make_room(const struct tend *t)
+{
+    return tend_has_more(t) || store_wants_compact(t->store);
+}
+
 void
 tend_make_room(struct tend *t)
 {
-    for (int i = 0; i < 2; i++)
-        do
-            tend_log(t, true);
-        while (tend_has_more(t));
+    store_make_room(t->store);
+    t->compacting = t->moving = false;
 }
 
 void

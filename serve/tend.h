@@ -12,7 +12,6 @@ struct tend { /* zero it; set loop and store */
     struct store *store;
     bool compacting, compact_failed;
     bool moving; /* to a new generation of the log */
-    int64_t compact_at_ms; /* when the next compaction may begin */
     struct loop_timer timer; /* for the remote */
     int fd; /* its descriptor + 1, while it is watched; or 0 */
     bool ready;
@@ -23,9 +22,11 @@ struct tend { /* zero it; set loop and store */
 void tend_log(struct tend *t, bool idle);
 /* Whether there is more to do at once. */
 bool tend_has_more(const struct tend *t);
-/* Finishes a move and a compaction at once. Takes the lock for that, which must
-   be free, but for once it has held it. */
+/* Finishes a compaction at once, and begins one if it can make room. Takes the
+   lock for that, which must be free. */
 void tend_make_room(struct tend *t);
+/* Whether it would do anything. */
+bool tend_can_make_room(const struct tend *t);
 void tend_end(struct tend *t);
 
 /* Around each turn of the loop: watches the remote's descriptor and deadline.

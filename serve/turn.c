@@ -15,8 +15,8 @@
       waits for the lock holds up only its own peer.
    3. When a commit fails, every message from the first one that staged is run
       again on the state before: what they read or answered did not happen. If
-      there was no room, a compaction makes some first, and they are committed
-      once more.
+      there was no room, a compaction makes some first; if it cannot, only what
+      ends or hands over work is committed.
    4. A turn is bounded in time, in messages, in bytes staged and answered, and
       in the memory for messages and runs; no more is accepted. Peers that it
       did not reach come first in the next turn, but those of the principal
@@ -116,7 +116,9 @@ struct turn {
     bool writes; /* a message of this turn may */
     bool ends_listens; /* once it is no longer open */
     bool telling;      /* on_record runs */
-    unsigned failures; /* of this turn's commit */
+    unsigned failures; /* of this turn's commit, after which it was run with
+                          the error, */
+    unsigned no_room;  /* and for want of room */
     struct tend tend;
     struct ran ran[MAX_RUN];
 };
@@ -428,7 +430,7 @@ begin_turn(struct turn *t, bool writes)
     t->full_ms = clock_mono_ms() + MAX_TURN_MS;
     t->last = NULL;
     t->refuse = 0;
-    t->failures = 0;
+    t->failures = t->no_room = 0;
     if (writes)
         err = t->waiting ? store_lock_wait(t->store) : store_lock(t->store);
     t->waiting = false;
@@ -546,15 +548,21 @@ try_commit(struct turn *t)
     return err < 0 && unknown ? ERR_UNKNOWN : err;
 }
 
-/* Releases the lock to make room. Returns whether it could take it again. */
+/* Makes room, if it can, for which it has to release the lock. Returns whether
+   the turn may be run again: with more room, or with what ends or hands over
+   work alone. */
 static bool
 make_room(struct turn *t)
 {
     if (!t->locked)
         return false;
-    store_unlock(t->store);
-    tend_make_room(&t->tend);
-    return store_lock_wait(t->store) == 0;
+    if (t->no_room++ == 0 && !store_is_shared(t->store) &&
+        tend_can_make_room(&t->tend)) {
+        store_unlock(t->store);
+        tend_make_room(&t->tend);
+        return store_lock_wait(t->store) == 0;
+    }
+    return t->no_room <= 2 && store_takes_last(t->store);
 }
 
 /* Invariants 1, 3 and 7. Returns false while the remote has not answered. What
@@ -562,18 +570,13 @@ make_room(struct turn *t)
 static bool
 commit(struct turn *t)
 {
-    bool shared = store_is_shared(t->store);
+    bool shared = store_is_shared(t->store), again;
     int err;
 
     while ((err = try_commit(t)) < 0 && !t->open) {
-        if (!shared && err == ERR_FULL && t->failures == 0 && make_room(t)) {
-            run_again(t, t->first_staged, 0);
-            t->failures++;
-            continue;
-        }
-        run_again(t, shared ? 0 : t->first_staged,
-                  err == ERR_AGAIN ? 0 : err);
-        if (err != ERR_AGAIN && (!shared || t->failures++ > 0))
+        again = err == ERR_AGAIN || (err == ERR_FULL && make_room(t));
+        run_again(t, shared ? 0 : t->first_staged, again ? 0 : err);
+        if (!again && (!shared || t->failures++ > 0))
             break;
     }
     return !t->open;

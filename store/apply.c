@@ -37,6 +37,7 @@ store_apply(struct store *s, const struct store_rec *r, int64_t off,
     e->off = off;
     e->len = (uint32_t)r->line.len;
     e->file = s->file;
+    e->held = false;
     const struct store_kind *k = &s->kinds[e->kind];
     int rc = k->apply != NULL ? k->apply(k->ctx, e, r) : 0;
     if (rc != 0) {
@@ -49,6 +50,11 @@ store_apply(struct store *s, const struct store_rec *r, int64_t off,
         if (i != e->kind && s->kinds[i].other != NULL)
             s->kinds[i].other(s->kinds[i].ctx, r);
     bool moved = !fresh && was.file != s->file;
+    s->live += (int64_t)e->len + 1;
+    if (!fresh)
+        s->live -= (int64_t)was.len + 1;
+    if (was.held && !moved)
+        s->held += (int64_t)was.len + 1;
     s->move.left -= moved;
     if (k->transient)
         s->superseded += e->len + 1;
@@ -81,6 +87,8 @@ store_note_old(struct store *s, struct str key, const struct store_entry *e)
     memset(g, 0, all);
     g->before = s->last;
     g->superseded = s->superseded;
+    g->live = s->live;
+    g->held = s->held;
     g->at = s->batch.len;
     if (e != NULL)
         memcpy(&g->old, e, size);
@@ -95,6 +103,8 @@ store_unapply(struct store *s, struct staged *g)
     if (k->undo != NULL)
         k->undo(k->ctx, e, &g->old);
     s->superseded = g->superseded;
+    s->live = g->live;
+    s->held = g->held;
     if (g->old.n == 0)
         index_pop(&s->index, e);
     else /* keep the chain: a split or a new key may have changed it */

@@ -9,7 +9,7 @@
 struct staged {
     struct staged *before, *next;
     struct store_entry *e;
-    int64_t superseded;
+    int64_t superseded, live, held; /* the store's */
     size_t at, len;         /* its line in the batch */
     struct store_entry old; /* the kind's entry_size bytes; n is 0 for a new
                                entry */

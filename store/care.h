@@ -18,6 +18,7 @@ struct store_state {
     uint64_t keys;
     size_t index_bytes;  /* heap of index and entries */
     int err;             /* 0: writable; else why writes are refused */
+    int64_t missing;     /* if ERR_FULL: how many bytes of room, 0: unknown */
     char why[256];       /* the reason, with file and offset; or "" */
     bool torn;           /* this process cut a torn tail when it opened the
                             log */
@@ -65,9 +66,17 @@ bool store_alive(const struct store *s, uint64_t instance);
    staged. */
 int store_move(struct store *s);
 
+/* Whether the disk has room for what is staged and for a compaction after it.
+   If not, commits of other records than of store_stage_last are refused. */
+bool store_has_room(struct store *s);
+/* Whether a commit failed for want of room, and the lock is still held: then
+   store_stage returns ERR_FULL, and what store_stage_last takes may yet be
+   committed. */
+bool store_takes_last(const struct store *s);
 /* Returns whether superseded bytes exceed compact_at and half of the log; or a
-   quarter of it, if the disk has only just the room for a compaction. Maintains
-   the reserve. */
+   quarter of it, if the disk has only just the room for a compaction; or
+   whether one may gain anything, if the disk is full. A minute after a failed
+   attempt, or once there is more room. */
 bool store_wants_compact(struct store *s);
 /* Starts a compaction or does one slice of it, about 1 MiB. ERR_MORE: call
    again, now or later; 0: done, the new generation is in use; else the
@@ -78,6 +87,10 @@ int store_compact(struct store *s);
    They become that clock's, in the new generation and in all processes; the old
    generation keeps them. Not for a store with a remote. */
 void store_take_back_time(struct store *s);
+/* Compacts at once, if store_wants_compact, or ends what store_compact and
+   store_move began. Returns whether it did. Needs the lock to be free, and
+   nothing staged. */
+bool store_make_room(struct store *s);
 /* Abandons a compaction in progress. */
 void store_compact_stop(struct store *s);
 

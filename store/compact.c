@@ -50,18 +50,6 @@
 #define SYNC_EVERY (8 * SLICE)
 #define LAST_PART (1024 * 1024) /* bytes that may remain for the locked part */
 
-bool
-store_wants_compact(struct store *s)
-{
-    int64_t min = s->opt.compact_at ? s->opt.compact_at : STORE_COMPACT_AT;
-    int64_t gain = s->superseded - s->superseded_base;
-    if (s->moving || !store_is_writable(s))
-        return false;
-    if (s->err == 0 && gain >= min && gain > s->log.end / 2)
-        return true;
-    return store_is_short(s) && gain > 0 && gain >= s->log.end / 4;
-}
-
 void
 store_compact_stop(struct store *s)
 {
@@ -123,13 +111,15 @@ sync_out(struct compaction *c)
     return file_sync(c->fd, fdatasync);
 }
 
-/* Syncs now and then, so that no sync takes long. */
+/* Leaves a little room for others. Syncs now and then, so that no sync takes
+   long. */
 static int
 flush(struct store *s, struct compaction *c)
 {
-    int rc = file_flush(c->fd, &c->out, &c->out_len, 2 * SLICE);
-    if (rc == ERR_FULL && store_give_reserve(s))
-        rc = file_flush(c->fd, &c->out, &c->out_len, 2 * SLICE);
+    int64_t len = c->out_len + (int64_t)c->out.len;
+    int rc = room_look(s, len + ROOM_FLOOR) > 0
+                 ? ERR_FULL
+                 : file_flush(c->fd, &c->out, &c->out_len, 2 * SLICE);
     return rc != 0 || c->out_len - c->out_synced < SYNC_EVERY ? rc
                                                               : sync_out(c);
 }
@@ -150,7 +140,7 @@ share(int fd, const struct stat *old)
     return fchmod(fd, old->st_mode & 0777) == 0 ? 0 : file_error();
 }
 
-/* Opens the new file, unless it would not fit or the end is sure to fail. */
+/* Opens the new file, unless it is sure not to fit or the end to fail. */
 static int
 open_new(struct store *s, struct compaction *c)
 {
@@ -168,9 +158,8 @@ open_new(struct store *s, struct compaction *c)
         rc = file_sync_path(s->dir);
     if (rc != 0)
         return rc;
-    int64_t need = s->log.end - s->superseded;
-    return store_has_room(s, need) ||
-           (store_give_reserve(s) && store_has_room(s, need)) ? 0 : ERR_FULL;
+    room_look(s, room_needed(s, 0));
+    return s->room.free >= s->live ? 0 : ERR_FULL;
 }
 
 int

@@ -1,22 +1,7 @@
-/* files - the files beside the log: closed generations, and a reserve.
+/* files - the files beside the log.
 
    A closed generation is the log file from before a compaction, under its own
-   name. Between link and rename, the log has both names.
-
-   A compaction needs room for everything it keeps. While the disk has little
-   room, this file checks now and then that enough is left; if not, it deletes
-   closed generations, and the log is compacted early. There is also a reserve,
-   a file of random bytes that no file system can compress. The first write that
-   finds no room deletes it, so that a task can still be ended and the log still
-   be compacted. Such a write also deletes the closed generations and marks room
-   as short until the next check; the committer can then compact at once and
-   retry.
-
-   Invariants:
-   1. The reserve is made only if the remaining room suffices for a compaction,
-      so that it never causes one.
-   2. It is not synced. If a power loss damages it, its length shows that, and
-      it is written again. */
+   name. Between link and rename, the log has both names. */
 
 #include "store/files.h"
 #include "base/clock.h"
@@ -24,89 +9,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#define SCARCE (64LL * 1024 * 1024) /* with more free room than this, no
-                                       reserve */
-#define ROOM_STEP (16 * 1024)       /* growth of the log between checks,
-                                       bytes */
-#define MARGIN (256 * 1024)         /* room for writes until the compaction is
-                                       done */
-#define RESERVE (64 * 1024)
-#define PIECE 256
-#define ACCESS_MS 5000              /* between looks at permissions */
-
-static int64_t
-free_room(const struct store *s)
-{
-    struct statvfs v;
-    if (statvfs(s->dir, &v) != 0)
-        return INT64_MAX;
-    return (int64_t)v.f_bavail * (int64_t)v.f_frsize;
-}
-
-/* Writes the reserve unless it exists. */
-static void
-make_reserve(const struct store *s)
-{
-    char piece[PIECE], *path = file_join(s->path, ".reserve");
-    int64_t at = RESERVE;
-    struct stat st = {.st_size = 0};
-    int fd = path == NULL ? -1 : open(path, O_WRONLY | O_CREAT | O_CLOEXEC |
-                                      O_NOFOLLOW | O_NONBLOCK, 0600);
-    if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-        st.st_size < RESERVE)
-        for (at = 0; at < RESERVE; at += PIECE)
-            if (random_bytes(piece, PIECE) != 0 ||
-                file_write_at(fd, piece, PIECE, at) != 0)
-                break;
-    if (fd >= 0)
-        close(fd);
-    if (at < RESERVE)
-        unlink(path);
-    free(path);
-}
-
-bool
-store_give_reserve(struct store *s)
-{
-    int e = errno;
-    char *path = file_join(s->path, ".reserve");
-    bool given = path != NULL && unlink(path) == 0;
-    free(path);
-    store_prune(s, 0);
-    s->short_of_room = true;
-    s->room_end = given ? -ROOM_STEP : s->log.end; /* negative: check at
-                                                        once */
-    errno = e;
-    return given;
-}
-
-bool
-store_has_room(struct store *s, int64_t need)
-{
-    if (free_room(s) >= need)
-        return true;
-    store_prune(s, 0);
-    return free_room(s) >= need;
-}
-
-bool
-store_is_short(struct store *s)
-{
-    int64_t need = s->log.end - (s->superseded - s->superseded_base) + MARGIN;
-    if (llabs(s->log.end - s->room_end) < ROOM_STEP)
-        return s->short_of_room;
-    s->room_end = s->log.end;
-    int64_t room = free_room(s);
-    if (room < SCARCE && room >= need + 2 * RESERVE)
-        make_reserve(s);
-    s->short_of_room = !store_has_room(s, need);
-    return s->short_of_room;
-}
+#define ACCESS_MS 5000 /* between looks at permissions */
 
 const char *
 store_closed_path(const struct store *s, uint64_t g)
@@ -126,6 +33,7 @@ store_open_closed(const struct store *s, uint64_t g)
 void
 store_prune(struct store *s, int64_t max)
 {
+    char reserve[FILE_PATH_MAX + 32];
     int64_t sum = 0;
     struct stat st;
     uint64_t oldest = s->log.g, keep_from = 0;
@@ -144,6 +52,8 @@ store_prune(struct store *s, int64_t max)
     }
     for (uint64_t g = oldest + 1; g < keep_from; g++)
         unlink(store_closed_path(s, g));
+    text_put(reserve, sizeof reserve, "%s.reserve", s->path);
+    unlink(reserve); /* version 0.2.0 kept it for a full disk */
 }
 
 /* Without hard links (FAT, some network file systems) the old log gets no

@@ -1,7 +1,7 @@
 #ifndef STORE_FILES_H
 #define STORE_FILES_H
 
-/* files - the files beside the log: closed generations, and a reserve. */
+/* files - the files beside the log, which are closed generations. */
 
 #include "store/state.h"
 
@@ -32,15 +32,5 @@ int store_check_names(struct store *s);
 /* Returns whether the log is itself a mount point, so that nothing can be
    renamed over it. */
 bool store_is_mounted(const struct store *s);
-
-/* Returns whether `need` bytes are free, deleting closed generations if
-   necessary. */
-bool store_has_room(struct store *s, int64_t need);
-/* Returns whether a compaction would lack room. Makes the reserve. */
-bool store_is_short(struct store *s);
-/* Call when a write found no room: deletes closed generations, makes
-   store_is_short return true, and gives up the reserve. Returns whether there
-   was a reserve. Keeps errno. */
-bool store_give_reserve(struct store *s);
 
 #endif

@@ -34,6 +34,8 @@ struct store_entry {
     uint8_t key_len;
     uint8_t kind; /* private to the store: index into its kinds */
     bool file;    /* private to the store: which of two files has it */
+    bool held;    /* set by apply: compaction may keep the record for a while
+                     after a newer one of the key */
 };
 
 /* A kind of record, selected by the prefix of its keys. Records of unknown

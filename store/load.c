@@ -82,7 +82,7 @@ store_forget(struct store *s)
         store_allow(s);
     lost_reset(&s->log.lost);
     s->log = (struct log){.fd = -1, .g = s->log.g, .lost = s->log.lost};
-    s->superseded = s->superseded_base = 0;
+    s->superseded = s->superseded_base = s->live = s->held = 0;
     s->loaded = false;
 }
 

@@ -32,8 +32,8 @@ struct log_file {
 
 /* Opens the file at path, for writing if permitted, and reads its header. A
    damaged header is marked so and has what could be recovered; g is 0 if
-   unknown. ERR_NOT_FOUND: no file, or an empty one (see st); ERR_FORMAT (no log,
-   or one of a later version), ERR_IO or ERR_NOMEM, with why. */
+   unknown. ERR_NOT_FOUND: no file, or an empty one (see st); ERR_FORMAT (also
+   of a later version), ERR_IO or ERR_NOMEM, with why. */
 int log_open(const char *path, bool readonly, struct log_file *out);
 /* Returns whether fd still begins with the header of that generation and
    store. */

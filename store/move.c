@@ -54,7 +54,7 @@ store_move_begin(struct store *s, const struct log_file *f, int64_t end)
     if (start < f->h.end)
         return false;
     *m = (struct move){.fd = s->log.fd, .left = s->index.n,
-                       .head = s->log.head,
+                       .head = s->log.head, .held = -s->held,
                        .rd = {.fd = f->fd, .off = f->h.end, .end = start}};
     log_begin(&m->log, f->fd, &f->h);
     s->moving = true;
@@ -85,14 +85,18 @@ take(struct store *s, const struct judged *j)
     if (e == NULL)
         return false;
     bool newest = e->n == j->r.n;
+    int64_t len = (int64_t)j->r.line.len;
     if (newest) {
+        s->live += len - e->len;
         e->file = s->file;
         e->off = j->off;
-        e->len = (uint32_t)j->r.line.len;
+        e->len = (uint32_t)len;
         m->left--;
+    } else {
+        m->held += len + 1;
     }
     if (!newest || s->kinds[e->kind].transient)
-        m->superseded += (int64_t)j->r.line.len + 1;
+        m->superseded += len + 1;
     return true;
 }
 
@@ -104,6 +108,7 @@ leave_out(void *ctx, struct store_entry *e)
     const struct store_kind *k = &s->kinds[e->kind];
     if (e->file == s->file)
         return false;
+    s->live -= (int64_t)e->len + 1;
     /* Only transient records may be left out; any other is missing. */
     if (!k->transient)
         s->loaded = false;
@@ -120,6 +125,7 @@ sweep(struct store *s)
     if (m->left > 0 && index_drop(&s->index, &m->swept, leave_out, s))
         return true;
     s->superseded += m->superseded;
+    s->held += m->held;
     s->superseded_base = m->base;
     s->n_left_out += m->left;
     store_move_stop(s);

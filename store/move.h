@@ -10,6 +10,8 @@ struct move {
     uint64_t left;      /* entries that still refer to it */
     uint64_t head;      /* its last n */
     int64_t superseded; /* bytes, in the part of the new file passed so far */
+    int64_t held;       /* of these, kept although not the newest, less the
+                           store's held before */
     int64_t base;       /* the same, up to the end record */
     size_t swept;       /* buckets already swept */
     struct log log;     /* progress of the pass */

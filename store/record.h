@@ -60,8 +60,7 @@ void record_put_header(struct buf *b, const struct record_header *h,
 void record_put_end(struct buf *b, uint64_t g, uint64_t n, uint64_t count,
                     int64_t now_ms);
 /* Parses a first line. 0; ERR_SYNTAX: a damaged log header; ERR_FORMAT: not a
-   log, or that of a later version (out->version is then not 0), whatever else
-   the line holds. */
+   log, or of a later version, which out->version then is. */
 int record_parse_header(struct str line, struct record_header *out);
 /* Fills in what can be recovered of id, compacted and replica from a damaged
    first line. Leaves out->g alone. */

@@ -323,6 +323,8 @@ append(struct store *s, const struct remote_news *news)
     if (rc != 0 || m.n > s->log.head)
         set_head(s, rc == 0 ? news->head : "", m.n);
     if (rc == 0 && m.n > s->log.head) {
+        /* Others have committed it; but closed generations make way. */
+        room_look(s, room_needed(s, (int64_t)s->batch.len));
         rc = store_put(s, buf_view(&s->batch), &m, &cut);
         if (rc == 0)
             rc = store_load_to(s, &m);
@@ -524,13 +526,42 @@ needs_nothing(const struct store *s)
            store_is_paused(r);
 }
 
+/* Whether the batch has to wait for room. What ends or hands over work only
+   waits for a compaction that its caller can make. */
+static bool
+lacks_room(struct store *s)
+{
+    if (s->n_staged == 0 || store_has_room(s))
+        return false;
+    if (!s->room.ordinary && (s->replica != NULL || !store_wants_compact(s)))
+        return false;
+    s->room.last_only = true;
+    return true;
+}
+
+static int
+commit_alone(struct store *s, bool *unknown)
+{
+    if (s->n_staged == 0)
+        return 0;
+    if (lacks_room(s)) {
+        store_unstage(s, 0);
+        return ERR_FULL;
+    }
+    int rc = store_commit_here(s, unknown);
+    s->room.last_only |= rc == ERR_FULL;
+    return rc;
+}
+
 int
 store_commit(struct store *s, bool *unknown)
 {
     struct replica *r = s->replica;
     *unknown = false;
     if (r == NULL)
-        return s->n_staged == 0 ? 0 : store_commit_here(s, unknown);
+        return commit_alone(s, unknown);
+    if (!r->wanted && lacks_room(s))
+        return end_turn(s, ERR_FULL, unknown);
     if (needs_nothing(s)) {
         r->lost_ms = 0;
         r->n_contents = 0;

@@ -17,6 +17,7 @@
    replica->err   stale              no                        it answers
    err            yes                yes (state for people)    one succeeds
    refuse         yes                fail with it              store_refuse(0)
+   room.last_only yes                of store_stage_last only  store_unlock
 */
 
 #include "store/state.h"
@@ -147,6 +148,7 @@ store_state(struct store *s)
         .len = s->log.end, .superseded = s->superseded, .keys = s->index.n,
         .index_bytes = s->index.bytes, .torn = s->torn,
         .err = store_is_readonly(s) ? ERR_READONLY : s->err,
+        .missing = s->room.missing,
         .weak_locks = lock_is_by_process(), .shared = s->replica != NULL,
     };
     text_put(out->id, sizeof out->id, "%s", s->id);

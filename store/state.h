@@ -7,6 +7,7 @@
 #include "store/apply.h"
 #include "store/move.h"
 #include "store/replica.h"
+#include "store/room.h"
 #include "store/time.h"
 #include "store.h"
 
@@ -45,11 +46,12 @@ struct store {
     struct index index;
     int64_t superseded;
     int64_t superseded_base; /* of those, kept by the last compaction */
+    int64_t live; /* bytes of all keys' newest records */
+    int64_t held; /* of older ones that compaction may keep for a while */
     char lost_why[96];
     dev_t dev;
     ino_t ino;
-    int64_t room_end; /* s->log.end when room was last checked */
-    bool short_of_room; /* there was too little then */
+    struct room room;
     int64_t unmarked_len; /* file size when it was read without a mark */
     int64_t lock_checked_ms; /* last check of the lock file */
     int64_t busy_ms;      /* since when others hold the lock, 0: they do not */

@@ -94,10 +94,11 @@ store_put(struct store *s, struct str bytes, const struct mark *m, bool *cut)
         if (*cut && tries == 0 && strcmp(step, "fdatasync") == 0)
             continue;
         errno = e;
-        if (!*cut || m == NULL || file_error() != ERR_FULL ||
-            !store_give_reserve(s))
-            return store_deny(s, file_error(), "%s: %s failed: %s",
-                              s->path, step, err_text(e));
+        int rc = file_error();
+        if (rc == ERR_FULL)
+            room_note_full(s, (int64_t)bytes.len);
+        return store_deny(s, rc, "%s: %s failed: %s", s->path, step,
+                          err_text(e));
     }
 }
 

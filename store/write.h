@@ -14,9 +14,8 @@ bool store_reopen(struct store *s);
 /* Cuts the log to its committed end. Returns whether that is on disk. */
 bool store_cut(struct store *s);
 /* Writes bytes after the committed end, syncs them and moves the mark to m, if
-   not NULL. A failed attempt is cut off and made once more after a failed sync,
-   or if m is set and the reserve frees room. *cut: nothing of it is on disk. 0
-   or enum err. */
+   not NULL. A failed attempt is cut off, and made once more after a failed
+   sync. *cut: nothing of it is on disk. 0 or enum err. */
 int store_put(struct store *s, struct str bytes, const struct mark *m,
               bool *cut);
 

@@ -242,6 +242,39 @@ too_large(struct draft *d)
                      STATE_MAX, task_arg_name(big).p);
 }
 
+/* Whether the change lets an agent stop, or another go on. It may take the room
+   that is left on a full disk. A checkpoint may not: agents save them as often
+   as they like. */
+static bool
+is_last(const struct draft *d)
+{
+    bool ends = d->exists && task_status_ended(d->k.status) &&
+                !task_status_ended(d->old.status);
+
+    return ends || d->tool == TOOL_HANDOFF || d->tool == TOOL_EXHAUST ||
+           draft_given(d, ARG_ANSWER);
+}
+
+/* Stages a record. On a full disk the error says what is still taken. */
+static int
+put_record(struct draft *d, struct str key, struct str body)
+{
+    struct store *s = d->t->store;
+    bool last = is_last(d);
+    int rc = last ? store_stage_last(s, key, body)
+                  : store_stage(s, key, body);
+
+    if (rc == 0)
+        return 0;
+    if (rc != ERR_FULL || last || store_state(s)->missing == 0)
+        return task_fail_store(d->c, rc);
+    task_fail(d->c, rc, NULL, "the disk lacks %lld bytes for changes",
+              (long long)store_state(s)->missing);
+    return task_next(d->c, "handoff_task, mark_exhausted, answers and the end "
+                     "of a task are still taken; tell the operator, who must "
+                     "free space, and try again");
+}
+
 /* Stages the record of a change that passed all checks. */
 static int
 stage(struct draft *d, struct task_receipt *out)
@@ -269,8 +302,8 @@ stage(struct draft *d, struct task_receipt *out)
         rc = task_fail_store(d->c, ERR_NOMEM);
     else if (b->len - at > STATE_MAX + (claims ? CLAIM_ROOM : 0))
         rc = too_large(d);
-    else if ((rc = store_stage(s, key, buf_view(b))) != 0)
-        rc = task_fail_store(d->c, rc);
+    else
+        rc = put_record(d, key, buf_view(b));
     buf_reset(b, BODY_KEEP);
     *out = (struct task_receipt){
         .id = d->id,
@@ -588,7 +621,7 @@ task_archive(struct tasks *t, const struct store_rec *r)
     buf_reset(b, b->cap);
     buf_z(b, "\"op\":\"archive\",\"by\":\"mcptask\",\"v\":");
     put_state(b, &k);
-    rc = b->err ? b->err : store_stage(t->store, r->key, buf_view(b));
+    rc = b->err ? b->err : store_stage_last(t->store, r->key, buf_view(b));
     buf_reset(b, BODY_KEEP);
     return rc;
 }

@@ -306,6 +306,14 @@ read_entry(struct tasks *t, const struct store_rec *r,
     return 0;
 }
 
+/* The answer to a repeated request is made from its record, whose event is ev.
+   One that creates several tasks has its key in the first of their records. */
+static bool
+answers_key(const struct store_rec *r, const struct task_event *ev)
+{
+    return ev->idem.p != NULL || (r->n > r->b && r->p == 0);
+}
+
 static int
 apply(void *ctx, struct store_entry *se, const struct store_rec *r)
 {
@@ -332,6 +340,7 @@ apply(void *ctx, struct store_entry *se, const struct store_rec *r)
         drop_atoms(t, e);
         link_entry(t, e, false);
     }
+    now.e.held = answers_key(r, &ev);
     now.known = true;
     now.parked = now.checked = false;
     now.newer = NULL;
@@ -364,24 +373,15 @@ undo(void *ctx, struct store_entry *se, struct store_entry *old_se)
     unpark(t, e);
 }
 
-/* The answer to a repeated request is made from its record. One that creates
-   several tasks has its key in the first of their records. */
-static bool
-answers_key(const struct store_rec *r)
-{
-    struct task_event ev;
-
-    return task_event_scan(r, &ev) == 0 &&
-           (ev.idem.p != NULL || (r->n > r->b && r->p == 0));
-}
-
 static bool
 keep(void *ctx, const struct store_rec *r, bool newest, int64_t now_ms)
 {
+    struct task_event ev;
     int64_t at;
 
     (void)ctx;
-    return newest || (answers_key(r) && time_parse(r->time, &at) &&
+    return newest || (task_event_scan(r, &ev) == 0 && answers_key(r, &ev) &&
+                      time_parse(r->time, &at) &&
                       now_ms - at < TASK_KEY_AGE_MS);
 }
 

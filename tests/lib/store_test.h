@@ -6,6 +6,7 @@
    comparison: memory against a fresh replay. */
 
 #include "store/record.h"
+#include "store/state.h"
 #include "store/verify.h"
 #include "tests/lib/test.h"
 
@@ -37,6 +38,7 @@ item_apply(void *ctx, struct store_entry *e, const struct store_rec *r)
     t->sum += add;
     t->newest += add - it->t.newest;
     it->t.newest = add;
+    e->held = str_starts(r->body, "\"keep\"");
     return 0;
 }
 
@@ -180,6 +182,7 @@ ts_is_replay(struct tstore *t)
         p.same = false;
     p.same = p.same && a.head == b.head && a.len == b.len && a.g == b.g &&
              a.keys == b.keys && a.superseded == b.superseded &&
+             t->s->live == fresh.s->live && t->s->held >= fresh.s->held &&
              strcmp(a.id, b.id) == 0 &&
              ts_same(&t->totals, &fresh.totals, p.all);
     ts_close(&fresh);

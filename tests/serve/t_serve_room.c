@@ -11,10 +11,10 @@
 
 #define BATCH TURN_MAX_QUEUE
 #define TASKS 10
-#define SAVE "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\"," \
-    "\"params\":{\"name\":\"save\"}}"
+#define CALL(name) "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\"," \
+    "\"params\":{\"name\":\"" name "\"}}"
 
-static unsigned saved, refused, fill;
+static unsigned saved, refused, ended, fill;
 static struct loop *loop;
 static struct sign *sign;
 static struct calls *calls;
@@ -46,13 +46,25 @@ save(struct mcp_call *c)
     return 0;
 }
 
+/* Ends the first task. */
+static int
+end_one(struct mcp_call *c)
+{
+    c->is_error = store_stage_last(t.s, STR("task/0"),
+                                   STR("\"v\":{\"done\":true}")) != 0;
+    buf_z(c->out, c->is_error ? "{}" : "{\"end\":true}");
+    return 0;
+}
+
 static const struct mcp_tool tools[] = {
     {.name = "save", .title = "Save", .description = "Saves", .writes = true,
      .input_schema = "{\"type\":\"object\"}", .run = save},
+    {.name = "end", .title = "End", .description = "Ends", .writes = true,
+     .input_schema = "{\"type\":\"object\"}", .run = end_one},
 };
 static const struct mcp_catalogue catalogue = {
     .name = "room", .title = "Room", .version = "1", .tools = tools,
-    .n_tools = 1,
+    .n_tools = 2,
 };
 
 static void
@@ -72,6 +84,7 @@ on_answer(void *ctx, const struct turn_answer *a)
     (void)ctx;
     snprintf(text, sizeof(text), "%.*s", STR_ARG(a->body));
     ok = strstr(text, "\"isError\":true") == NULL;
+    ended += strstr(text, "\\\"end\\\":true") != NULL;
     saved += ok;
     refused += !ok;
     return true;
@@ -94,20 +107,26 @@ all_answered(void *ctx)
 }
 
 static void
-run_batch(void)
+run_calls(const char *first, const char *second)
 {
     struct mcp_facts f = {.principal = STR("ann")};
-    struct str text = STR(SAVE);
+    struct str text[] = {str_of(first), str_of(second)};
 
     for (int i = 0; i < BATCH; i++)
-        CHECK(turn_push(peer, &f, &text) == 0);
+        CHECK(turn_push(peer, &f, &text[i % 2]) == 0);
     CHECK(turn_run(turn, all_answered, NULL) == 0);
+}
+
+static void
+run_batch(void)
+{
+    run_calls(CALL("save"), CALL("save"));
 }
 
 static void
 start(const struct store_options *o)
 {
-    saved = refused = 0;
+    saved = refused = ended = 0;
     begin(o);
     calls = calls_new(&(struct calls_options){0});
     calls_bind(calls, t.s);
@@ -167,6 +186,34 @@ test_others_fill_the_disk(void)
     stop();
 }
 
+/* In the same turn, what ends a task still takes the room that is left; without
+   any nothing does. */
+static void
+test_ends_take_the_room_left(void)
+{
+    start(&(struct store_options){.closed_max = 0});
+    for (int i = 0; i < 100; i++)
+        CHECK(put(TASKS + i, 1, 1000) == 0);
+    fill = 1000;
+    run_batch();
+    alien = disk - used() - 40 * 1024;
+    saved = 0;
+    run_calls(CALL("save"), CALL("end"));
+    CHECK(ended == BATCH / 2 && refused == BATCH / 2);
+    run_calls(CALL("end"), CALL("end"));
+    CHECK(ended == BATCH + BATCH / 2 && refused == BATCH / 2);
+    CHECK(saved == ended);
+    alien += disk - used();
+    run_calls(CALL("end"), CALL("end"));
+    run_calls(CALL("end"), CALL("end"));
+    CHECK(refused > BATCH / 2);
+    alien = 0;
+    refused = saved = 0;
+    run_calls(CALL("save"), CALL("end"));
+    CHECK(saved == BATCH && refused == 0);
+    stop();
+}
+
 int
 main(void)
 {
@@ -174,6 +221,7 @@ main(void)
         abort();
     test_no_batch_is_refused();
     test_others_fill_the_disk();
+    test_ends_take_the_room_left();
     loop_free(loop);
     free(path);
     return test_end("t_serve_room");

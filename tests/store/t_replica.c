@@ -8,6 +8,8 @@
 #include "tests/lib/hosts_rig.h"
 #include "tests/lib/told.h"
 
+#include <sys/statvfs.h>
+
 static void
 test_one_order(void)
 {
@@ -509,6 +511,66 @@ test_no_room(void)
     CHECK(put(&host[0], "task/a", "\"v\":3") == 0);
     st = *store_state(host[0].t.s);
     CHECK(st.err == 0 && list.n == 4);
+    end();
+}
+
+static bool short_of_room;
+
+#ifndef __GLIBC__
+#pragma weak __real_statvfs64
+#endif
+
+#define WRAP_STATVFS(name)                                  \
+    int __real_##name(const char *at, struct statvfs *out); \
+    int __wrap_##name(const char *at, struct statvfs *out); \
+    int __wrap_##name(const char *at, struct statvfs *out)  \
+    {                                                       \
+        int rc = __real_##name(at, out);                    \
+        if (short_of_room)                                  \
+            out->f_bavail = 1;                              \
+        return rc;                                          \
+    }
+
+WRAP_STATVFS(statvfs)
+WRAP_STATVFS(statvfs64)
+
+/* A host whose disk is nearly full offers no changes, but ends work, and
+   follows the others. */
+static void
+test_little_room(void)
+{
+    struct store *s;
+    bool unknown;
+    int rc;
+
+    begin(2);
+    CHECK(put(&host[0], "task/a", "\"v\":1") == 0);
+    CHECK(put(&host[1], "task/b", "\"v\":1") == 0);
+    CHECK(confirm(&host[0]) == 0);
+    s = host[0].t.s;
+    short_of_room = true;
+    CHECK(put(&host[0], "task/a", "\"v\":2") == ERR_FULL);
+    CHECK(store_state(s)->err == ERR_FULL && store_state(s)->missing > 0);
+    CHECK(store_lock_patiently(s) == 0);
+    CHECK(store_stage(s, STR("task/a"), STR("\"v\":2")) == 0);
+    while ((rc = store_commit(s, &unknown)) == ERR_AGAIN || rc == ERR_MORE)
+        store_await(s);
+    CHECK(rc == ERR_FULL && store_takes_last(s));
+    CHECK(store_stage(s, STR("task/a"), STR("\"v\":2")) == ERR_FULL);
+    CHECK(store_stage_last(s, STR("task/a"), STR("\"v\":3")) == 0);
+    while ((rc = store_commit(s, &unknown)) == ERR_MORE)
+        store_await(s);
+    CHECK(rc == 0);
+    store_unlock(s);
+    CHECK(confirm(&host[1]) == 0 && sees(&host[1], "task/a", "\"v\":3"));
+    CHECK(put(&host[1], "task/b", "\"v\":4") == ERR_FULL);
+    short_of_room = false;
+    CHECK(put(&host[1], "task/b", "\"v\":4") == 0);
+    short_of_room = true;
+    CHECK(confirm(&host[0]) == 0 && sees(&host[0], "task/b", "\"v\":4"));
+    short_of_room = false;
+    CHECK(put(&host[0], "task/a", "\"v\":5") == 0);
+    CHECK(store_state(s)->err == 0);
     end();
 }
 
@@ -1029,6 +1091,7 @@ main(void)
     test_lost_meanwhile();
     test_compact();
     test_no_room();
+    test_little_room();
     test_probe();
     test_clocks();
     test_first_clock();

@@ -9,7 +9,7 @@ checkpoints(int n, int tasks, int fill)
     struct store_state st;
     int failed = 0;
     for (int i = 0; i < n; i++)
-        failed += put(i % tasks, i, fill) != 0;
+        failed += put_served(i % tasks, i, fill) != 0;
     CHECK(failed == 0);
     for (int i = n - tasks; i < n; i++) {
         char key[32], want[32];
@@ -33,7 +33,6 @@ test_ten_thousand_checkpoints(void)
         begin(&options[i]);
         uint64_t g = checkpoints(10000, 500, 1000);
         CHECK(g > 5 && (options[i].compact_at == 0 || g > 10));
-        CHECK(exists(".reserve"));
         char closed[24];
         snprintf(closed, sizeof closed, ".%llu", (unsigned long long)g - 1);
         CHECK(!exists(closed) || options[i].closed_max > 0);
@@ -61,7 +60,7 @@ test_closed_max_0(void)
     }
 }
 
-/* ---- the reserve ---- */
+/* ---- a full disk ---- */
 
 /* Writes new tasks until there is no room. */
 static int
@@ -73,50 +72,142 @@ fill_up(void)
     return n;
 }
 
-/* Others fill the disk: some tasks can still be ended and then the log
-   compacted, although the room for that is not free. */
-static void
-test_reserve_is_given_up(void)
+/* What is the last of a task. */
+static int
+put_last(int task, int v)
 {
-    begin(&(struct store_options){.closed_max = 0});
-    for (int i = 0; i < 100; i++)
-        CHECK(put(i, 1, 1000) == 0);
-    CHECK(exists(".reserve"));
-    alien = DISK - used();
-    for (int i = 0; i < 20; i++)
-        CHECK(put(i, 2, 1000) == 0);
-    CHECK(!exists(".reserve"));
-    CHECK(put(0, 2, 1000) == 0 && fill_up() > 0);
-    CHECK(put(0, 3, 1000) == ERR_FULL);
-    alien = 0;
-    CHECK(put(0, 4, 1000) == 0);
-    for (int i = 0; i < 20; i++)
-        CHECK(put(i, 5, 1000) == 0);
-    CHECK(exists(".reserve")); /* as soon as there is room */
-    end();
+    char body[64];
+    snprintf(body, sizeof body, "\"v\":%d,\"done\":true", v);
+    return commit_text(task, body, true);
 }
 
-static void
-test_compaction_takes_the_reserve(void)
-{
-    begin(&(struct store_options){.closed_max = 0});
-    for (int i = 0; i < 50; i++)
-        CHECK(put(i % 25, 1, 1000) == 0);
-    CHECK(exists(".reserve"));
-    alien = DISK - used();
-    CHECK(ts_compact(&t) == 0 && !exists(".reserve"));
-    end();
-}
-
-/* Nothing is superseded: a full store stays readable and reports it. */
+/* Nothing is superseded. The log takes half of the disk, and tasks can still be
+   changed as often as one likes. */
 static void
 test_full_of_tasks(void)
 {
     begin(&(struct store_options){.closed_max = STORE_CLOSED_MAX});
-    int n = fill_up();
-    CHECK(n > 1000 && n < 10000 && !exists(".reserve"));
-    CHECK(put(0, 1, 1000) == ERR_FULL && ts_compact(&t) == ERR_FULL);
+    int n = fill_up(), failed = 0;
+    int64_t half = (disk - ROOM_SPARE) / 2;
+    CHECK(store_state(t.s)->len > half - 16 * 1024 &&
+          store_state(t.s)->len < half);
+    CHECK(put(n, 0, 1000) == ERR_FULL && put(n + 1, 0, 3000) == ERR_FULL);
     CHECK(strncmp(ts_get(&t, "task/0"), "\"v\":0,", 6) == 0);
+    for (int i = 1; i < 300; i++)
+        failed += put(i % 7, i, 1000) != 0;
+    CHECK(failed == 0 && store_state(t.s)->g > 10);
+    CHECK(put(n, 0, 1000) == ERR_FULL && ts_compact(&t) == 0);
+    end();
+}
+
+/* Others take the room: it is told how much is missing, only what is the last
+   of a task is still taken, and everything as soon as they free that much. */
+static void
+test_others_take_the_room(void)
+{
+    begin(&(struct store_options){.closed_max = 0});
+    for (int i = 0; i < 400; i++)
+        CHECK(put(i, 1, 1000) == 0);
+    const struct store_state *st = store_state(t.s);
+    CHECK(st->missing == 0 && st->err == 0);
+    alien = disk - used() - 60 * 1024;
+    CHECK(put(0, 2, 1000) == ERR_FULL && !store_wants_compact(t.s));
+    char number[32];
+    st = store_state(t.s);
+    snprintf(number, sizeof number, "lacks %lld bytes", (long long)st->missing);
+    CHECK(st->err == ERR_FULL && strstr(st->why, number) != NULL);
+    for (int i = 0; i < 100; i++)
+        CHECK(put_last(i, 3) == 0);
+    CHECK(store_state(t.s)->err == ERR_FULL);
+    CHECK(store_lock(t.s) == 0 && store_probe(t.s) == ERR_FULL);
+    store_unlock(t.s);
+    CHECK(put(0, 4, 1000) == ERR_FULL);
+    alien -= (store_state(t.s)->missing + BLOCK) / BLOCK * BLOCK;
+    CHECK(put(0, 4, 1000) == 0);
+    st = store_state(t.s);
+    CHECK(st->err == 0 && st->missing == 0);
+    alien += disk - used();
+    CHECK(put(0, 5, 1000) == ERR_FULL);
+    alien = 0;
+    CHECK(store_lock(t.s) == 0 && store_probe(t.s) == 0);
+    store_unlock(t.s);
+    CHECK(store_state(t.s)->err == 0);
+    end();
+}
+
+/* Records that a compaction has to keep for now count as well. */
+static void
+test_held_records(void)
+{
+    char body[2048];
+    int n = 0, rc = 0;
+    begin(&(struct store_options){.closed_max = 0});
+    for (; n < 10000 && rc == 0; n++) {
+        snprintf(body, sizeof body, "\"keep\":%d,\"fill\":\"%01000d\"", n, 0);
+        rc = commit_text(n % 10, body, false);
+    }
+    CHECK(rc == ERR_FULL && store_state(t.s)->len < disk / 2);
+    CHECK(store_state(t.s)->g == 2); /* it was tried once, in vain */
+    CHECK(!store_wants_compact(t.s) && !exists(".compact"));
+    CHECK(t.s->held > t.s->live && put_last(3, 1) == 0);
+    CHECK(ts_compact(&t) == 0 && t.s->held > t.s->live);
+    end();
+}
+
+/* A compaction that others leave no room for leaves no file, and is wanted
+   again as soon as there is room, with what a killed one has left. */
+static void
+test_failed_compaction(void)
+{
+    static const char left[256 * 1024];
+    begin(&(struct store_options){.closed_max = 0});
+    disk = 8LL * DISK;
+    for (int i = 0; i < 3000; i++)
+        CHECK(put(i % 1500, 1, 1000) == 0);
+    CHECK(store_compact(t.s) == ERR_MORE && exists(".compact"));
+    int rc = ERR_MORE;
+    for (alien = disk - used(); rc == ERR_MORE;)
+        rc = store_compact(t.s);
+    CHECK(rc == ERR_FULL && !exists(".compact"));
+    CHECK(put(0, 1, 1000) == ERR_FULL && put(0, 1, 1000) == ERR_FULL);
+    file_put(path_with(path, ".compact"), left, sizeof left);
+    alien = 0;
+    alien = disk - used() + (int64_t)sizeof left - t.s->live - 32 * 1024;
+    CHECK(put(0, 1, 1000) == 0 && store_state(t.s)->g == 2 &&
+          !exists(".compact"));
+    end();
+}
+
+/* If nobody knows how much room there is, the write that fails decides. */
+static void
+test_unknown_room(void)
+{
+    begin(&(struct store_options){.closed_max = STORE_CLOSED_MAX});
+    no_statvfs = true;
+    int n = 0;
+    while (n < 10000 && put(n % 100, n, 1000) == 0)
+        n++;
+    CHECK(n < 2000 && store_state(t.s)->err == ERR_FULL && !exists(".compact"));
+    alien = -4 * BLOCK; /* somebody frees it */
+    CHECK(put_last(0, 1) == 0 && put(0, 2, 1000) == 0);
+    CHECK(store_state(t.s)->err == 0);
+    alien = -64 * BLOCK;
+    CHECK(ts_compact(&t) == 0);
+    no_statvfs = false;
+    end();
+}
+
+/* What version 0.2.0 kept for a full disk is freed. */
+static void
+test_old_reserve(void)
+{
+    static const char reserve[64 * 1024];
+    begin(&(struct store_options){.closed_max = 0});
+    CHECK(put(0, 1, 10) == 0);
+    file_put(path_with(path, ".reserve"), reserve, sizeof reserve);
+    alien = disk - used();
+    CHECK(put(0, 1, 1000) == ERR_FULL && !exists(".reserve"));
+    CHECK(put_last(0, 1) == 0);
     end();
 }
 
@@ -126,9 +217,12 @@ main(void)
     test_in_memory();
     test_ten_thousand_checkpoints();
     test_closed_max_0();
-    test_reserve_is_given_up();
-    test_compaction_takes_the_reserve();
     test_full_of_tasks();
+    test_others_take_the_room();
+    test_held_records();
+    test_failed_compaction();
+    test_unknown_room();
+    test_old_reserve();
     free(path);
     return test_end("t_store_room");
 }

@@ -296,6 +296,7 @@ test_refused_artifact_leaves_no_file(void)
     commits(&f, false);
     CHECK(!runs(&f, &good, ERR_UNKNOWN) && !runs(&f, &bad, ERR_UNKNOWN));
     CHECK(access(path, F_OK) == 0); /* the outcome is unknown */
+    store_unlock(f.s);
     CHECK(unlink(path) == 0);
     /* A record that came in between names it. */
     bad = prepared(&f, ATTACH("no"));

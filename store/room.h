@@ -1,0 +1,42 @@
+#ifndef STORE_ROOM_H
+#define STORE_ROOM_H
+
+/* room - how much room the disk has, and when the log is compacted for want of
+   it: see room.c. */
+
+#include "base/base.h"
+
+/* Room that is left to what ends or hands over work, and of that, what even a
+   compaction does not take. */
+#define ROOM_SPARE (64 * 1024)
+#define ROOM_FLOOR (ROOM_SPARE / 4)
+
+struct store;
+
+struct room {
+    int64_t free;      /* bytes when it was last looked at, */
+    int64_t end;       /* and s->log.end then */
+    int64_t missing;   /* bytes that the last batch lacked */
+    bool full;         /* it was refused, or a write failed for want of room */
+    bool ordinary;     /* the batch has other records than of
+                          store_stage_last */
+    bool last_only;    /* until store_unlock no other records are staged */
+    int64_t tried_ms;  /* end of the last compaction, 0: there was none, */
+    int64_t tried_end; /* and s->log.end then */
+    int64_t found;     /* that much room was too little for it, INT64_MAX: it
+                          failed for another reason, -1: it succeeded, */
+    int64_t reached;   /* and it would have had more bytes than this */
+};
+
+/* Looks how much room there is, in s->room.free; closed generations make way
+   for `need` bytes. Returns how many of these are still missing. */
+int64_t room_look(struct store *s, int64_t need);
+/* The room that a batch of len bytes needs: what a compaction after it would
+   write at most, and more. */
+int64_t room_needed(const struct store *s, int64_t len);
+/* A write of len bytes failed for want of room. */
+void room_note_full(struct store *s, int64_t len);
+/* Notes how an attempt to compact ended. */
+void room_note_attempt(struct store *s, int rc);
+
+#endif

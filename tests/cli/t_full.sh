@@ -1,0 +1,116 @@
+#!/bin/sh
+# A store on a disk of 3 MB: t_full.sh [MCPTASK]. Where no file system can be
+# mounted, t_store_room and t_serve_room do the same with a directory.
+
+self=$(cd "$(dirname "$0")" && pwd)/$(basename "$0")
+# shellcheck source=tests/lib/cli.sh
+. "$(dirname "$0")/../lib/cli.sh"
+
+disk=$dir/disk
+mkdir "$disk"
+if [ -z "$T_FULL" ]; then
+    for how in -rm -m; do
+        if unshare $how true 2>err; then
+            T_FULL=1 unshare $how sh "$self" "$bin"
+            exit
+        fi
+    done
+    echo "$me: skipped: $(cat err)" && exit
+fi
+if ! mount -t tmpfs -o size=3m none "$disk" 2>err; then
+    echo "$me: skipped: $(cat err)" && exit
+fi
+export MCP_TASK_BASE_DIR="$disk/store"
+log=$MCP_TASK_BASE_DIR/tasks.log
+
+# 7,000 bytes.
+state=$(awk 'BEGIN { while (n++ < 1000) printf "letters" }')
+
+# leave KB: others leave so much of the disk
+leave() {
+    : >"$disk/other"
+    free=$(df -Pk "$disk" | awk 'END { print $4 }')
+    head -c $(((free - $1) * 1024)) /dev/zero >"$disk/other"
+}
+
+# change ID TEXT: saves a new state, of as many bytes
+change() {
+    echo '{"resume_prompt":"'"$state$2"'"}' >in
+    run 0 checkpoint "$1" --agent a - <in
+}
+
+call() {
+    printf '{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":' "$1"
+    printf '{"name":"%s","arguments":%s}}\n' "$2" "$3"
+}
+
+# serve: a short session on stdio of the calls in $calls
+serve() {
+    {
+        printf '{"jsonrpc":"2.0","id":0,"method":"initialize","params":{'
+        printf '"protocolVersion":"2025-11-25","capabilities":{},'
+        printf '"clientInfo":{"name":"t","version":"1"}}}\n'
+        echo "$calls"
+    } | "$bin" >out 2>err
+}
+
+name=commands_compact_it
+i=0
+while [ $i -lt 60 ]; do
+    echo '{"task_id":"t'$i'","title":"t","current_owner":"a","resume_prompt":"'"$state"'"}'
+    i=$((i + 1))
+done >tasks
+run 0 import tasks
+while [ $i -lt 600 ]; do
+    change t$((i % 60)) $i
+    i=$((i + 1))
+done
+run 0 verify
+has out 'nothing is wrong' 'records of 61 keys'
+
+name=others_take_the_room
+run 0 ask t9 --agent a 'Go on?'
+rm -f "$log".[0-9]*
+leave 100
+for command in 'add new' "edit t1 --title x" 'claim t3 --agent a' \
+    'checkpoint t1 --agent a --notes n' 'ask t1 --agent a q' \
+    'message t1 --agent b m' 'import tasks2' 'attach t1 tasks' health; do
+    echo '{"task_id":"other","title":"t"}' >tasks2
+    # shellcheck disable=SC2086 # its words are arguments
+    run 3 $command
+    has err 'the disk lacks ' ' bytes for changes'
+done
+for command in 'done t4' 'fail t5 why' 'cancel t6' 'answer t9 yes' \
+    'handoff t7 --agent a --to b'; do
+    # shellcheck disable=SC2086 # its words are arguments
+    run 0 $command
+done
+calls=$(call 1 create_task '{"title":"t"}'
+    call 2 mark_exhausted '{"task_id":"t8","agent":"a","reason":"no tokens"}'
+    call 3 save_checkpoint '{"task_id":"t10","agent":"a","notes":"n"}'
+    call 4 handoff_task '{"task_id":"t10","from_agent":"a","to_agent":"b"}'
+    call 5 update_task '{"task_id":"t11","agent":"a","status":"done"}')
+serve
+grep -E '"id":(1|3),' out >refused
+grep -E '"id":(2|4|5),' out >taken
+lacks taken '"isError":true'
+has refused 'store_full' 'the disk lacks ' 'handoff_task, mark_exhausted'
+checks=$((checks + 1))
+[ "$(grep -c '"isError":true' refused)" -eq 2 ] || fail "$(cat refused)"
+
+checks=$((checks + 1))
+[ ! -e "$MCP_TASK_BASE_DIR/artifacts" ] || fail 'an artifact took the room'
+
+name=the_room_comes_back
+rm "$disk/other"
+change t1 again
+run 0 health
+calls=$(call 1 create_task '{"title":"t"}')
+serve
+lacks out '"isError":true'
+run 0 verify
+has out 'nothing is wrong'
+checks=$((checks + 1))
+[ ! -e "$log.compact" ] || fail 'a compaction left its file'
+umount -l "$disk"
+finish
