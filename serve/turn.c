@@ -25,7 +25,9 @@
       when the peer's queue is answered, and in the transport's text. A message
       that waits is mcp's copy. The memory of a run is freed when its turn ends.
    6. mcp sees each committed record once, whoever wrote it. While anybody
-      listens, records of other processes are read every TURN_FOLLOW_MS.
+      listens, records of other processes are read every TURN_FOLLOW_MS; else
+      every TURN_IDLE_MS, since an old generation of the log keeps its room on
+      the disk as long as a process has it open.
    7. With a remote, a commit takes a round trip, and so does what was read: the
       turn stays open. The loop goes on, and messages are accepted, but none is
       run and mcp keeps its waiting ones. If others were first, the turn is run
@@ -97,7 +99,7 @@ struct turn {
     struct mcp *mcp;
     void (*hangup)(void *ctx);
     void *hangup_ctx;
-    struct loop_timer follow_timer, due_timer;
+    struct loop_timer follow_timer, due_timer, idle_timer;
     struct peer *busy, **busy_end; /* peers with messages, the next first */
     int64_t unheard_ms;            /* when it last found nobody listening */
     struct buf out;                /* the answers of this turn */
@@ -160,6 +162,7 @@ turn_new(struct turn **out, struct loop *l, struct store *store,
     t->mcp = mcp;
     t->busy_end = &t->busy;
     t->follow_timer = (struct loop_timer){.fn = follow_others, .ctx = t};
+    t->idle_timer = t->follow_timer;
     t->tend = (struct tend){.loop = l, .store = store};
     t->reported = store_state(store)->err; /* reported when it was opened */
     store_observe(store, on_record, t);
@@ -176,6 +179,7 @@ turn_free(struct turn *t)
     store_observe(t->store, NULL, NULL);
     loop_timer_stop(t->loop, &t->follow_timer);
     loop_timer_stop(t->loop, &t->due_timer);
+    loop_timer_stop(t->loop, &t->idle_timer);
     buf_fini(&t->out);
     buf_fini(&t->notes);
     free(t);
@@ -818,6 +822,9 @@ set_timers(struct turn *t)
     if (due != INT64_MAX && (!t->due_timer.set || t->due_timer.at_ms != due))
         loop_timer_set(t->loop, &t->due_timer, due);
     set_follow(t);
+    if (!t->idle_timer.set && !t->stopping)
+        loop_timer_set(t->loop, &t->idle_timer,
+                       loop_now(t->loop) + TURN_IDLE_MS);
 }
 
 static void

@@ -46,6 +46,61 @@ test_own_connections_take_turns(void)
     CHECK(serves("aaaaa"));
 }
 
+/* ---- idle ---- */
+
+static time_t started_s;
+
+/* Another process commits. */
+static void
+commit_there(void)
+{
+    struct store_options o = {.path = store_path(store)};
+    struct store *other;
+    bool unknown;
+    char why[256];
+
+    CHECK(store_open(&other, &o, NULL, 0, why) == 0);
+    CHECK(store_lock(other) == 0);
+    CHECK(store_stage(other, STR("task/1"), STR("\"v\":1")) == 0);
+    CHECK(store_commit(other, &unknown) == 0);
+    store_close(other);
+}
+
+/* There is always something to read, once a second. */
+static void
+on_time(void *ctx, int fd, int events)
+{
+    (void)ctx;
+    (void)fd;
+    (void)events;
+    if (++now_s == started_s + 5)
+        commit_there();
+}
+
+static bool
+has_followed(void *ctx)
+{
+    (void)ctx;
+    return store_state(store)->head > 0 || now_s > started_s + 1000;
+}
+
+/* It has to let go of an old generation of the log. */
+static void
+test_an_idle_server_follows(void)
+{
+    int ends[2];
+
+    started_s = now_s;
+    CHECK(pipe(ends) == 0 && write(ends[1], "", 1) == 1);
+    CHECK(loop_watch(loop, ends[0], LOOP_READ, on_time, NULL) == 0);
+    CHECK(turn_run(turn, has_followed, NULL) == 0);
+    CHECK(store_state(store)->head == 1);
+    CHECK(now_s > started_s + 5 && now_s <= started_s + 22);
+    CHECK(loop_watch(loop, ends[0], 0, NULL, NULL) == 0);
+    close(ends[0]);
+    close(ends[1]);
+}
+
 /* ---- memory ---- */
 
 #define NO_MEMORY "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32603," \
@@ -578,6 +633,7 @@ main(void)
     test_no_memory(false);
     if (!server_begin())
         return test_end("t_serve");
+    test_an_idle_server_follows();
     test_a_call_waits_for_no_crowd();
     test_principals_take_turns();
     test_own_connections_take_turns();
