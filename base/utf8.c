@@ -87,6 +87,16 @@ utf8_cut(struct str s, size_t max)
     return (struct str){s.p, max};
 }
 
+struct str
+utf8_first(struct str s, size_t n)
+{
+    size_t at = 0;
+
+    while (at < s.len && (n > 0 || utf8_is_within(s, at)))
+        n -= !utf8_is_within(s, at++);
+    return (struct str){s.p, at};
+}
+
 bool
 utf8_is_valid(struct str s)
 {

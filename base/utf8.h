@@ -19,6 +19,8 @@ size_t utf8_count(struct str s);
 bool utf8_is_within(struct str s, size_t at);
 /* The first max bytes of s, or fewer so as not to split a character. */
 struct str utf8_cut(struct str s, size_t max);
+/* The first n characters of s, which must be valid UTF-8. */
+struct str utf8_first(struct str s, size_t n);
 /* Whether s is valid UTF-8. */
 bool utf8_is_valid(struct str s);
 

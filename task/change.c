@@ -566,9 +566,11 @@ static void
 note_updated_at(struct draft *d, const struct json_tok *obj)
 {
     const struct json_tok *t = json_get(obj, "updated_at");
+    struct str s = t && t->type == JSON_NUMBER ? json_raw(t)
+                                               : json_str(d->c->a, t);
     int64_t ms;
 
-    if (!t || !task_time_parse(d->c->a, json_str(d->c->a, t), &ms))
+    if (!s.p || !task_time_parse(s, &ms))
         return;
     d->note = draft_keep(d, arena_printf(d->c->a, "\"last changed %s\"",
                                          time_text(ms)));

@@ -32,6 +32,8 @@ struct parse {
     size_t item;           /* element of its list, from 1; 0: not in one */
     const char *member;    /* of an object in it, or NULL */
     bool lenient;          /* unknown members are carried along */
+    const struct task_lost *lost; /* what does not fit is cut; or NULL */
+    bool cut;              /* the argument was */
 };
 
 /* Refuses the value being checked; the text says what it must be. */
@@ -59,16 +61,31 @@ nomem(struct parse *p)
     return task_fail_store(p->c, ERR_NOMEM);
 }
 
+/* Whether an import goes on without what an error is about; notes that. */
+static bool
+forgives(struct parse *p, int rc)
+{
+    bool yes = rc != 0 && rc != ERR_NOMEM && p->lost;
+
+    p->cut |= yes;
+    return yes;
+}
+
 static int
 check_text(struct parse *p, const struct row *r, struct str s)
 {
     bool chars = r->flags & CHARS;
+    int rc = 0;
 
     if (s.len == 0 && r->flags & ONE)
         return refuse(p, ERR_INVALID, "must not be empty");
     if ((chars ? utf8_count(s) : s.len) > r->max)
-        return refuse(p, ERR_TOO_LARGE, "is longer than %d %s", r->max,
-                      chars ? "characters" : "bytes");
+        rc = refuse(p, ERR_TOO_LARGE, "is longer than %d %s", r->max,
+                    chars ? "characters" : "bytes");
+    if (rc != 0 && !forgives(p, rc))
+        return rc;
+    if (rc != 0)
+        s = chars ? utf8_first(s, r->max) : utf8_cut(s, r->max);
     json_string(&p->w, s);
     return 0;
 }
@@ -166,15 +183,23 @@ check_bool(struct parse *p, const struct json_tok *t)
 }
 
 bool
-task_time_parse(struct arena *a, struct str s, int64_t *ms)
+task_time_parse(struct str s, int64_t *ms)
 {
-    struct str t = arena_printf(a, "%.*s%s", STR_ARG(s),
-                                s.len == 10 ? "T00:00:00Z" : "Z");
+    struct str whole = s, t;
+    char text[64];
+    uint64_t n;
 
-    if (!t.p || t.len < 12)
+    whole = str_cut(&whole, '.');
+    if (whole.len >= 9 && whole.len <= 13 && str_u64(whole, &n)) {
+        *ms = (int64_t)(whole.len > 11 ? n : n * 1000);
+        return true;
+    }
+    t = (struct str){text, text_put(text, sizeof text, "%.*s%s", STR_ARG(s),
+                                    s.len == 10 ? "T00:00:00Z" : "Z")};
+    if (t.len < 12 || t.len >= sizeof text)
         return false;
-    if (t.p[10] == ' ')
-        ((char *)(uintptr_t)t.p)[10] = 'T';
+    if (text[10] == ' ')
+        text[10] = 'T';
     return time_parse(t, ms) ||
            time_parse((struct str){t.p, t.len - 1}, ms);
 }
@@ -184,7 +209,7 @@ check_time(struct parse *p, const struct row *r, struct str s)
 {
     int64_t ms;
 
-    if (!task_time_parse(p->c->a, s, &ms))
+    if (!task_time_parse(s, &ms))
         return refuse(p, ERR_INVALID, "must be %san RFC 3339 time, as "
                       "2026-07-28T09:30:00Z",
                       r->type == T_WHEN ? "a seq or " : "");
@@ -316,11 +341,29 @@ parse_list(struct parse *p, const struct json_tok **t)
     return rc == ERR_NOMEM ? nomem(p) : 0;
 }
 
+/* Checks an element. One that cannot be taken over is left out. */
+static int
+check_element(struct parse *p, const struct row *r, const struct json_tok *t)
+{
+    const char *member = p->member;
+    struct json_w w = p->w;
+    size_t len = p->b->len;
+    int rc = check_one(p, r, t);
+
+    if (!forgives(p, rc))
+        return rc;
+    p->member = member;
+    p->w = w;
+    p->b->len = len;
+    return 0;
+}
+
 static int
 check_list(struct parse *p, const struct row *r, const struct json_tok *t)
 {
     const struct json_tok *child;
     size_t item = p->item; /* of the list that holds this one */
+    uint32_t i;
     int rc = 0;
 
     if (p->lenient && t->type == JSON_STRING)
@@ -330,13 +373,15 @@ check_list(struct parse *p, const struct row *r, const struct json_tok *t)
     if (t->type != JSON_ARRAY)
         return refuse(p, ERR_INVALID, "must be an array");
     if (t->n > r->items)
-        return refuse(p, ERR_TOO_LARGE, "has more than %d elements",
-                      r->items);
+        rc = refuse(p, ERR_TOO_LARGE, "has more than %d elements", r->items);
+    if (forgives(p, rc))
+        rc = 0;
     child = t + 1;
     json_arr(&p->w);
-    for (uint32_t i = 0; i < t->n && rc == 0; i++, child += child->span) {
+    for (i = 0; i < t->n && i < r->items && rc == 0; i++) {
         p->item = i + 1;
-        rc = check_one(p, r, child);
+        rc = check_element(p, r, child);
+        child += child->span;
     }
     p->item = item;
     if (rc == 0)
@@ -386,6 +431,7 @@ take(struct parse *p, enum task_tool tool, const struct row *r,
     int rc;
 
     p->top = r;
+    p->member = NULL;
     *out = STR_NONE;
     if (is_null(tool, r, t)) {
         /* An empty name is a mistake: its caller would act as nobody. Prompts
@@ -422,6 +468,27 @@ take(struct parse *p, enum task_tool tool, const struct row *r,
     return 0;
 }
 
+/* Takes an argument of an import, whole or in part. */
+static int
+take_part(struct parse *p, const struct row *r, const struct json_tok *t,
+          struct str *out)
+{
+    int rc;
+
+    p->cut = false;
+    rc = take(p, TOOL_IMPORT, r, t, out);
+    if (rc != 0 && r->needs & 1u << TOOL_IMPORT)
+        return rc;
+    if (forgives(p, rc))
+        rc = 0;
+    if (rc == 0 && p->cut) {
+        rc = p->lost->keep(p->lost->of, task_arg_name((int)(r - task_rows)), t,
+                           p->c->e.message);
+        p->c->e = (struct task_error){0};
+    }
+    return rc;
+}
+
 /* Adds an unknown argument to the list that the error names, if there is
    room. */
 static void
@@ -437,24 +504,30 @@ add_unknown(struct parse *p, struct buf *list, struct str name)
         buf_z(list, ", ...");
 }
 
+bool
+task_is_derived(struct str name)
+{
+    static const char *const derived[] = {
+        "seq", "updated_at", "ready", "blocked_by", "deps_failed", "stale",
+        "needs_input", "lease_expired", "damaged",
+    };
+
+    for (size_t i = 0; i < sizeof derived / sizeof *derived; i++)
+        if (str_is(name, derived[i]))
+            return true;
+    return false;
+}
+
 /* Keeps an unknown member of an import. */
 static int
 add_extra(struct parse *p, struct buf *extra, struct str name,
           const struct json_tok *t)
 {
-    /* Members of an export that are computed when a task is read. */
-    static const char *const derived[] = {
-        "seq", "updated_at", "ready", "blocked_by", "deps_failed", "stale",
-        "needs_input", "lease_expired", "damaged",
-    };
     struct str value = compact(p->c->a, t);
 
     if (!value.p)
         return nomem(p);
-    for (size_t i = 0; i < sizeof derived / sizeof *derived; i++)
-        if (str_is(name, derived[i]))
-            return 0;
-    if (t->type == JSON_NULL)
+    if (t->type == JSON_NULL || task_is_derived(name))
         return 0;
     if (extra->len)
         buf_char(extra, ',');
@@ -535,13 +608,14 @@ check_needed(struct parse *p, enum task_tool tool,
     return 0;
 }
 
-int
-task_args_parse(struct task_ctx *c, enum task_tool tool,
-                const struct json_tok *obj, struct task_args *out)
+static int
+parse_args(struct task_ctx *c, enum task_tool tool, const struct json_tok *obj,
+           const struct task_lost *lost, struct task_args *out)
 {
     static const struct json_tok none = {.type = JSON_OBJECT, .span = 1};
     static struct buf b; /* kept, since every call needs it */
-    struct parse p = {.c = c, .b = &b, .lenient = tool == TOOL_IMPORT};
+    struct parse p = {.c = c, .b = &b, .lenient = tool == TOOL_IMPORT,
+                      .lost = lost};
     struct buf extra = {0};
     const struct json_tok *m;
     int rc = 0;
@@ -560,6 +634,8 @@ task_args_parse(struct task_ctx *c, enum task_tool tool,
 
         if (!name.p)
             rc = nomem(&p);
+        else if (r && lost)
+            rc = take_part(&p, r, m + 1, &out->v[r - task_rows]);
         else if (r)
             rc = take(&p, tool, r, m + 1, &out->v[r - task_rows]);
         else if (p.lenient)
@@ -575,6 +651,20 @@ task_args_parse(struct task_ctx *c, enum task_tool tool,
         rc = check_needed(&p, tool, out);
     buf_fini(&extra);
     return rc;
+}
+
+int
+task_args_parse(struct task_ctx *c, enum task_tool tool,
+                const struct json_tok *obj, struct task_args *out)
+{
+    return parse_args(c, tool, obj, NULL, out);
+}
+
+int
+task_args_fit(struct task_ctx *c, const struct json_tok *obj,
+              const struct task_lost *lost, struct task_args *out)
+{
+    return parse_args(c, TOOL_IMPORT, obj, lost, out);
 }
 
 void

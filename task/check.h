@@ -32,6 +32,19 @@ struct task_blob {
    c->self is the agent if none is given. */
 int task_args_parse(struct task_ctx *c, enum task_tool tool,
                     const struct json_tok *obj, struct task_args *out);
+/* Who is given what an import cannot take over exactly. */
+struct task_lost {
+    /* The whole value of a field, and what is wrong with it. Returns 0, or an
+       error that ends the import of this task. */
+    int (*keep)(void *of, struct str field, const struct json_tok *whole,
+                struct str why);
+    void *of;
+};
+/* The same for TOOL_IMPORT. What does not fit is cut, or left out where no part
+   of it fits, and given whole to lost. Only a bad task_id or title is still
+   refused. */
+int task_args_fit(struct task_ctx *c, const struct json_tok *obj,
+                  const struct task_lost *lost, struct task_args *out);
 /* SHA-256 in hex of all arguments except the idempotency key. */
 void task_args_digest(const struct task_args *args, char hex[65]);
 
@@ -44,9 +57,13 @@ uint64_t task_arg_u64(const struct task_args *args, int arg,
 bool task_arg_true(const struct task_args *args, int arg);
 
 /* Reads RFC 3339, and also forms that older stores hold and people type: a
-   blank for the T, no zone, which means UTC, and a date alone. */
-bool task_time_parse(struct arena *a, struct str s, int64_t *ms);
+   blank for the T, no zone, which means UTC, a date alone, and seconds or
+   milliseconds since 1970, 9 to 13 digits. */
+bool task_time_parse(struct str s, int64_t *ms);
 
+/* Whether a member of this name is computed when a task is read; an import
+   drops it. */
+bool task_is_derived(struct str name);
 /* Whether s is well-formed as a task's id. */
 bool task_is_id(struct str s);
 

@@ -1,6 +1,7 @@
 /* The rules of tasks: workflow, transitions, dependencies, import; and memory
    always equals a fresh replay of the log. */
 
+#include "base/utf8.h"
 #include "tests/lib/catalogue.h"
 
 #include <errno.h>
@@ -655,6 +656,107 @@ test_import(void)
     fixture_fini(&f);
 }
 
+static int
+note_lost(void *of, struct str field, const struct json_tok *whole,
+          struct str why)
+{
+    CHECK(whole != NULL && why.len > field.len &&
+          str_begins(why, field));
+    buf_printf(of, "%.*s ", STR_ARG(field));
+    return 0;
+}
+
+/* What does not fit is cut at a character, or left out, and given away. */
+static void
+test_import_in_part(void)
+{
+    struct fixture f;
+    struct buf text = {0}, lost = {0};
+    const struct task_lost to = {note_lost, &lost};
+    const struct json_tok *obj;
+    struct task_args args;
+    struct task_ctx c;
+
+    fixture_init(&f);
+    c = (struct task_ctx){.a = &f.a};
+    buf_z(&text, "{\"task_id\":\"a\",\"title\":\"");
+    for (int i = 0; i < 300; i++)
+        buf_z(&text, "\xc3\xa9");
+    buf_z(&text, "\",\"goal\":\"");
+    for (int i = 0; i < 3000; i++)
+        buf_z(&text, "\xe2\x82\xac");
+    buf_z(&text, "\",\"status\":\"odd\",\"priority\":9,"
+          "\"tags\":[\"x\",{},\"y\"],"
+          "\"depends_on\":\"[1\",\"questions\":[{\"question_id\":\"q\","
+          "\"question\":\"Q\",\"options\":[[],\"o\"]},{\"kind\":1}],"
+          "\"created_at\":1753695000,\"branch\":\"b\",\"own\":[1]}");
+    CHECK(json_parse(&f.a, buf_view(&text), &obj, NULL) == 0);
+    CHECK(task_args_fit(&c, obj, &to, &args) == 0 && c.e.code == 0);
+    buf_char(&lost, '\0');
+    CHECK(strcmp(lost.p, "title goal status priority tags depends_on questions "
+                 ) == 0);
+    CHECK(args.v[F_TITLE].len == 2 * 256 + 2);
+    CHECK(args.v[F_GOAL].len == 8190 + 2);
+    CHECK(utf8_is_valid(args.v[F_GOAL]));
+    CHECK(!args.v[F_STATUS].p && !args.v[F_PRIORITY].p);
+    CHECK(str_is(args.v[F_TAGS], "[\"x\",\"y\"]"));
+    CHECK(str_is(args.v[F_QUESTIONS], "[{\"question_id\":\"q\",\"question\":"
+                 "\"Q\",\"options\":[\"o\"]}]"));
+    CHECK(str_is(args.v[F_CREATED_AT], "\"2025-07-28T09:30:00.000Z\""));
+    CHECK(str_is(args.v[F_BRANCH], "\"b\""));
+    CHECK(str_is(args.extra, "\"own\":[1]"));
+    /* A task is nothing without its id and its title. */
+    CHECK(json_parse(&f.a, STR("{\"task_id\":\"a b\",\"title\":\"t\"}"), &obj,
+                     NULL) == 0);
+    CHECK(task_args_fit(&c, obj, &to, &args) == ERR_INVALID);
+    CHECK(str_is(c.e.field, "task_id"));
+    CHECK(strcmp(import(&f, "{'task_id':'x','title':'t','tags':'t'}"),
+                 "invalid_argument") == 0); /* without anybody to give it to */
+    buf_fini(&text);
+    buf_fini(&lost);
+    fixture_fini(&f);
+}
+
+static int
+import_anew(struct fixture *f, const char *text, uint64_t replaces)
+{
+    struct task_ctx c = {.a = &f->a, .replaces = replaces};
+    const struct json_tok *obj;
+    struct task_receipt r;
+    bool unknown;
+    int rc;
+
+    arena_reset(&f->a);
+    CHECK(json_parse(&f->a, quoted(&f->a, text), &obj, NULL) == 0);
+    CHECK(store_lock_patiently(f->s) == 0);
+    rc = task_import(f->t, &c, obj, &r);
+    task_import_end();
+    CHECK(store_commit(f->s, &unknown) == 0);
+    store_unlock(f->s);
+    return rc;
+}
+
+/* A newer state takes the place of one of the same run that nobody changed. */
+static void
+test_import_anew(void)
+{
+    static const char newer[] = "{'task_id':'a','title':'new','tags':['x']}";
+    struct fixture f;
+
+    fixture_init(&f);
+    CHECK(import_anew(&f, "{'task_id':'a','title':'old','goal':'g'}", 1) == 0);
+    CHECK(import_anew(&f, newer, 0) == ERR_EXISTS);
+    CHECK(import_anew(&f, newer, 2) == ERR_EXISTS);
+    CHECK(import_anew(&f, newer, 1) == 0);
+    call(&f, "get_task", "{'task_id':'a'}");
+    CHECK(has(&f, "title", "new") && number(&f, "version") == 2);
+    CHECK(json_get(f.json, "goal") == NULL);
+    call(&f, "update_task", "{'task_id':'a','goal':'mine'}");
+    CHECK(ok(&f) && import_anew(&f, newer, 1) == ERR_EXISTS);
+    CHECK(is_replay(&f));
+    fixture_fini(&f);
+}
+
 /* Unknown members cost memory in proportion to their length, however many there
    are. */
 static void
@@ -1095,6 +1197,8 @@ main(void)
     test_walk_is_bounded();
     test_row_of_imports();
     test_import();
+    test_import_in_part();
+    test_import_anew();
     test_many_unknown_members();
     test_archived_tasks();
     test_hostile_text();
