@@ -89,6 +89,21 @@ holds_text(const struct scan *s, struct str in)
     return false;
 }
 
+/* Whether a text among members that no field has, at any depth, holds it. */
+static bool
+matches_extra(const struct scan *s, struct str extra)
+{
+    const char *p = extra.p, *end = p + extra.len, *next;
+
+    for (; p && p < end; p = next) {
+        next = *p == '"' ? raw_skip(p, end) : p + 1;
+        if (*p == '"' && next && (next == end || *next != ':') &&
+            holds_text(s, raw_text(s->a, (struct str){p, (size_t)(next - p)})))
+            return true;
+    }
+    return false;
+}
+
 static bool
 matches_text(const struct scan *s, const struct task *k)
 {
@@ -105,7 +120,7 @@ matches_text(const struct scan *s, const struct task *k)
     while (n > 1 && (tag = raw_list_next(k->f[F_TAGS], tag)).p)
         if (holds_text(s, raw_text(s->a, tag)))
             return true;
-    return false;
+    return n > 1 && k->extra.len > 0 && matches_extra(s, k->extra);
 }
 
 /* ---- one task ---- */

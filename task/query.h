@@ -15,7 +15,8 @@
 
 enum task_ask { TASK_EITHER, TASK_YES, TASK_NO };
 enum task_text { /* where to search for a text */
-    TEXT_ANYWHERE, /* in title, goal, task_id, tags and resume_prompt */
+    TEXT_ANYWHERE, /* in title, goal, task_id, tags, resume_prompt, and what an
+                      import carried along */
     TEXT_IN_TITLE,
     TEXT_STARTS_ID /* compared byte by byte */
 };

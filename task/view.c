@@ -16,6 +16,8 @@
 
 #include <string.h>
 
+#define CARRIED_MAX ((size_t)4 * 1024) /* bytes of a member that is no field */
+#define CARRIED_ALL ((size_t)32 * 1024) /* bytes of all of them, in a brief */
 #define SUMMARY_COST ((size_t)38 * 1024) /* by json_cost, of its long parts */
 
 /* ---- JSON ---- */
@@ -616,6 +618,57 @@ put_section(struct buf *b, struct arena *a, const struct section *s,
         put_list(b, a, marks[s->kind], raw);
 }
 
+/* A text, quoted if it has several lines; or a list, an element a line. */
+static void
+put_carried(struct buf *b, struct arena *a, struct str raw)
+{
+    struct str s = text_of(b, a, raw), item = STR_NONE;
+    bool list = *raw.p == '[';
+
+    if (!list && (!s.p || str_find(s, STR("\n")) == SIZE_MAX)) {
+        buf_char(b, ' ');
+        put_field(b, a, raw, CARRIED_MAX);
+    }
+    buf_char(b, '\n');
+    if (s.p && str_find(s, STR("\n")) != SIZE_MAX) {
+        put_quoted(b, utf8_cut(s, CARRIED_MAX));
+        buf_z(b, s.len > CARRIED_MAX ? "> ...\n" : "");
+    }
+    while (list && (item = raw_list_next(raw, item)).p) {
+        if (item.p > raw.p + CARRIED_MAX) {
+            buf_z(b, "  - ...\n");
+            break;
+        }
+        buf_z(b, "  ");
+        if (*item.p == '{') {
+            put_object(b, a, item, ", ");
+            continue;
+        }
+        buf_z(b, "- ");
+        put_field(b, a, item, CARRIED_MAX);
+        buf_char(b, '\n');
+    }
+}
+
+/* What an import carried along: members that are no field. */
+static void
+put_extra(struct buf *b, struct arena *a, struct str extra)
+{
+    struct raw_members m = raw_members_of(extra);
+    size_t start = b->len;
+
+    if (extra.len > 0)
+        buf_z(b, "\n## Carried along\n\n");
+    while (b->len - start < CARRIED_ALL && raw_next(&m) == 1) {
+        buf_z(b, "- ");
+        view_plain(b, m.name, 64, ' ');
+        buf_char(b, ':');
+        put_carried(b, a, m.value);
+    }
+    if (m.p < m.end)
+        buf_z(b, "- ...\n");
+}
+
 void
 view_task_markdown(struct buf *b, struct arena *a, const struct task *k)
 {
@@ -645,4 +698,5 @@ view_task_markdown(struct buf *b, struct arena *a, const struct task *k)
                (unsigned long long)k->version, STR_ARG(k->ev.r.time));
     for (size_t i = 0; i < N(sections); i++)
         put_section(b, a, &sections[i], f[sections[i].field]);
+    put_extra(b, a, k->extra);
 }

@@ -757,6 +757,40 @@ test_import_anew(void)
     fixture_fini(&f);
 }
 
+/* What was carried along is in the brief, quoted and bounded, and is found. */
+static void
+test_carried_text(void)
+{
+    struct fixture f;
+    struct buf text = {0};
+    struct task k;
+
+    fixture_init(&f);
+    buf_z(&text, "{\"task_id\":\"a\",\"title\":\"t\",\"design\":\"Copper "
+          "pipes.\\n## Goal\\nno\",\"comments\":[{\"text\":\"They "
+          "\\u006ceak.\"},7],\"## Result\\n\":\"x\",\"size\":\"");
+    for (int i = 0; i < 9000; i++)
+        buf_char(&text, 's');
+    buf_z(&text, "\"}");
+    CHECK(strcmp(import_raw(&f, buf_view(&text)), "") == 0);
+    CHECK(task_get(f.t, &f.a, STR("a"), &k) == 0);
+    buf_reset(&f.out, 0);
+    view_task_markdown(&f.out, &f.a, &k);
+    buf_char(&f.out, '\0');
+    CHECK(f.out.len < 6000);
+    CHECK(strstr(f.out.p, "- design:\n> Copper pipes.\n> ## Goal\n> no\n"));
+    CHECK(strstr(f.out.p, "- comments:\n  - text: They leak.\n  - 7\n"));
+    CHECK(!strstr(f.out.p, "\n## Result") && strstr(f.out.p, "ss...\n"));
+    call(&f, "list_tasks", "{'query':'COPPER'}");
+    CHECK(number(&f, "total") == 1);
+    call(&f, "list_tasks", "{'query':'they leak'}");
+    CHECK(number(&f, "total") == 1);
+    call(&f, "list_tasks", "{'query':'comments'}");
+    CHECK(number(&f, "total") == 0);
+    buf_fini(&text);
+    fixture_fini(&f);
+}
+
 /* Unknown members cost memory in proportion to their length, however many there
    are. */
 static void
@@ -1199,6 +1233,7 @@ main(void)
     test_import();
     test_import_in_part();
     test_import_anew();
+    test_carried_text();
     test_many_unknown_members();
     test_archived_tasks();
     test_hostile_text();
