@@ -14,6 +14,7 @@
 #include "cli/config.h"
 #include "cli/doctor.h"
 #include "cli/edit.h"
+#include "cli/export.h"
 #include "cli/help.h"
 #include "cli/id.h"
 #include "cli/import.h"

@@ -1,11 +1,10 @@
 #ifndef CLI_IMPORT_H
 #define CLI_IMPORT_H
 
-/* import - the commands that export and import tasks. */
+/* import - the command that adds tasks from a file. */
 
 #include "cli/command.h"
 
-int cli_export(struct cli *c);
 int cli_import(struct cli *c);
 
 #endif

@@ -1,0 +1,93 @@
+/* export - writes tasks as JSON lines, which import reads, or as markdown. */
+
+#include "cli/export.h"
+#include "cli/show.h"
+#include "cli/store.h"
+#include "cli/text.h"
+#include "base/text.h"
+
+#include <string.h>
+
+struct export {
+    struct cli *c;
+    bool md;
+    bool any; /* a task has been written */
+    uint64_t head, unread;
+};
+
+/* Returns 0, 1 if stdout failed, or an error. */
+static int
+export_event(struct export *x, const struct task_event *ev)
+{
+    struct cli *c = x->c;
+    struct task k;
+    int rc = x->md ? task_of(c->s.tasks, &c->a, ev, &k)
+                   : task_peek(c->s.tasks, &c->a, ev, &k);
+
+    if (rc < 0)
+        return rc;
+    if (x->md && x->any)
+        buf_z(&c->out, "\n---\n\n");
+    cli_put_whole(c, &k, x->md);
+    x->any = true;
+    arena_reset(&c->a);
+    return cli_drain(c) ? 0 : 1;
+}
+
+static int
+export_record(void *ctx, const struct store_rec *r)
+{
+    struct export *x = ctx;
+    char id[STORE_MAX_KEY + 1];
+    struct task_event ev;
+    int rc;
+
+    if (!str_starts(r->key, "task/") || !cli_is_newest(x->c, r))
+        return 0;
+    rc = task_event_of(r, &ev);
+    if (!x->c->tty)
+        cli_progress(x->c, r->n, x->head);
+    if (rc == 0 && !task_event_archives(&ev))
+        rc = export_event(x, &ev);
+    if (rc != ERR_FORMAT && rc != ERR_GARBLED)
+        return rc;
+    x->unread++; /* nobody here can read it; the others are still exported */
+    text_put(id, sizeof(id), "%.*s", (int)r->key.len - 5, r->key.p + 5);
+    cli_fail_task(x->c, rc, id);
+    arena_reset(&x->c->a);
+    return 0;
+}
+
+static int
+export_named(struct export *x, const char *id)
+{
+    struct cli *c = x->c;
+    struct task_event ev;
+    int rc = task_event_last(c->s.tasks, &c->a, str_of(id), &ev);
+
+    if (rc == 0)
+        rc = export_event(x, &ev);
+    return rc < 0 ? cli_fail_task(c, rc, id) : rc;
+}
+
+int
+cli_export(struct cli *c)
+{
+    const char *format = c->args.format;
+    struct export x = {.c = c, .md = format != NULL &&
+                                     strcmp(format, "md") == 0};
+    int rc = 0;
+
+    if (format != NULL && !x.md && strcmp(format, "jsonl") != 0)
+        return cli_fail(c, ERR_INVALID, "export: no such format: %s: jsonl or "
+                        "md", format);
+    c->exact = !x.md;
+    for (char **id = c->operand; *id != NULL && rc == 0; id++)
+        rc = export_named(&x, *id);
+    x.head = store_next_n(c->s.store);
+    if (c->n_operands == 0)
+        rc = store_scan(c->s.store, 1, export_record, &x);
+    if (rc == 0 && x.unread > 0)
+        return CLI_STORE;
+    return rc < 0 ? cli_fail_store(c, rc) : rc;
+}
