@@ -127,23 +127,32 @@ cli_args_begin(struct cli *c, const struct json_tok *input, const char *id)
 }
 
 int
-cli_args_attach(struct cli *c, const char *id, struct str content,
-                const char *type)
+cli_args_store(struct cli *c, struct str content, struct task_blob *out)
 {
-    struct task_blob blob = {.stored = true, .size = content.len};
     bool made;
     int rc;
 
     /* On a full disk the file would take what is left to others. */
     if (!store_has_room(c->s.store) && !store_make_room(c->s.store))
         return cli_fail_store(c, ERR_FULL);
-    rc = artifact_put(c->env->artifacts_dir, content, blob.sha256, &made);
+    *out = (struct task_blob){.stored = true, .size = content.len};
+    rc = artifact_put(c->env->artifacts_dir, content, out->sha256, &made);
     if (rc != 0)
         return cli_fail_path(c, rc, c->env->artifacts_dir);
-    rc = store_share(c->s.store, c->env->artifacts_dir, str_of(blob.sha256),
+    rc = store_share(c->s.store, c->env->artifacts_dir, str_of(out->sha256),
                      REMOTE_PUT);
+    return rc == 0 ? 0 : cli_fail(c, rc, "%s", store_content_why(c->s.store));
+}
+
+int
+cli_args_attach(struct cli *c, const char *id, struct str content,
+                const char *type)
+{
+    struct task_blob blob;
+    int rc = cli_args_store(c, content, &blob);
+
     if (rc != 0)
-        return cli_fail(c, rc, "%s", store_content_why(c->s.store));
+        return rc;
     cli_args_begin(c, NULL, id);
     cli_args_put(c, "type", type);
     c->tool.blob = blob;

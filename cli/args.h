@@ -20,6 +20,9 @@ void cli_args_begin(struct cli *c, const struct json_tok *input,
                     const char *id);
 /* Adds a text, or nothing if value is NULL. */
 void cli_args_put(struct cli *c, const char *name, const char *value);
+/* Stores content, on the other hosts of the store too, and fills out. Returns
+   0, or an exit code after printing the error. */
+int cli_args_store(struct cli *c, struct str content, struct task_blob *out);
 /* Stores content, and begins the arguments that attach it to task id with the
    options that were given; type may be NULL. Returns 0, or an exit code after
    printing the error. */

@@ -46,6 +46,8 @@ struct cli_args {
     const char *whom, *message, *artifact, *match;
     const char *tags[ENV_MAX_LIST], *after[ENV_MAX_LIST];
     const char *options[ENV_MAX_LIST];
+    const char *statuses[ENV_MAX_LIST + 1]; /* import's; NULL ends them */
+    const char *priorities[ENV_MAX_LIST + 1];
     uint64_t limit, lines, since, timeout, every, version, end;
     bool http, all, ready, stale, needs_input, calls, follow, strict, orphans;
     bool ids, watch, close, detach, hide_command, dry_run;

@@ -1,210 +1,181 @@
-/* import - adds tasks from JSON lines, a JSON array or files of Backlog.md.
+/* import - adds tasks from JSON, or from files of Backlog.md.
 
-   The input may be anything, of any length: memory holds only one piece of it
-   and one batch of records. A bad record is reported and counted, and the
-   import goes on.
+   The input may be anything, of any length: memory holds one piece of it, one
+   batch of records, and a few bytes for each id. A bad record is reported and
+   counted, and the import goes on.
 
-   1. Input is never read under the write lock: it may come from a pipe that
-      nobody writes to.
-   2. The counts printed at the end are of records on disk. */
+   1. Input is read, and contents are stored, before the write lock is taken: it
+      may come from a pipe that nobody writes to.
+   2. The counts printed at the end are of records on disk, and so are the tasks
+      that were not taken over exactly.
+   3. Each piece is judged by itself, whatever others are. */
 
 #include "cli/import.h"
 #include "cli/backlog.h"
+#include "cli/fit.h"
 #include "cli/foreign.h"
+#include "cli/input.h"
 #include "cli/store.h"
 #include "cli/text.h"
+#include "cli/twins.h"
 #include "store/record.h"
 #include "task/change.h"
+#include "task/query.h"
+#include "base/clock.h"
 #include "base/text.h"
+#include "base/utf8.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define CHUNK (64 * 1024)
 #define IMPORT_RECORDS 5000        /* in one commit, at most */
-#define IMPORT_BYTES (1024 * 1024) /* of input in memory, about */
-#define IMPORT_MAX (2 * 1024 * 1024) /* one record: a state, escaped */
-
-/* ---- the input cut into records ---- */
-
-/* Cuts the input into lines, or into the elements of one array, and parses no
-   more than that takes: a piece need not be JSON. */
-struct input {
-    const char *name;
-    int fd, err;        /* err: errno of a read that failed */
-    int64_t read, size; /* bytes; size 0: unknown */
-    char chunk[CHUNK];
-    size_t at, n;       /* position in chunk, and its length */
-    bool array;
-    bool whole;         /* it is one piece: Markdown */
-    bool closed;        /* the array has ended */
-    bool string, escape; /* within the current element */
-    uint32_t depth;
-    uint64_t number;    /* of the piece: its line or element, from 1 */
-    struct buf piece;   /* without the blanks before it */
-    bool long_piece;    /* longer than IMPORT_MAX; the rest was dropped */
-};
-
-/* Returns the next byte; -1 at the end, or on an error, then in in->err. */
-static int
-peek(struct input *in)
-{
-    ssize_t n;
-
-    if (in->at == in->n) {
-        while ((n = read(in->fd, in->chunk, CHUNK)) < 0 && errno == EINTR)
-            continue;
-        in->err = n < 0 ? errno : 0;
-        in->at = 0;
-        in->n = n > 0 ? (size_t)n : 0;
-        in->read += n;
-    }
-    return in->at < in->n ? (uint8_t)in->chunk[in->at] : -1;
-}
-
-/* Skips blanks and counts lines; returns the next byte, as peek does. */
-static int
-skip_blanks(struct input *in)
-{
-    int ch;
-
-    while ((ch = peek(in)) == ' ' || ch == '\t' || ch == '\n' || ch == '\r') {
-        in->number += ch == '\n' && !in->array;
-        in->at++;
-    }
-    return ch;
-}
-
-/* Skips a byte order mark; an array begins with a bracket, and a task of
-   Backlog.md with "---". */
-static void
-begin_input(struct input *in)
-{
-    static const uint8_t bom[] = {0xef, 0xbb, 0xbf};
-
-    for (size_t i = 0; i < sizeof(bom) && peek(in) == bom[i]; i++)
-        in->at++;
-    in->array = skip_blanks(in) == '[';
-    in->whole = peek(in) == '-';
-    if (in->array) {
-        in->at++;
-        in->number = 0;
-    }
-}
-
-/* Whether ch is the comma or bracket after an element. */
-static bool
-ends_element(struct input *in, int ch)
-{
-    bool opens = ch == '[' || ch == '{', closes = ch == ']' || ch == '}';
-
-    if (in->string) {
-        in->string = in->escape || ch != '"';
-        in->escape = !in->escape && ch == '\\';
-        return false;
-    }
-    if (in->depth == 0 && (ch == ',' || ch == ']')) {
-        in->closed = ch == ']';
-        return true;
-    }
-    in->string = ch == '"';
-    in->depth += opens ? 1 : 0;
-    in->depth -= closes && in->depth > 0 ? 1 : 0;
-    return false;
-}
-
-/* Reads the next piece. Returns 1, or 0 at the end; ERR_IO with in->err,
-   ERR_MORE if the array does not end, ERR_SYNTAX for text after its end. */
-static int
-next_piece(struct input *in)
-{
-    int ch = skip_blanks(in);
-
-    if (in->closed && ch >= 0)
-        return ERR_SYNTAX;
-    buf_reset(&in->piece, IMPORT_MAX);
-    in->long_piece = false;
-    in->number++;
-    while (!in->closed && (ch = peek(in)) >= 0) {
-        in->at++;
-        if (in->array ? ends_element(in, ch) : ch == '\n' && !in->whole)
-            return 1;
-        if (in->piece.len < IMPORT_MAX)
-            buf_char(&in->piece, (char)ch);
-        else
-            in->long_piece = true;
-    }
-    if (in->err != 0 || in->piece.len > 0)
-        return in->err != 0 ? ERR_IO : 1;
-    return in->array && !in->closed ? ERR_MORE : 0;
-}
-
-/* ---- from records to tasks ---- */
+#define IMPORT_BYTES (1024 * 1024) /* of records in memory, about */
+#define TOLD_MAX 20 /* bad records, and tasks not taken over exactly, that are
+                       shown without --json */
+#define STATE_MAX ((size_t)276 * 1024) /* bytes of a task that fits whole */
 
 struct import {
     struct cli *c;
     struct input in;
-    int end;     /* the exit code, unless 0 */
+    struct foreign foreign;
+    struct twins twins;
+    uint64_t first; /* seq of the first record of this import */
+    int end;        /* the exit code, unless 0 */
     bool stop;
-    struct buf text; /* the pieces of one batch */
+    struct buf text;  /* of one batch: its tasks, as task_import takes them, */
+    struct buf notes; /* and their notes, each behind the id */
     struct piece {
         const char *name; /* of its input */
-        size_t at, len;
+        enum input_form form;
         uint64_t number;
+        size_t at, len, note_at, id_len, note_len;
+        bool newer; /* an older state of the task came before */
+        bool taken;
+        struct str cycle; /* the field that leads back to the task */
     } piece[IMPORT_RECORDS];
     size_t n;    /* number of pieces */
     size_t done; /* of these, committed */
     uint64_t imported;
+    struct arena a; /* of the piece that is being read */
     struct counts {
         uint64_t skipped, failed;
         uint64_t n_archive; /* records of an archive so far, */
         bool archive;       /* while within them */
     } counts;
-    size_t n_files; /* of a folder */
+    uint64_t strangers; /* records of no kind that is known */
+    uint64_t n_told;    /* tasks not taken over exactly, */
+    struct buf told;    /* and lines about the first of them */
+    bool folder;        /* of which ... */
+    size_t n_files;     /* ... so many files were read */
     bool again; /* the batch is tried again */
 };
 
+/* ---- what is told ---- */
+
 /* Reports an error in a record; returns the exit code for err. */
 static int
-say(const struct import *im, int err, uint64_t number, struct str what)
+say(const struct import *im, const struct piece *p, int err, struct str what)
 {
-    return im->in.whole
-        ? cli_fail(im->c, err, "%s: %.*s", im->in.name, STR_ARG(what))
-        : cli_fail(im->c, err, "%s: %s %llu: %.*s", im->in.name,
-                   im->in.array ? "element" : "line",
-                   (unsigned long long)number, STR_ARG(what));
+    if (p->form == INPUT_MARKDOWN || p->form == INPUT_UNKNOWN)
+        return cli_fail(im->c, err, "%s: %.*s", p->name, STR_ARG(what));
+    return cli_fail(im->c, err, "%s: %s %llu: %.*s", p->name,
+                    p->form == INPUT_ARRAY ? "element" : "line",
+                    (unsigned long long)p->number, STR_ARG(what));
 }
 
-/* Counts what was reported. */
+/* Reports and counts a bad record. */
 static void
-count_bad(struct import *im)
+bad_record(struct import *im, const struct piece *p, struct str what)
 {
+    if (!im->again && (im->c->json || im->counts.failed < TOLD_MAX))
+        say(im, p, ERR_INVALID, what);
     im->counts.failed++;
     im->stop |= im->c->args.strict;
 }
 
-static void
-bad_record(struct import *im, uint64_t number, struct str what)
+/* The piece that is being read. */
+static struct piece
+here(const struct import *im)
 {
-    if (!im->again)
-        say(im, ERR_INVALID, number, what);
-    count_bad(im);
+    return (struct piece){.name = im->in.name, .form = im->in.form,
+                          .number = im->in.number};
 }
 
 static void
-known_task(struct import *im, uint64_t number)
+bad_here(struct import *im, struct str what)
+{
+    struct piece p = here(im);
+
+    bad_record(im, &p, what);
+}
+
+/* Counts a task that is here already. */
+static void
+known_task(struct import *im, const struct piece *p)
 {
     im->counts.skipped++;
     if (!im->c->args.strict)
         return;
     im->stop = true;
-    im->end = say(im, ERR_EXISTS, number, STR("the task exists: without "
-                                              "--strict it is skipped"));
+    im->end = say(im, p, ERR_EXISTS, STR("the task exists: without --strict "
+                                         "it is skipped"));
 }
+
+/* Tells how a task is not as it was. */
+static void
+tell(struct import *im, struct str id, struct str note)
+{
+    struct buf *b = im->c->json ? &im->c->out : &im->told;
+    struct json_w w;
+
+    if (im->c->json) {
+        json_begin(&w, b);
+        json_put_str(&w, "task_id", id);
+        json_put_str(&w, "note", note);
+        json_end(&w);
+        buf_char(b, '\n');
+        cli_drain(im->c);
+    } else if (im->n_told < TOLD_MAX) {
+        buf_printf(b, "  %.*s: %.*s\n", STR_ARG(id), STR_ARG(note));
+    }
+    im->n_told++;
+}
+
+#define COUNTS "{imported} imported, {skipped} skipped, {failed} failed"
+
+static void
+put_summary(struct import *im)
+{
+    struct cli *c = im->c;
+    uint64_t more = im->n_told > TOLD_MAX ? im->n_told - TOLD_MAX : 0;
+
+    cli_tell(c, im->stop && c->args.strict
+                        ? COUNTS "; stopped there: import again, without "
+                          "--strict, to go on\n"
+                        : COUNTS "\n",
+             "imported=" U64 " skipped=" U64 " failed=" U64,
+             im->imported, im->counts.skipped, im->counts.failed);
+    if (c->json)
+        return;
+    if (im->counts.failed > TOLD_MAX)
+        buf_printf(&c->out, "only the first %d errors are shown; --json shows "
+                   "all\n", TOLD_MAX);
+    if (im->n_told > 0)
+        buf_z(&c->out, "not taken over exactly:\n");
+    buf_str(&c->out, buf_view(&im->told));
+    if (more > 0)
+        buf_printf(&c->out, "  and %llu more; --json shows all\n",
+                   (unsigned long long)more);
+    if (c->out.err == 0)
+        c->out.err = im->told.err;
+}
+
+/* ---- from records to tasks ---- */
 
 static bool
 is_of_store(int err)
@@ -219,8 +190,7 @@ is_of_store(int err)
 /* Whether a line of a log is a task in an archive; its state is then in *root.
    Other logs hold many records of each task: export finds the newest. */
 static bool
-take_record(struct import *im, struct str line, uint64_t number,
-            const struct json_tok **root)
+take_record(struct import *im, struct str line, const struct json_tok **root)
 {
     struct record_header h;
     struct store_rec r;
@@ -237,16 +207,16 @@ take_record(struct import *im, struct str line, uint64_t number,
     }
     if (im->counts.archive && (header || (end && record_end_count(&r) !=
                                               im->counts.n_archive)))
-        bad_record(im, number, STR(CUT));
+        bad_here(im, STR(CUT));
     if (header || end) {
         im->counts.archive = header && record_archives(&r);
         im->counts.n_archive = 0;
     }
     im->counts.n_archive += ok && im->counts.archive && !header;
     if (!ok || !(im->counts.archive || end))
-        bad_record(im, number, ok ? STR("a log, but not an archive: import "
-                                        "what export writes of it")
-                                  : STR("the record is damaged"));
+        bad_here(im, ok ? STR("a log, but not an archive: import what export "
+                              "writes of it")
+                        : STR("the record is damaged"));
     im->stop |= header && !im->counts.archive;
     *root = json_get(*root, "v");
     return ok && im->counts.archive && !header && *root != NULL;
@@ -254,67 +224,333 @@ take_record(struct import *im, struct str line, uint64_t number,
 
 /* Parses a piece. Returns 1, 0 where it is no task, or ERR_NOMEM. */
 static int
-parse_piece(struct import *im, struct str text, uint64_t number,
-            const struct json_tok **root)
+parse_piece(struct import *im, struct str text, const struct json_tok **root)
 {
-    struct arena *a = &im->c->a;
+    bool md = im->in.form == INPUT_MARKDOWN;
+    struct arena *a = &im->a;
     size_t at = 0;
-    int rc = im->in.whole ? cli_backlog(a, text, &text) : 0;
+    int rc = md ? cli_backlog(a, text, &text) : 0;
 
     if (rc == 0)
         rc = json_parse(a, text, root, &at);
     if (rc == ERR_NOMEM)
         return rc;
     if (rc < 0)
-        bad_record(im, number, im->in.whole
-                   ? STR("no front matter between two lines of ---")
-                   : arena_printf(a, rc == ERR_TOO_LARGE
-                                  ? "too many values, or too deep, at byte %zu"
-                                  : "not JSON from byte %zu on", at + 1));
+        bad_here(im, md ? STR("no front matter between two lines of ---")
+                        : arena_printf(a, rc == ERR_TOO_LARGE
+                              ? "too many values, or too deep, at byte %zu"
+                              : "not JSON from byte %zu on", at + 1));
     return rc == 0 && (!str_starts(text, "{\"c\":\"") ||
-                       take_record(im, text, number, root));
+                       take_record(im, text, root));
 }
 
-/* Reports what is wrong with a task; of is the program that it came from, NULL:
-   unknown. */
+#define KINDS "a task has task_id and title, an issue of beads id, title and " \
+    "priority, a task of taskwarrior uuid, description and entry, one of " \
+    "Taskmaster id, title and subtasks"
+
+/* Reports a record of no kind that is known; only the first of them. */
 static void
-refused(struct import *im, uint64_t number, struct task_ctx *c, const char *of,
-        const struct json_tok *task)
+report_stranger(struct import *im, const struct json_tok *t)
 {
-    struct str why = c->e.message;
+    const struct json_tok *m = t + 1;
+    struct buf b = {0};
 
-    if (of != NULL)
-        why = arena_printf(c->a, "%.*s (it was read as a task of %s)",
-                           STR_ARG(why), of);
-    else if (task->type == JSON_OBJECT && json_get(task, "task_id") == NULL)
-        why = STR("there is no task_id; issues of beads have id, title and "
-                  "priority, tasks of taskwarrior uuid, description and entry");
-    bad_record(im, number, why);
+    if (im->strangers++ > 0 && !im->c->json) {
+        im->counts.failed++;
+        im->stop |= im->c->args.strict;
+        return;
+    }
+    buf_z(&b, "there is no task_id; it has ");
+    for (uint32_t i = 0; i < t->n && i < 5; i++, m += 1 + m[1].span)
+        buf_printf(&b, "%s%.*s", i > 0 ? ", " : "",
+                   STR_ARG(utf8_cut((struct str){m->p, m->len}, 40)));
+    buf_z(&b, t->n == 0 ? "nothing" : t->n > 5 ? " and more" : "");
+    buf_z(&b, ": " KINDS);
+    bad_here(im, b.err == 0 ? buf_view(&b) : STR("there is no task_id"));
+    buf_fini(&b);
 }
 
-/* Stages or skips the record, or counts it as bad. Returns 0, or an error of
-   the store. */
+/* Whether the store has another task of this id: *how it is another, or
+   NULL. */
 static int
-import_one(struct import *im, struct str text, uint64_t number)
+is_taken(struct import *im, const struct fit *f, struct str id,
+         const char **how)
 {
-    struct task_ctx ctx = {.a = &im->c->a};
-    struct task_receipt receipt;
+    struct arena *a = &im->a;
+    struct str born = f->args.v[F_CREATED_AT];
+    struct task_event ev;
+    struct task k;
+    int rc = task_event_last(im->c->s.tasks, a, id, &ev);
+
+    *how = NULL;
+    if (rc == 0)
+        rc = task_of(im->c->s.tasks, a, &ev, &k);
+    if (rc == 0 && born.p != NULL && !str_eq(born, k.f[F_CREATED_AT]))
+        *how = "was created at another time";
+    if (rc == 0 && born.p == NULL &&
+        !str_eq(f->args.v[F_TITLE], k.f[F_TITLE]))
+        *how = "has another title";
+    return rc == ERR_NOMEM ? rc : 0;
+}
+
+static int import_batch(struct import *im);
+
+/* Adds a task to the batch. text is what to import, .p NULL: what f has. */
+static int
+add_piece(struct import *im, const struct fit *f, struct str text,
+          const struct json_tok *task, struct str id, bool newer)
+{
+    int rc = im->n == IMPORT_RECORDS ? import_batch(im) : 0;
+    struct piece *p = &im->piece[im->n];
+
+    if (rc != 0)
+        return rc;
+    *p = here(im);
+    p->at = im->text.len;
+    p->newer = newer;
+    p->note_at = im->notes.len;
+    if (text.p != NULL)
+        buf_str(&im->text, text);
+    else
+        fit_put(f, &im->text, raw_quote(&im->a, id), task);
+    p->len = im->text.len - p->at;
+    p->id_len = id.len;
+    p->note_len = f->notes.len;
+    buf_str(&im->notes, id);
+    buf_str(&im->notes, buf_view(&f->notes));
+    im->n++;
+    return im->text.err != 0 ? im->text.err
+           : im->notes.err != 0 ? im->notes.err : f->notes.err;
+}
+
+/* Finds the id that a task gets, and adds it to the batch unless it comes in
+   vain. text as in add_piece. */
+static int
+place(struct import *im, struct fit *f, struct str text,
+      const struct foreign_task *ft)
+{
+    const struct str *v = f->args.v;
+    struct str id = raw_inner(v[F_TASK_ID]), was = ft->id.p ? ft->id : id;
+    /* Two files are two tasks, unless their titles are the same. */
+    size_t title = im->in.form == INPUT_MARKDOWN ? v[F_TITLE].len : 0;
+    struct twin_of of = {.was = was, .state = json_raw(ft->task),
+                         .changed_ms = ft->updated_ms};
+    const char *how = NULL;
+    struct piece p;
+    int rc;
+
+    of.born = arena_printf(&im->a, "%.*s%.*s", STR_ARG(v[F_CREATED_AT]),
+                           (int)title, v[F_TITLE].p);
+    rc = of.born.p != NULL ? twins_add(&im->twins, &im->a, &id, &of)
+                           : ERR_NOMEM;
+    im->foreign.renamed = im->twins.renamed;
+    im->foreign.n_renamed = im->twins.n_renamed;
+    if (rc == ERR_NOMEM)
+        return rc;
+    if (rc == TWIN_SAME || rc == TWIN_OLDER) {
+        p = here(im);
+        known_task(im, &p);
+        if (rc == TWIN_OLDER)
+            tell(im, id, STR("it came twice: the older one was left out"));
+        return 0;
+    }
+    if (rc == TWIN_NEWER)
+        fit_note(f, "it came twice: this is the newer one");
+    else if (rc >= 0 && is_taken(im, f, id, &how) != 0)
+        return ERR_NOMEM;
+    if (rc < 0 || how != NULL) {
+        bad_here(im, rc < 0 ? STR("too many tasks before it have its id")
+                 : arena_printf(&im->a, "a task %.*s exists, and %s",
+                                STR_ARG(id), how));
+        return 0;
+    }
+    if (rc == TWIN_OTHER)
+        fit_note(f, "its id was \"%.*s\", which another task has",
+                 STR_ARG(utf8_cut(was, 64)));
+    return add_piece(im, f, rc == TWIN_OTHER ? STR_NONE : text, ft->task, id,
+                     rc == TWIN_NEWER);
+}
+
+/* Reports what is wrong with a task. */
+static void
+refused(struct import *im, struct task_ctx *x, const struct foreign_task *ft)
+{
+    struct str why = ft->task->type == JSON_OBJECT ? x->e.message
+                                                   : STR("it is no object");
+
+    if (ft->of == NULL && ft->task->type == JSON_OBJECT &&
+        json_get(ft->task, "task_id") == NULL)
+        report_stranger(im, ft->task);
+    else
+        bad_here(im, ft->of == NULL ? why
+                 : arena_printf(x->a, "%.*s (it was read as a task of %s)",
+                                STR_ARG(why), ft->of));
+}
+
+/* Makes a record one that fits, and adds it. piece: all of its input. */
+static int
+fit_record(struct import *im, struct foreign_task *ft, struct str piece)
+{
+    struct fit f = {.c = im->c, .a = &im->a};
+    struct task_ctx x = {.a = &im->a};
+    int rc = 0;
+
+    buf_str(&f.notes, ft->notes);
+    if (im->in.form == INPUT_MARKDOWN && !utf8_is_valid(piece)) {
+        fit_note(&f, "its file is not UTF-8, and kept whole as an artifact");
+        rc = fit_keep(&f, STR("imported.md"), piece);
+    }
+    if (rc == 0)
+        rc = fit_take(&f, &x, ft->task);
+    if (f.failed != 0) {
+        im->end = f.failed;
+        im->stop = true;
+        rc = 0;
+    } else if (rc == 0) {
+        rc = place(im, &f, STR_NONE, ft);
+    } else if (rc != ERR_NOMEM) {
+        refused(im, &x, ft);
+        rc = 0;
+    }
+    fit_fini(&f);
+    return rc;
+}
+
+/* A task as export writes it is taken as it is. Returns 1; 0: it is none; or
+   ERR_NOMEM. */
+static int
+take_exact(struct import *im, const struct json_tok *root)
+{
+    struct fit f = {.c = im->c, .a = &im->a};
+    struct task_ctx x = {.a = &im->a};
+    struct str text = json_raw(root), updated;
+    struct foreign_task ft = {.task = root};
+    int rc;
+
+    if (im->foreign.statuses[0] != NULL || im->foreign.priorities[0] != NULL ||
+        text.len > STATE_MAX || json_get(root, "task_id") == NULL)
+        return 0;
+    rc = task_args_parse(&x, TOOL_IMPORT, root, &f.args);
+    if (rc != 0)
+        return rc == ERR_NOMEM ? rc : 0;
+    updated = json_str(x.a, json_get(root, "updated_at"));
+    if (!task_time_parse(updated, &ft.updated_ms))
+        ft.updated_ms = 0;
+    rc = place(im, &f, text, &ft);
+    fit_fini(&f);
+    return rc == 0 ? 1 : rc;
+}
+
+/* Takes the tasks of one piece into the batch. */
+static int
+take_tasks(struct import *im, struct str text)
+{
+    enum foreign_kind kind = im->in.form == INPUT_MARKDOWN ? FOREIGN_BACKLOG
+                             : im->in.list > 0 ? FOREIGN_TASKMASTER
+                                               : FOREIGN_ANY;
+    struct foreign_task ft = {.n_subs = 0};
     const struct json_tok *root;
-    const char *of;
-    int rc = parse_piece(im, text, number, &root);
+    int rc = parse_piece(im, text, &root);
 
     if (rc <= 0)
         return rc;
-    if (cli_foreign(ctx.a, im->in.whole, &root, &of) != 0)
-        return ERR_NOMEM;
-    rc = task_import(im->c->s.tasks, &ctx, root, &receipt);
+    if (im->folder && json_get(root, "id") == NULL &&
+        json_get(root, "status") == NULL)
+        return 0; /* another document */
+    rc = kind == FOREIGN_ANY ? take_exact(im, root) : 0;
+    if (rc != 0)
+        return rc < 0 ? rc : 0;
+    for (uint32_t sub = 0; sub <= ft.n_subs && rc == 0 && !im->stop; sub++) {
+        rc = foreign_take(&im->a, &im->foreign, kind, im->in.tag, root, sub,
+                          &ft);
+        if (rc == 0)
+            rc = fit_record(im, &ft, text);
+        else if (rc == ERR_TOO_LARGE)
+            bad_here(im, STR("too many values"));
+        rc = rc == ERR_TOO_LARGE ? 0 : rc;
+    }
+    return rc;
+}
+
+/* ---- batches ---- */
+
+/* A field leads back to the task itself: it becomes imported_NAME. A task that
+   could never begin is not ready, still. */
+static int
+cut_cycle(struct arena *a, const struct json_tok **task, struct str name)
+{
+    const struct json_tok *m = *task + 1;
+    struct str text, key;
+    struct buf b = {0};
+    struct json_w w;
+
+    json_begin(&w, &b);
+    for (uint32_t i = 0; i < (*task)->n; i++, m += m[1].span + 1) {
+        key = json_str(a, m);
+        if (str_eq(key, name))
+            key = arena_printf(a, "imported_%.*s", STR_ARG(name));
+        json_key_str(&w, key);
+        json_splice(&w, json_raw(m + 1));
+        b.err = key.p == NULL ? ERR_NOMEM : b.err;
+    }
+    if (str_is(name, "depends_on")) {
+        json_put_arr(&w, "depends_on");
+        json_z(&w, "status:cycle");
+        json_close(&w);
+    }
+    json_end(&w);
+    text = buf_take(&b, a);
+    return text.p == NULL ? ERR_NOMEM : json_parse(a, text, task, NULL);
+}
+
+/* Stages or skips a piece, or counts it as bad. Returns 0, or an error of the
+   store. */
+static int
+import_one(struct import *im, struct piece *p)
+{
+    struct task_ctx x = {.a = &im->c->a,
+                         .replaces = p->newer ? im->first : 0};
+    struct str text = {im->text.p + p->at, p->len};
+    struct task_receipt receipt;
+    const struct json_tok *task;
+    int rc = json_parse(x.a, text, &task, NULL);
+
+    p->cycle = STR_NONE;
+    if (rc == 0)
+        rc = task_import(im->c->s.tasks, &x, task, &receipt);
+    for (int i = 0; i < 2 && rc == ERR_CYCLE; i++) {
+        p->cycle = x.e.field;
+        rc = cut_cycle(x.a, &task, x.e.field);
+        if (rc == 0)
+            rc = task_import(im->c->s.tasks, &x, task, &receipt);
+    }
+    p->taken = rc == 0;
     if (rc == ERR_EXISTS)
-        known_task(im, number);
+        known_task(im, p);
     else if (is_of_store(rc))
         return rc;
     else if (rc < 0)
-        refused(im, number, &ctx, of, root);
+        bad_record(im, p, x.e.message);
     return 0;
+}
+
+/* Counts a piece that is on disk, and tells how it is not as it was. */
+static void
+count_taken(struct import *im, const struct piece *p)
+{
+    struct str id = {im->notes.p + p->note_at, p->id_len}, note = STR_NONE;
+
+    if (p->note_len > 0)
+        note = (struct str){id.p + id.len, p->note_len};
+    if (p->cycle.p != NULL)
+        note = arena_printf(&im->c->a, "%.*s%s%.*s leads back to the task",
+                            STR_ARG(note), note.len > 0 ? "; " : "",
+                            STR_ARG(p->cycle));
+    if (!p->taken)
+        return;
+    im->imported += !p->newer; /* else it is counted already */
+    if (note.len > 0)
+        tell(im, id, note);
 }
 
 /* Commits as many pieces as the store takes at once, or nothing where the
@@ -326,27 +562,25 @@ try_batch(struct import *im)
     struct cli *c = im->c;
     bool unknown = false;
     size_t i = im->done;
-    int rc = store_lock_patiently(c->s.store);
+    int done = 0, rc = store_lock_patiently(c->s.store);
 
+    if (rc == 0 && im->first == 0)
+        im->first = store_next_n(c->s.store);
     for (; i < im->n && rc == 0 && !im->stop &&
            !store_batch_is_full(c->s.store); i++) {
-        const struct piece *p = &im->piece[i];
-
-        im->in.name = p->name;
-        rc = import_one(im, (struct str){im->text.p + p->at, p->len},
-                        p->number);
+        rc = import_one(im, &im->piece[i]);
         arena_reset(&c->a);
     }
     task_import_end();
     if (im->stop)
         store_unstage(c->s.store, 0);
     if (store_locked(c->s.store)) {
-        size_t staged = store_staged_n(c->s.store);
-        int done = cli_commit(c, &unknown);
-
-        im->imported += done == 0 ? staged : 0;
+        done = cli_commit(c, &unknown);
         rc = rc == 0 || done == ERR_AGAIN ? done : rc;
     }
+    for (size_t k = im->done; done == 0 && !im->stop && k < i; k++)
+        count_taken(im, &im->piece[k]);
+    arena_reset(&c->a);
     im->done = rc == 0 ? i : im->done;
     return rc;
 }
@@ -367,7 +601,8 @@ import_batch(struct import *im)
         }
     }
     im->n = im->done = 0;
-    buf_reset(&im->text, IMPORT_BYTES + IMPORT_MAX);
+    buf_reset(&im->text, IMPORT_BYTES + INPUT_MAX);
+    buf_reset(&im->notes, IMPORT_BYTES);
     return rc;
 }
 
@@ -377,30 +612,26 @@ take_piece(struct import *im)
 {
     struct input *in = &im->in;
     struct str text = buf_view(&in->piece);
+    int rc = in->piece.err;
 
-    if (in->piece.err)
-        return ERR_NOMEM;
-    if (in->long_piece) {
-        bad_record(im, in->number, STR("longer than 2 MiB"));
-    } else if (text.len == 0) {
-        if (in->array && !(in->closed && in->number == 1))
-            bad_record(im, in->number, STR("the element is missing"));
-    } else {
-        im->piece[im->n++] = (struct piece){in->name, im->text.len, text.len,
-                                            in->number};
-        buf_str(&im->text, text);
-    }
-    return im->text.err;
+    if (rc == 0 && in->long_piece)
+        bad_here(im, STR("longer than 2 MiB"));
+    else if (rc == 0 && text.len > 0)
+        rc = take_tasks(im, text);
+    else if (in->form == INPUT_ARRAY && !(in->closed && in->number == 1))
+        bad_here(im, STR("the element is missing"));
+    arena_reset(&im->a);
+    return rc;
 }
 
 /* Reads the input, and commits whenever there is enough for a batch. Returns 0,
-   or an error of the store; *got is what next_piece returned last. */
+   or an error of the store; *got is what input_next returned last. */
 static int
 read_pieces(struct import *im, int *got)
 {
     int rc = 0;
 
-    while (rc == 0 && !im->stop && (*got = next_piece(&im->in)) == 1) {
+    while (rc == 0 && !im->stop && (*got = input_next(&im->in)) == 1) {
         rc = take_piece(im);
         if (im->in.size > 0)
             cli_progress(im->c, (uint64_t)im->in.read, (uint64_t)im->in.size);
@@ -416,11 +647,11 @@ static void
 end_input(struct import *im, int got)
 {
     if (im->counts.archive && got == 0)
-        bad_record(im, im->in.number, STR(CUT ", and its end"));
+        bad_here(im, STR(CUT ", and its end"));
     if (got == ERR_MORE)
-        bad_record(im, im->in.number, STR("the input ends within the array"));
+        bad_here(im, STR("the input ends within the array"));
     else if (got == ERR_SYNTAX)
-        bad_record(im, im->in.number, STR("there is text after the array"));
+        bad_here(im, STR("there is text after the array"));
     else if (got < 0)
         im->end = cli_fail(im->c, ERR_NOT_FOUND, "%s: %s", im->in.name,
                            err_text(im->in.err));
@@ -431,7 +662,12 @@ import_all(struct import *im)
 {
     int got = 1, rc;
 
-    begin_input(&im->in);
+    input_begin(&im->in);
+    if (im->in.form == INPUT_UNKNOWN)
+        return cli_fail(im->c, ERR_INVALID, "%s: this looks like %s; import "
+                        "takes JSON of mcptask, mcp-task-server, beads, "
+                        "taskwarrior and Taskmaster, and Markdown files of "
+                        "Backlog.md", im->in.name, input_looks(&im->in));
     rc = read_pieces(im, &got);
     if (rc == 0)
         rc = import_batch(im);
@@ -455,11 +691,6 @@ open_input(struct cli *c, struct input *in, const char *name)
         return cli_fail_errno(c, ERR_NOT_FOUND, name);
     if (fstat(in->fd, &st) == 0)
         in->size = st.st_size;
-    if (pread(in->fd, in->chunk, 16, 0) == 16 && /* a pipe has no start */
-        memcmp(in->chunk, "SQLite format 3", 16) == 0)
-        return cli_fail(c, ERR_INVALID, "%s: an SQLite file: write its tasks "
-                        "out as JSON first, as with sqlite3 -json %s "
-                        "'select * from tasks'", name, name);
     return 0;
 }
 
@@ -474,13 +705,13 @@ import_file(struct import *im, const char *path)
 
     if (rc != 0) {
         im->n_files++;
-        count_bad(im);
+        im->counts.failed++;
+        im->stop |= im->c->args.strict;
         return 0;
     }
-    im->in.at = im->in.n = 0;
-    begin_input(&im->in);
-    im->n_files += im->in.whole;
-    if (im->in.whole)
+    input_begin(&im->in);
+    im->n_files += im->in.form == INPUT_MARKDOWN;
+    if (im->in.form == INPUT_MARKDOWN)
         rc = read_pieces(im, &got);
     if (rc == 0)
         end_input(im, got);
@@ -489,75 +720,138 @@ import_file(struct import *im, const char *path)
     return rc;
 }
 
+/* Whether a folder's entry may be a task: not what editors leave. */
+static bool
+is_markdown(const char *name)
+{
+    size_t n = strlen(name);
+
+    return n > 3 && name[0] != '.' && strcmp(name + n - 3, ".md") == 0;
+}
+
+static int
+by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Takes the Markdown files of a folder in, in order, so that an import that is
+   repeated meets them alike. */
 static int
 import_files(struct import *im, const char *path)
 {
     DIR *dir = path != NULL ? opendir(path) : NULL;
+    struct arena *a = &im->c->kept; /* errors name the file later */
+    struct buf list = {.err = path == NULL ? ERR_NOMEM : 0};
+    char **all;
     struct dirent *e;
     struct str name;
     struct stat st;
-    int rc = path == NULL ? ERR_NOMEM : 0;
+    size_t i, n;
+    int rc;
 
-    while (dir != NULL && rc == 0 && !im->stop && (e = readdir(dir)) != NULL) {
-        name = str_of(e->d_name);
-        if (name.len < 3 || !str_is(str_from(name, name.len - 3), ".md") ||
-            str_starts(name, ".")) /* such as a lock of an editor */
+    while (dir != NULL && list.err == 0 && (e = readdir(dir)) != NULL) {
+        if (!is_markdown(e->d_name))
             continue;
-        name = arena_printf(&im->c->kept, "%s/%s", path, e->d_name);
-        if (name.p == NULL)
-            rc = ERR_NOMEM;
-        else if (stat(name.p, &st) != 0 || S_ISREG(st.st_mode))
-            rc = import_file(im, name.p);
+        name = arena_printf(a, "%s/%s", path, e->d_name);
+        buf_put(&list, &name.p, sizeof(name.p));
+        list.err = name.p == NULL ? ERR_NOMEM : list.err;
     }
     if (dir != NULL)
         closedir(dir);
+    rc = list.err;
+    all = (char **)(void *)list.p;
+    n = list.len / sizeof(name.p);
+    if (rc == 0 && n > 0)
+        qsort(all, n, sizeof(*all), by_name);
+    for (i = 0; i < n && rc == 0 && !im->stop; i++)
+        if (stat(all[i], &st) != 0 || S_ISREG(st.st_mode))
+            rc = import_file(im, all[i]);
+    buf_fini(&list);
     return rc;
 }
 
-/* The tasks are in two folders of it, or in itself. */
+/* The tasks are in folders of it, or in itself. */
 static int
 import_folder(struct import *im, const char *path)
 {
-    static const char *const inner[] = {"/tasks", "/completed", ""};
+    static const char *const inner[] = {"/tasks", "/completed", "/drafts", ""};
     int rc = 0;
 
-    for (size_t i = 0; i < (im->n_files > 0 ? 2 : 3) && rc == 0; i++)
+    im->folder = true;
+    for (size_t i = 0; i < (im->n_files > 0 ? 3 : 4) && rc == 0; i++)
         rc = import_files(im, arena_printf(&im->c->kept, "%s%s", path,
                                            inner[i]).p);
     if (rc == 0)
         rc = import_batch(im);
     if (rc == 0 && im->n_files == 0)
         im->end = cli_fail(im->c, ERR_NOT_FOUND, "%s: no tasks of Backlog.md "
-                           "here: name the folder that holds tasks/", path);
+                           "here: name the folder that holds tasks/, or a "
+                           "file, such as .beads/issues.jsonl or "
+                           ".taskmaster/tasks/tasks.json", path);
     return rc;
 }
 
-#define COUNTS "{imported} imported, {skipped} skipped, {failed} failed"
+/* ---- the command ---- */
+
+/* Checks the options that say what words mean. Returns 0, or an exit code after
+   printing the error. */
+static int
+check_words(struct cli *c)
+{
+    const char *const *s = c->args.statuses, *const *n = c->args.priorities;
+    const char *value;
+
+    for (; *s != NULL; s++) {
+        value = strrchr(*s, '=');
+        if (value == NULL || value == *s ||
+            task_status_of(str_of(value + 1)) < 0)
+            return cli_misuse(c, "--status needs WORD=STATUS, with one of "
+                              "open, in_progress, handoff_ready, "
+                              "agent_exhausted, done, failed, cancelled");
+    }
+    for (; *n != NULL; n++) {
+        value = strrchr(*n, '=');
+        if (value == NULL || value == *n || value[1] < '0' ||
+            value[1] > '4' || value[2] != '\0')
+            return cli_misuse(c, "--priority needs WORD=N, from 0, most "
+                              "urgent, to 4");
+    }
+    return 0;
+}
 
 int
 cli_import(struct cli *c)
 {
-    struct import im = {.c = c, .in.fd = -1};
+    struct import im = {.c = c, .in.fd = -1,
+                        .foreign = {.statuses = c->args.statuses,
+                                    .priorities = c->args.priorities,
+                                    .now_ms = clock_wall_ms()}};
     const char *path = c->operand[0];
     struct stat st;
-    int rc;
+    int rc = check_words(c);
 
+    if (rc == 0 && c->env->read_only)
+        rc = cli_fail_store(c, ERR_READONLY);
+    if (rc == 0 && store_state(c->s.store)->err != 0)
+        rc = cli_fail_store(c, store_state(c->s.store)->err);
+    if (rc != 0)
+        return rc;
     if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
         rc = import_folder(&im, path);
     else if ((rc = open_input(c, &im.in, path)) == 0)
         rc = import_all(&im);
     if (rc <= 0) {
         rc = rc < 0 ? cli_fail_store(c, rc) : im.end;
-        cli_tell(c, im.stop && c->args.strict
-                            ? COUNTS "; stopped there: import again, without "
-                              "--strict, to go on\n"
-                            : COUNTS "\n",
-                 "imported=" U64 " skipped=" U64 " failed=" U64,
-                 im.imported, im.counts.skipped, im.counts.failed);
+        put_summary(&im);
     }
     if (im.in.fd > STDIN_FILENO)
         close(im.in.fd);
-    buf_fini(&im.in.piece);
+    input_fini(&im.in);
+    twins_fini(&im.twins);
+    arena_fini(&im.a);
     buf_fini(&im.text);
+    buf_fini(&im.notes);
+    buf_fini(&im.told);
     return rc == 0 && im.counts.failed > 0 ? CLI_NOT_MET : rc;
 }

@@ -27,20 +27,17 @@ x=$(printf '%0300d' 0)
 echo '{"id":"long","priority":2,"title":"'"$x"'"}' >in
 run 0 import in
 run 0 show long --json
-has out '"title":"'"$(printf '%0256d' 0)"'"' '"full_title":"'"$x"'"'
-echo '{"id":"odd","priority":2,"title":"x","status":"who knows"}' >in
-run 1 import in
-has err 'line 1: status' 'read as a task of beads'
+has out '"title":"'"$(printf '%0256d' 0)"'"' '"imported_title":"'"$x"'"'
 echo '{"id":7,"title":"of no program that is known"}' >in
 run 1 import in
-has err 'line 1: there is no task_id; issues of beads have id, title and'
+has err 'line 1: there is no task_id; it has id, title: a task has task_id'
 
 begin tasks_of_taskwarrior
 run 0 import "$data/taskwarrior.json"
 has out '3 imported, 0 skipped, 0 failed'
 run 0 show a360 --json
 has out '"title":"Buy milk"' '"status":"open"' '"priority":1' \
-    '"created_at":"2014-10-18T05:02:31.000Z"' '"goal":"two litres\nfresh"' \
+    '"created_at":"2014-10-18T05:02:31.000Z"' '"goal":"2014-10-18T06:00:00.000Z two litres\n2014-10-18T07:00:00.000Z fresh"' \
     '"depends_on":["b360fc44-315c-4366-b70c-ea7e7520b749"]' '"ready":true' \
     '"project":"home"' '"due":"20141020T000000Z"' '"tags":["shop"]'
 lacks out urgency
@@ -133,8 +130,8 @@ has out '"title":"It'"'"'s the router"' '"status":"done"' '"result":"routes"' \
     '"current_owner":"codex"' '"created_at":"2026-05-01T00:00:00.000Z"'
 printf '%s\n' --- 'id: x-1' 'title: "two\twords"' "created_date: ''" \
     'status: Unheard Of' --- >one.md
-run 1 import one.md
-has err 'one.md: status' 'read as a task of Backlog.md'
+run 0 import one.md
+has out 'X-1: its status "Unheard Of" is none here'
 printf '%s\n' --- 'id: x-1' >one.md
 run 1 import one.md
 has err 'one.md: no front matter'
@@ -148,5 +145,438 @@ has err 'three.md: task_id is missing (it was read as a task of Backlog.md)'
 mkdir empty
 run 1 import empty
 has err 'name the folder that holds tasks/'
+
+# Each of data/import, and what is expected of it: the counts, then texts that
+# the summary and "show ID --json" have.
+inputs=$data/import
+# takes FILE IMPORTED: all of it, with exit code 0
+takes() {
+    input=$inputs/$1
+    rm -rf "$MCP_TASK_BASE_DIR"
+    run 0 import "$input"
+    has out "$2 imported, 0 skipped, 0 failed"
+}
+# exactly ID TEXT...: nothing was told, and the task has these
+exactly() {
+    lacks out 'not taken over exactly'
+    shows "$@"
+}
+shows() {
+    run 0 show "$1" --json
+    shift
+    has out "$@"
+}
+
+begin what_was_found_in_real_files
+takes 01-section-after-criteria.md 1
+exactly TASK-1 '"acceptance":["leaves stand up"]' '"resume_prompt":"How."' \
+    '"other_text":"## Risks\nThe cellar may flood.\n- a bullet that is no'
+takes 02-section-twice.md 1
+exactly TASK-1 '"goal":"Why."' 'First half of the notes.' \
+    'Second half of the notes.'
+takes 03-title-over-two-lines.md 1
+exactly TASK-1 '"title":"Water the plants on the balcony: all of them"'
+takes 04-comma-in-quotes.md 1
+exactly TASK-1 '"tags":["indoor, dry","red"]'
+takes 05-ids-that-become-the-same.jsonl 2
+has out 'app-web-1: its id was "app/web-1"' \
+    'app-web-1-2: its id was "app-web-1", which another task has'
+shows app-web-1 '"title":"one"'
+shows app-web-1-2 '"title":"two"'
+run 0 import "$input"
+has out '0 imported, 2 skipped, 0 failed'
+lacks out 'not taken'
+takes 06-merged-ledger.jsonl 1
+has out 'b-1: it came twice: this is the newer one'
+shows b-1 '"title":"new words"' '"status":"done"' \
+    '"imported_updated_at":"2026-02-03T00:00:00Z"'
+run 0 history b-1
+has out 'last changed 2026-02-03T00:00:00.000Z'
+takes 07-annotations-a-text.json 1
+exactly 0a0a0a0a '"goal":"call before noon"'
+takes 08-priority-critical.d 2
+exactly TASK-1 '"priority":0'
+shows TASK-2 '"priority":1'
+takes 09-deferred.jsonl 2
+has out 'b-1: its status "deferred" is none here: it is open, but not ready'
+shows b-1 '"status":"open"' '"imported_status":"deferred"' \
+    '"blocked_by":["status:deferred"]'
+run 0 claim --agent me
+has out 'b-2'
+run 4 claim --agent me b-1
+run 0 edit b-1 --after ''
+run 0 claim --agent me b-1
+takes 10-waits-for.jsonl 2
+exactly b-1 '"blocked_by":["b-2"]'
+takes 11-parent_child.jsonl 2
+exactly b-2 '"parent_id":"b-1"'
+takes 12-long-acceptance.jsonl 2
+exactly b-1 '"acceptance":["criterion 0: www' '"criterion 11: wwww'
+shows b-2 '"blocked_by":["b-1"]'
+takes 13-long-description.jsonl 1
+has out 'b-1: goal is longer than 8192 bytes; goal.txt is kept whole as artifa'
+shows b-1 '"name":"goal.txt","size":8800,' '"artifact_id":"import-1"'
+run 0 show b-1 --artifact import-1
+checks=$((checks + 1))
+[ "$(wc -c <out)" -eq 8800 ] || fail "$(wc -c <out) bytes"
+run 0 verify
+takes 14-custom-status.jsonl 1
+has out 'its status "review" is none here' --status
+shows b-1 '"imported_status":"review"' '"blocked_by":["status:review"]'
+rm -rf "$MCP_TASK_BASE_DIR"
+run 0 import --status 'Review=in_progress' "$input"
+exactly b-1 '"status":"in_progress"'
+takes 15-tasks.json 40
+exactly master-2 '"title":"Step 2"' '"depends_on":["master-1"]' \
+    '"details":"e"' '"testStrategy":"f"' '"priority":1'
+takes 16-one-task-pretty.json 1
+exactly p-1 '"title":"as jq prints it"' '"goal":"g"'
+takes 17-comment-after-value.md 1
+exactly TASK-1 '"status":"open"' '"ready":true'
+takes 18-old-date.md 1
+exactly TASK-1 '"created_at":"2026-05-31T00:00:00.000Z"'
+takes 19-carried-text.jsonl 1
+run 0 show b-1
+has out '- design: Copper pipes.' '- notes: Bought them.' 'text: They leak.'
+for word in copper BOUGHT leak; do
+    run 0 list -q $word --ids
+    has out b-1
+done
+run 0 list -q author --ids
+lacks out b-1
+
+# told LINE...: the lines of the summary begin so, and there are no more
+told() {
+    sed -n '/^not taken over exactly/,$s/^  //p' out >lines
+    checks=$((checks + 1))
+    [ "$(wc -l <lines)" -eq $# ] || fail "not $# lines: $(cat lines)"
+    has lines "$@"
+}
+
+begin what_was_put_aside
+now='"entry":"20260102T030405Z"'
+cat >in <<END
+{"uuid":"w-1","description":"w","status":"waiting",$now}
+{"uuid":"w-2","description":"r","status":"recurring",$now}
+{"uuid":"w-3","description":"l","status":"pending","wait":"29990102T000000Z",$now}
+{"uuid":"w-4","description":"p","status":"pending","wait":"20200102T000000Z","depends":"w-5",$now}
+{"uuid":"w-5","description":"s","status":"completed","scheduled":"2999-01-02",$now}
+{"id":"d-1","title":"d","priority":1,"status":"open","defer_until":"2999-01-02T00:00:00Z"}
+{"id":"d-2","title":"p","priority":1,"status":"open","pinned":true}
+{"id":"d-3","title":"b","priority":1,"status":"blocked"}
+{"task_id":"o-1","title":"o","status":"In Review"}
+END
+run 0 import in
+has out '9 imported'
+told 'w-1: its status "waiting"' 'w-2: its status "recurring"' \
+    'w-3: wait puts it off until 2999-01-02T00:00:00.000Z' 'w-5: scheduled' \
+    'd-1: defer_until puts it off' 'd-2: it is pinned' \
+    'd-3: its status is "blocked", by no task' 'o-1: its status "In Review"'
+run 0 list --ready --ids
+checks=$((checks + 1))
+[ "$(cat out)" = w-4 ] || fail "$(cat out)"
+run 0 claim --agent me
+run 1 claim --agent you
+has err 'status:'
+shows w-3 '"blocked_by":["wait:2999-01-02T00:00:00.000Z"]' \
+    '"wait":"29990102T000000Z"'
+shows o-1 '"blocked_by":["status:In-Review"]' '"imported_status":"In Review"'
+# The gate is a task that anybody may add, and end.
+run 0 add --id status:waiting Thaw
+run 0 'done' status:waiting
+run 0 list --ready --ids
+has out w-1
+
+begin words_are_mapped
+cat >in <<'END'
+{"id":"m-1","title":"a","priority":"asap","status":"In Review"}
+{"id":"m-2","title":"b","priority":"whenever","status":"deferred"}
+{"task_id":"m-3","title":"c","priority":"H","status":"in_review"}
+END
+run 0 import --status in-review=in_progress --priority ASAP=0 \
+    --status deferred=open in
+told 'm-2: its priority "whenever" is none here: it is 2'
+shows m-1 '"status":"in_progress"' '"priority":0'
+shows m-2 '"ready":true' '"imported_priority":"whenever"'
+shows m-3 '"status":"in_progress"' '"priority":1'
+for bad in x =open x=closed; do
+    run 2 import --status "$bad" in
+    has err 'WORD=STATUS' agent_exhausted
+done
+for bad in x =1 x=5 x=10 x=; do
+    run 2 import --priority "$bad" in
+    has err 'WORD=N'
+done
+run 0 help import
+has out WORD=STATUS WORD=N
+run 0 completion bash
+has out ' import) echo --json --help --strict --status --priority'
+
+begin tasks_json_of_taskmaster
+cat >in <<'END'
+{ "meta": {"tasks": "no list"},
+  "tasks": [
+  {"id": 1, "title": "A", "description": "do", "details": "so",
+   "testStrategy": "look", "status": "in-progress", "priority": "medium",
+   "dependencies": [], "subtasks": [
+     {"id": 1, "title": "A1", "status": "done"},
+     {"id": 2, "title": "A2", "status": "review", "dependencies": [1, "2"]},
+     {"id": 3, "title": "A3", "status": "pending", "dependencies": ["1.2"]}]},
+  {"id": "2", "title": "B", "status": "cancelled", "priority": "low",
+   "dependencies": ["1"]}, {"id": 3, "title": "C", "status": "deferred"}],
+  "metadata": {"updated": "x"} }
+END
+run 0 import in
+has out '6 imported'
+told 'master-1.2: its status "review"' 'master-3: its status "deferred"'
+shows master-1 '"status":"in_progress"' '"goal":"do"' '"details":"so"'
+shows master-1.2 '"parent_id":"master-1"' \
+    '"depends_on":["status:review","master-1.1","master-2"]'
+shows master-1.3 '"depends_on":["master-1.2"]'
+shows master-2 '"status":"cancelled"' '"depends_on":["master-1"]' \
+    '"priority":3'
+run 0 import in
+has out '0 imported, 6 skipped, 0 failed'
+cat >in <<'END'
+{"master":{"tasks":[{"id":1,"title":"other"}],"metadata":{}},
+"a b":{"tasks":[{"id":1,"title":"x"},{"id":2,"title":"y","dependencies":[1]}]},
+"none":{"tasks":[]}}
+END
+run 1 import in
+has out '2 imported, 0 skipped, 1 failed'
+has err 'element 1: a task master-1 exists, and has another title'
+shows a-b-2 '"depends_on":["a-b-1"]'
+# Elements longer than a read, and a list longer than a piece may be.
+awk 'BEGIN { printf "{\"tasks\":[\n"
+    for (i = 1; i < 700; i++)
+        printf "%s{\"id\":%d,\"title\":\"t\",\"details\":\"%04000d\"}\n", \
+            (i > 1 ? "," : ""), i, i
+    print "]}" }' >in
+rm -rf "$MCP_TASK_BASE_DIR"
+run 0 import in
+has out '699 imported'
+
+begin tasks_of_the_predecessor
+cat >in <<'END'
+[ {"task_id": "Fix the login", "title": "x", "created_at": 1753695000,
+   "updated_at": 1753695000123, "depends_on": "[\"other id\",7]",
+   "completed_steps": "[\"a\"]"},
+  {"task_id": 7, "title": "n", "created_at": "1753695000.5"},
+  {"task_id": "other id", "title": "o", "test_results": ["npm ok"],
+   "tags": ["a", "0123456789012345678901234567890123456789012345678901234567890123456"]}
+]
+END
+run 0 import in
+has out '3 imported'
+told 'Fix-the-login: its id was "Fix the login"' \
+    'other-id: its id was "other id"; test_results[0] must be an object; tags[1]'
+shows Fix-the-login '"created_at":"2025-07-28T09:30:00.000Z"' \
+    '"depends_on":["other-id","7"]' '"completed_steps":["a"]' \
+    '"imported_task_id":"Fix the login"'
+run 0 history Fix-the-login
+has out 'last changed 2025-07-28T09:30:00.123Z'
+shows other-id '"imported_test_results":["npm ok"]' '"imported_tags":["a",'
+
+begin json_however_it_is_spaced
+printf '%s\n' '{"task_id":"a","title":"t"} {"task_id":"b","title":"t"}' '{' \
+    '  "task_id": "c",' '  "title": "t\n{ }"' '}' '{"task_id":"d",' '"title":' \
+    '"t"}{"task_id":"e","title":"t"}' >in
+run 0 import in
+has out '5 imported, 0 skipped, 0 failed'
+# A broken record costs itself.
+printf '%s\n' '{"task_id":"f","goal":"no end' '{"task_id":"g","title":"t"}' \
+    '{"task_id":"h",' '{"task_id":"i","title":"t"}' '<<<<<<< HEAD' \
+    '{"task_id":"j","title":"t","tags":["x"' '{"task_id":"k","title":"t"}' >in
+run 1 import in
+has out '3 imported, 0 skipped, 4 failed'
+has err 'line 1: not JSON' 'line 3: not JSON' 'line 5: not JSON' \
+    'line 6: not JSON'
+awk 'BEGIN { for (i = 0; i < 100; i++) print "{\"task_id\":\"z" i "\"," }' >in
+run 1 import in
+has out '100 failed' 'only the first 20 errors are shown'
+checks=$((checks + 1))
+[ "$(wc -l <err)" -eq 20 ] || fail "$(wc -l <err) lines"
+
+begin files_of_no_known_kind
+while IFS='|' read -r text looks; do
+    printf "$text" >in
+    run 2 import in
+    has err "in: this looks like $looks" 'import takes JSON of mcptask'
+    checks=$((checks + 1))
+    [ "$(wc -l <err)" -eq 1 ] && [ ! -s out ] || fail "more: $(cat err out)"
+done <<'END'
+a,b\n1,2\n|CSV
+# Title\n\ntext\n|Markdown
+<x/>|XML
+key: value\n|text
+7|text
+\037\213\010|an archive
+a\000b|a binary file
+END
+for i in 1 2 3; do echo '{"number":1,"title":"t","body":"b"}'; done >in
+run 1 import in
+has err 'line 1: there is no task_id; it has number, title, body: a task has'
+has out '0 imported, 0 skipped, 3 failed'
+checks=$((checks + 1))
+[ "$(wc -l <err)" -eq 1 ] || fail "$(cat err)"
+checks=$((checks + 1))
+[ ! -e "$MCP_TASK_BASE_DIR" ] || fail 'a store was made'
+
+begin files_of_backlog_md_as_people_edit_them
+mkdir -p edited/tasks edited/drafts
+cat >edited/tasks/task-3.md <<'END'
+---
+id: "task-\u0033" # an escape
+title: 'it''s' # late
+status: "In Progress"
+labels:
+- one # first
+
+# between
+- "two: 2"
+custom:
+  a: 1
+kept: |
+  line 1
+    deeper
+folded: "a \
+  b
+  c"
+flow: [a,
+  "b, c"
+]
+open: [a, b
+tail: "unclosed
+goal: mine
+version: 7
+seq: 5
+not a key
+---
+Before any heading.
+<!-- a note to self -->
+
+## Acceptance Criteria
+Some prose.
+<!-- AC:BEGIN -->
+* [x] star
+1. [ ] numbered
+<!-- AC:END -->
+- no criterion
+
+## Definition of Done
+- [ ] #1 tests
+
+## Notes of mine
+x
+END
+printf '%s\n' --- 'title: How we work' --- text >edited/tasks/README.md
+printf 'no front matter\n' >edited/tasks/zzz.md
+printf '%s\n' --- 'id: task-4' 'title: caf\351' 'status: Draft' --- >in
+printf -- "$(cat in)\n" >edited/drafts/task-4.md
+run 0 import edited
+has out '2 imported, 0 skipped, 0 failed'
+told 'TASK-4: its status "Draft"' # and the next on the same line
+has lines 'its file is not UTF-8, and kept whole as an artifact'
+shows TASK-3 '"title":"it'"'"'s"' '"status":"in_progress"' \
+    '"tags":["one","two: 2"]' '"custom":"a: 1"' \
+    '"kept":"line 1\n  deeper"' '"folded":"a b c"' '"flow":["a","b, c"]' \
+    '"open":"[a, b"' '"tail":"\"unclosed"' '"imported_goal":"mine"' \
+    '"imported_version":"7"' '"imported_seq":"5"' \
+    '"other_front_matter":"not a key"' \
+    '"goal":"Before any heading.\n<!-- a note to self -->"' \
+    '"acceptance":["star","numbered"]' '"completed_steps":["star"]' \
+    '"acceptance_criteria":"Some prose.\n* [x] star' '"version":1' \
+    '"other_text":"- no criterion\n\n## Notes of mine\nx"'
+run 0 show TASK-4 --artifact import-1
+has out 'title: caf'
+
+# Two files with one id are two tasks, unless they are states of one.
+mkdir -p twice/tasks twice/completed
+for title in One Two; do
+    printf '%s\n' --- 'id: task-8' "title: $title" 'created_date: 2026-05-01' \
+        --- >twice/tasks/$title.md
+done
+printf '%s\n' --- 'id: task-8' 'title: One' 'created_date: 2026-05-01' \
+    'status: Done' 'updated_date: 2026-06-01' --- >twice/completed/One.md
+run 0 import twice
+has out '2 imported, 0 skipped, 0 failed'
+shows TASK-8 '"title":"One"' '"status":"done"'
+shows TASK-8-2 '"title":"Two"' '"status":"open"'
+run 0 import twice
+has out '0 imported, 3 skipped, 0 failed'
+
+begin nothing_costs_the_task
+long=$(printf '%05000d' 0)
+{
+    printf '{"id":"l-1","title":"t","priority":1,"labels":["'
+    awk 'BEGIN { for (i = 0; i < 20; i++) printf "%s%d", i ? "\",\"" : "", i }'
+    printf '"],"assignee":"%s","estimate":"%s%s%s%s"}\n' "$long" "$long" \
+        "$long" "$long" "$long"
+    printf '{"id":"l-2","title":"%s","priority":1}\n' "$long"
+    printf '{"task_id":"l-3","title":"t","version":"x","dirty":7,"lease":1}\n'
+    printf '{"id":"c-1","title":"t","priority":1,"parent":1,"dependencies":[%s' \
+        '{"depends_on_id":"c-1","type":"blocks"}]}'
+} >in
+run 0 import in
+has out '4 imported, 0 skipped, 0 failed'
+told 'l-1: tags has more than 16 elements; current_owner is longer than 128' \
+    'l-2: title is longer than 256 characters; title.txt is kept whole' \
+    'l-3: version must be' 'c-1: depends_on leads back to the task'
+shows l-1 '"name":"current_owner.txt"' '"name":"estimate.txt","size":20000' \
+    '"imported_tags":["0",' '"estimate":"0000'
+shows l-3 '"imported_version":"x"' '"imported_dirty":7' '"imported_lease":1' \
+    '"version":1'
+shows c-1 '"depends_on":["status:cycle"]' '"imported_depends_on":["c-1"]'
+run 0 verify
+# More than the whole of a task may be.
+awk 'BEGIN { printf "{\"task_id\":\"big\",\"title\":\"t\""
+    split("completed_steps remaining_steps decisions", f, " ")
+    for (k = 1; k <= 3; k++) {
+        printf ",\"%s\":[", f[k]
+        for (i = 0; i < 250; i++)
+            printf "%s\"%0900d\"", i ? "," : "", i
+        printf "]"
+    }
+    print "}" }' >in
+run 0 import in
+has out '1 imported, 0 skipped, 0 failed' 'the task is too long with all of its'
+shows big '"name":"completed_steps.json"'
+run 0 verify
+
+begin the_summary_is_bounded
+awk 'BEGIN { for (i = 0; i < 50; i++)
+    print "{\"task_id\":\"s" i "\",\"title\":\"t\",\"status\":\"odd\\n" i "\"}" }' >in
+run 0 import in
+has out '50 imported' '  and 30 more; --json shows all' \
+    '  s0: its status "odd 0" is none here'
+checks=$((checks + 1))
+[ "$(wc -l <out)" -eq 23 ] || fail "$(cat out)"
+rm -rf "$MCP_TASK_BASE_DIR"
+run 0 import --json in
+checks=$((checks + 1))
+[ "$(grep -c '^{"task_id":"s[0-9]*","note":"its status' out)" -eq 50 ] ||
+    fail "$(cat out)"
+has out '{"imported":50,"skipped":0,"failed":0}'
+run 0 import --json in
+checks=$((checks + 1))
+[ "$(cat out)" = '{"imported":0,"skipped":50,"failed":0}' ] || fail "$(cat out)"
+
+begin the_newest_state_counts
+old='{"id":"n","title":"old","priority":1,"updated_at":"2026-01-01T00:00:00Z"}'
+new='{"id":"n","title":"new","priority":1,"updated_at":"2026-01-02T00:00:00Z"}'
+printf '%s\n' "$new" "$old" >in
+run 0 import in
+has out '1 imported, 1 skipped, 0 failed'
+told 'n: it came twice: the older one was left out'
+shows n '"title":"new"'
+# Not one that somebody has changed since it was imported.
+rm -rf "$MCP_TASK_BASE_DIR"
+echo "$old" >in
+run 0 import in
+run 0 edit n --goal mine
+echo "$new" >>in
+run 0 import in
+has out '0 imported, 2 skipped, 0 failed'
+shows n '"title":"old"' '"goal":"mine"'
 
 finish

@@ -14,41 +14,50 @@
 static const char beads[] =
     "{\"id\":\"bd\\u002d1\",\"title\":\"" LONGER "\",\"priority\":1,"
     "\"description\":\"" LONGEST "\",\"assignee\":\"\\u0061nn\","
+    "\"acceptance_criteria\":\"- [x] " LONGER "\\n- two\",\"status\":\"odd\","
     "\"dependencies\":[{\"depends_on_id\":\"bd\\u002d2\",\"type\":\"blocks\"},"
     "{\"depends_on_id\":\"bd\\u002d3\",\"type\":\"parent-child\"}]}";
 static const char warrior[] =
     "{\"uuid\":\"u1\",\"description\":\"" LONGER "\",\"depends\":[\"\\u0075\"],"
     "\"entry\":\"20260728T093000Z\",\"annotations\":[{\"description\":\""
     LONGEST "\"},{\"description\":\"" LONGEST "\"}]}";
+static const char master[] =
+    "{\"id\":1,\"title\":\"" LONGER "\",\"subtasks\":[{\"id\":\"\\u0031\","
+    "\"title\":\"t\",\"status\":\"review\",\"dependencies\":[2,\"1.1\"]},"
+    "{\"id\":2,\"title\":\"t\"}]}";
 static const char backlog[] =
     "---\nid: task-1\ntitle: 'it''s " LONGEST "'\nlabels: [\"a\\u0041\", b]\n"
-    "notes: >\n  one " LONGEST "\n  two\ncreated_date: 2026-05-01\n---\n"
+    "notes: >\n  one " LONGEST "\n  two\nquoted: \"a\\x41 " LONGEST "\n  b\"\n"
+    "created_date: 2026-05-01\n---\n"
     "## Description\n\n" LONGEST "\n" LONGEST "\n"
     "## Acceptance Criteria\n- [x] #1 " LONGER "\n- [ ] #2 two\n"
     "## Final Summary\n" LONGEST "\n";
 
 /* Reads it as import does. p NULL: out of memory. */
 static struct str
-read_task(struct arena *a, const char *text, bool md)
+read_task(struct arena *a, const char *text, bool md, uint32_t sub)
 {
+    static const char *const none[] = {NULL};
+    const struct foreign f = {.statuses = none, .priorities = none};
     const struct json_tok *task;
-    const char *of;
+    struct foreign_task ft;
     struct str s = str_of(text);
     int rc = md ? cli_backlog(a, s, &s) : 0;
 
     if (rc == 0)
         rc = json_parse(a, s, &task, NULL);
     if (rc == 0)
-        rc = cli_foreign(a, md, &task, &of);
+        rc = foreign_take(a, &f, md ? FOREIGN_BACKLOG : FOREIGN_ANY, "", task,
+                          sub, &ft);
     CHECK(rc == 0 || rc == ERR_NOMEM);
-    return rc == 0 ? json_raw(task) : STR_NONE;
+    return rc == 0 ? json_raw(ft.task) : STR_NONE;
 }
 
 static void
-test_no_memory(const char *text, bool md)
+test_no_memory(const char *text, bool md, uint32_t sub)
 {
     struct arena whole = {0};
-    struct str want = read_task(&whole, text, md), got;
+    struct str want = read_task(&whole, text, md, sub), got;
     bool hit = true;
 
     CHECK(want.p != NULL);
@@ -57,7 +66,7 @@ test_no_memory(const char *text, bool md)
             struct arena a = {0};
 
             nomem_start(after, once);
-            got = read_task(&a, text, md);
+            got = read_task(&a, text, md, sub);
             hit = nomem_stop();
             CHECK(got.p == NULL ? hit : str_eq(got, want));
             arena_fini(&a);
@@ -68,8 +77,9 @@ test_no_memory(const char *text, bool md)
 int
 main(void)
 {
-    test_no_memory(beads, false);
-    test_no_memory(warrior, false);
-    test_no_memory(backlog, true);
+    test_no_memory(beads, false, 0);
+    test_no_memory(warrior, false, 0);
+    test_no_memory(master, false, 1);
+    test_no_memory(backlog, true, 0);
     return test_end("import");
 }
