@@ -201,8 +201,8 @@ take_record(struct import *im, struct str line, const struct json_tok **root)
     if ((!ok || header) && record_parse_header(line, &h) == ERR_FORMAT &&
         h.version > 0) {
         im->stop = true;
-        bad_record(im, number, STR("a log that a later version of mcptask "
-                                   "wrote: use a newer mcptask"));
+        bad_here(im, STR("a log that a later version of mcptask wrote: use a "
+                         "newer mcptask"));
         return false;
     }
     if (im->counts.archive && (header || (end && record_end_count(&r) !=
