@@ -23,7 +23,6 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/select.h>
 #include <time.h>
 
@@ -55,8 +54,7 @@ struct watch {
 };
 
 struct loop {
-    struct watch *watch; /* indexed by descriptor */
-    int cap;
+    struct watch watch[FD_SETSIZE]; /* indexed by descriptor */
     struct sets asked, idle;   /* wanted events, in two tiers */
     struct sets ready;         /* found by pselect, callback not yet called */
     int64_t idle_ms;           /* next time to check the idle tier */
@@ -119,27 +117,10 @@ loop_new(struct loop **out)
 void
 loop_free(struct loop *l)
 {
-    if (l == NULL)
-        return;
-    free(l->watch);
     free(l);
 }
 
 /* ---- descriptors ---- */
-
-static int
-grow(struct loop *l, int fd)
-{
-    int cap = fd < 8 ? 8 : fd * 2;
-    struct watch *w = realloc(l->watch, (size_t)cap * sizeof(*w));
-
-    if (w == NULL)
-        return ERR_NOMEM;
-    memset(w + l->cap, 0, (size_t)(cap - l->cap) * sizeof(*w));
-    l->watch = w;
-    l->cap = cap;
-    return 0;
-}
 
 static void
 sets_put(struct sets *s, unsigned fd, int events)
@@ -160,10 +141,6 @@ loop_watch(struct loop *l, int fd, int events,
 
     if (fd < 0 || fd >= FD_SETSIZE)
         return ERR_TOO_LARGE;
-    if (fd >= l->cap && events == 0)
-        return 0;
-    if (fd >= l->cap && grow(l, fd) < 0)
-        return ERR_NOMEM;
     l->watch[fd] = (struct watch){fn, ctx, events};
     sets_put(&l->asked, (unsigned)fd, idle ? 0 : events);
     sets_put(&l->idle, (unsigned)fd, idle ? events : 0);
@@ -175,7 +152,7 @@ loop_watch(struct loop *l, int fd, int events,
 void
 loop_change(struct loop *l, int fd, int events)
 {
-    const struct watch *w = &l->watch[fd]; /* fd is already in the table */
+    const struct watch *w = &l->watch[fd];
 
     loop_watch(l, fd, events, w->fn, w->ctx);
 }
@@ -213,13 +190,10 @@ call_one(struct loop *l, unsigned fd)
 {
     int events = (FD_ISSET(fd, &l->ready.rd.fds) ? LOOP_READ : 0) |
                  (FD_ISSET(fd, &l->ready.wr.fds) ? LOOP_WRITE : 0);
-    struct watch w;
+    const struct watch *w = &l->watch[fd];
 
-    if (events == 0)
-        return;
-    w = l->watch[fd]; /* a callback may move the table */
-    if ((w.events & events) != 0)
-        w.fn(w.ctx, (int)fd, w.events & events);
+    if ((w->events & events) != 0)
+        w->fn(w->ctx, (int)fd, w->events & events);
 }
 
 static void

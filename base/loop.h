@@ -30,8 +30,8 @@ int loop_new(struct loop **out);
 void loop_free(struct loop *l);
 
 /* Calls fn when fd is ready for some of events. Replaces any earlier watch of
-   fd; events 0 removes it, as you must before closing fd. 0, ERR_NOMEM, or
-   ERR_TOO_LARGE if select cannot hold fd. */
+   fd; events 0 removes it, as you must before closing fd. 0, or ERR_TOO_LARGE
+   if select cannot hold fd. */
 int loop_watch(struct loop *l, int fd, int events,
                void (*fn)(void *ctx, int fd, int events), void *ctx);
 
