@@ -377,9 +377,10 @@ serve_clients(const struct options *o)
     if (err == 0) {
         tell_address(&o->e, p.web);
         tell_state(p.s.store);
-        text_put(why, sizeof(why), "select failed");
         err = p.web != NULL ? turn_run(p.turn, web_ended, p.web)
                             : turn_run(p.turn, stdio_ended, p.stdio);
+        if (err == ERR_IO)
+            text_put(why, sizeof(why), "select failed");
     }
     if (err < 0)
         exit_code = cli_fail(NULL, err, "%s", why);

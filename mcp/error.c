@@ -138,13 +138,26 @@ mcp_put_error(struct str id, const struct mcp_fault *f, struct buf *out)
     json_end(&w);
 }
 
+const struct mcp_fault mcp_out_of_memory = {
+    .code = RPC_INTERNAL_ERROR, .text = "Internal error: out of memory"};
+
 void
 mcp_no_memory(const struct mcp_message *m, struct buf *out)
 {
-    static const struct mcp_fault f = {.code = RPC_INTERNAL_ERROR,
-                                       .text = "Internal error: out of memory"};
+    char next = '[';
 
-    mcp_put_error(m->n > 0 ? m->v->id : STR_NONE, &f, out);
+    if (m->n == 0)
+        mcp_put_error(STR_NONE, &mcp_out_of_memory, out);
+    for (size_t i = 0; i < m->n; i++) {
+        if (m->v[i].no_reply)
+            continue;
+        if (m->batch)
+            buf_char(out, next);
+        mcp_put_error(m->v[i].id, &mcp_out_of_memory, out);
+        next = ',';
+    }
+    if (m->batch && next == ',')
+        buf_char(out, ']');
 }
 
 bool

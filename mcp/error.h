@@ -46,7 +46,8 @@ void mcp_put_fault(const struct request *r, int err, struct buf *out);
 /* Appends an error answer; id.p NULL: without one. */
 void mcp_put_error(struct str id, const struct mcp_fault *f, struct buf *out);
 
-/* Appends an error answer for a message that there is no memory for. */
+extern const struct mcp_fault mcp_out_of_memory;
+/* Appends that error for each request of a message. */
 void mcp_no_memory(const struct mcp_message *m, struct buf *out);
 /* Appends an error answer to a message above the rate. False: it is not one
    request, so it gets no answer. */

@@ -224,17 +224,18 @@ mcp_run(struct mcp_message *m, struct buf *out, struct buf *notes)
 }
 
 void
-mcp_too_large(struct buf *out, size_t limit, const struct mcp_scan *s)
+mcp_refuse_unread(struct buf *out, size_t limit, const struct mcp_scan *s,
+                  struct arena *a)
 {
     char text[64];
     struct mcp_fault f = {.code = RPC_INVALID_REQUEST, .text = text};
-    struct arena a = {0};
     struct str id = STR_NONE;
 
     text_put(text, sizeof(text), "Message over %zu bytes", limit);
-    mcp_scan_id(s, &a, &id); /* if memory runs out, the answer has no id */
+    if (limit == 0)
+        f = mcp_out_of_memory;
+    mcp_scan_id(s, a, &id); /* if memory runs out, the answer has no id */
     mcp_put_error(id, &f, out);
-    arena_fini(&a);
 }
 
 size_t

@@ -53,8 +53,11 @@ const char *mcp_made_session(const struct mcp_message *m);
    to must stay in memory. */
 void mcp_release(struct mcp_message *m);
 
-/* Appends the error answer to a message over the limit, with the id found. */
-void mcp_too_large(struct buf *out, size_t limit, const struct mcp_scan *s);
+/* Appends the error answer to a message that was not kept, with the id found:
+   it is over the limit or, if that is 0, there was no memory for it. a is
+   for the id. */
+void mcp_refuse_unread(struct buf *out, size_t limit, const struct mcp_scan *s,
+                       struct arena *a);
 
 /* ---- messages that wait ---- */
 

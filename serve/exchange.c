@@ -396,6 +396,15 @@ exchange_answer(void *ctx, const struct turn_answer *a)
     return true; /* http drops a connection that it has no memory for */
 }
 
+static void
+on_lost(void *ctx)
+{
+    struct exchange *x = ctx;
+
+    if (x->c != NULL)
+        http_drop(x->c);
+}
+
 /* Invariant 1. */
 static void
 on_later(void *ctx, unsigned poll_ms)
@@ -434,6 +443,7 @@ exchange_join(struct exchange *x)
     /* http writes by itself, so there is no answered. */
     static const struct peer_ops ops = {.message = send,
                                         .answer = exchange_answer,
+                                        .lost = on_lost,
                                         .later = on_later, .gone = is_gone,
                                         .done = on_done};
 

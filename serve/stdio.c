@@ -9,7 +9,10 @@
    2. Input is read only after every line read before is answered, so that the
       pushed texts stay where they are.
    3. Each byte is searched for a line feed once: in[pos, seen) has none.
-   4. No write can block. A pipe or socket gets O_NONBLOCK. Anything else may be
+   4. There is memory for a whole read and for an error from the start. If it
+      runs out all the same, the process ends: nobody could be answered, and
+      what select finds readable would stay so.
+   5. No write can block. A pipe or socket gets O_NONBLOCK. Anything else may be
       shared with others, whom that flag would affect: it gets short writes when
       select allows them. */
 
@@ -30,7 +33,7 @@
 /* The memory that an empty buffer keeps: room for a whole read after the
    beginning of a line. */
 #define KEEP_LEN (2 * READ_LEN)
-#define SHORT_WRITE ((size_t)4096)   /* invariant 4; PIPE_BUF on most */
+#define SHORT_WRITE ((size_t)4096)   /* invariant 5; PIPE_BUF on most */
 #define CHECK_MS 5000                 /* how often the client is checked */
 #define FLUSH_MS 2000 /* without progress, then it gives up at the end */
 
@@ -46,7 +49,8 @@ struct stdio {
     size_t seen; /* invariant 3 */
     struct buf out;
     size_t sent;     /* bytes of out that are written */
-    bool skipping;   /* inside a line that is too long */
+    bool skipping;   /* inside a line that is not kept */
+    size_t limit;    /* it is longer; 0: there is no memory for it */
     bool eof;        /* all input has been read */
     bool hung_up;    /* the client has closed it; some may be unread */
     bool broken;     /* output fails */
@@ -54,6 +58,7 @@ struct stdio {
     int old_flags;   /* of OUT_FD, to be restored; -1: unchanged */
     struct mcp_facts facts;
     struct mcp_scan scan; /* looks for its id */
+    struct arena spare;   /* for that; invariant 4 */
     int64_t end_ms;  /* until when lines are run at the end; 0: not yet */
     int64_t last_ms; /* when the end began, or of the last progress since */
     pid_t parent;
@@ -109,6 +114,15 @@ set_interest(struct stdio *io)
 
 /* ---- output ---- */
 
+/* Empties b, and keeps or takes back the memory of invariant 4. */
+static void
+empty_buf(struct buf *b)
+{
+    buf_reset(b, KEEP_LEN);
+    buf_reserve(b, KEEP_LEN);
+    b->err = 0;
+}
+
 /* Writes once, as much as fits. */
 static void
 flush_out(struct stdio *io)
@@ -129,7 +143,7 @@ flush_out(struct stdio *io)
     io->sent += (size_t)done;
     io->last_ms = loop_now(io->loop);
     if (unsent(io) == 0) {
-        buf_reset(&io->out, KEEP_LEN);
+        empty_buf(&io->out);
         io->sent = 0;
     } else if (io->sent >= io->out.len / 2) {
         /* Moves no more bytes than were sent since the last move. */
@@ -149,6 +163,15 @@ on_writable(void *ctx, int fd, int events)
     set_interest(io);
 }
 
+/* Invariant 4. */
+static void
+out_of_memory(struct stdio *io)
+{
+    if (io->nonblock)
+        flush_out(io);
+    turn_fail(io->turn, ERR_NOMEM);
+}
+
 /* Adds a line of output. False: memory ran out. The change that it reports is
    on disk all the same. */
 static bool
@@ -166,36 +189,41 @@ add_line(struct stdio *io, struct str line)
 
 /* ---- input ---- */
 
-/* Answers a line that is too large with an error; line is its last part. All
-   lines before it are answered. */
+/* Answers a line that is not kept with an error; line is its last part, limit
+   as in io. All lines before it are answered. */
 static void
-refuse_line(struct stdio *io, struct str line)
+refuse_line(struct stdio *io, struct str line, size_t limit)
 {
     size_t at = io->out.len;
 
     mcp_scan(&io->scan, line);
-    mcp_too_large(&io->out, STDIO_MAX_LINE, &io->scan);
+    mcp_refuse_unread(&io->out, limit, &io->scan, &io->spare);
+    arena_reset(&io->spare);
     buf_char(&io->out, '\n');
-    if (io->out.err != 0)
+    if (io->out.err != 0) {
         io->out.len = at;
+        out_of_memory(io);
+    }
     io->out.err = 0;
     io->scan = (struct mcp_scan){.len = 0};
     io->skipping = false;
 }
 
 /* Drops the line at pos, and the rest of it as it comes. Answers only at its
-   end, since the id may come last. */
+   end, since the id may come last. limit: as in io. */
 static void
-skip_line(struct stdio *io)
+skip_line(struct stdio *io, size_t limit)
 {
     struct str rest = {io->in.p + io->pos, io->in.len - io->pos};
 
     mcp_scan(&io->scan, rest);
+    if (!io->skipping)
+        io->limit = limit;
     io->skipping = true;
-    buf_reset(&io->in, KEEP_LEN);
+    empty_buf(&io->in);
     io->pos = io->seen = 0;
     if (io->eof)
-        refuse_line(io, STR_NONE);
+        refuse_line(io, STR_NONE, io->limit);
 }
 
 /* Finds the next whole line, without its line feed; the last line of the input
@@ -241,12 +269,12 @@ push_line(struct stdio *io, struct str line)
     if (is_blank(line))
         return true;
     if (line.len > STDIO_MAX_LINE) {
-        refuse_line(io, line);
+        refuse_line(io, line, STDIO_MAX_LINE);
         return true;
     }
     err = turn_push(io->peer, &io->facts, &line);
     if (err == ERR_NOMEM && !turn_pending(io->peer)) {
-        refuse_line(io, line); /* memory is too small even for it alone */
+        refuse_line(io, line, 0); /* memory is too small even for it alone */
         return true;
     }
     return err == 0;
@@ -260,7 +288,7 @@ push_lines(struct stdio *io)
 
     while (!turn_stopping(io->turn) && take_line(io, &line)) {
         if (io->skipping)
-            refuse_line(io, line);
+            refuse_line(io, line, io->limit);
         else if (!push_line(io, line))
             return;
         io->pos += line.len + 1;
@@ -268,11 +296,11 @@ push_lines(struct stdio *io)
             io->pos = io->in.len;
     }
     if (io->pos == io->in.len && !turn_pending(io->peer)) {
-        buf_reset(&io->in, KEEP_LEN);
+        empty_buf(&io->in);
         io->pos = io->seen = 0;
     }
     if (io->skipping || io->in.len - io->pos > STDIO_MAX_LINE + 1)
-        skip_line(io);
+        skip_line(io, STDIO_MAX_LINE);
 }
 
 static void
@@ -288,7 +316,11 @@ read_input(struct stdio *io)
     }
     to = buf_room(&io->in, READ_LEN);
     if (to == NULL) {
-        skip_line(io);
+        skip_line(io, 0); /* what it had is more than a read needs */
+        to = buf_room(&io->in, READ_LEN);
+    }
+    if (to == NULL) {
+        out_of_memory(io);
         return;
     }
     n = read(IN_FD, to, READ_LEN);
@@ -316,14 +348,20 @@ static void
 on_message(void *ctx, struct str body, struct str event)
 {
     (void)event;
-    if (body.len > 0)
-        add_line(ctx, body);
+    if (body.len > 0 && !add_line(ctx, body))
+        out_of_memory(ctx);
 }
 
 static bool
 on_answer(void *ctx, const struct turn_answer *a)
 {
     return a->body.len == 0 || add_line(ctx, a->body);
+}
+
+static void
+on_lost(void *ctx)
+{
+    out_of_memory(ctx);
 }
 
 /* Writes all answers of a turn at once, if that cannot block. */
@@ -354,7 +392,7 @@ is_gone(void *ctx)
 }
 
 static const struct peer_ops ops = {.message = on_message,
-                                    .answer = on_answer,
+                                    .answer = on_answer, .lost = on_lost,
                                     .answered = on_answered, .gone = is_gone,
                                     .done = on_done};
 
@@ -397,6 +435,7 @@ leave(struct stdio *io)
     mcp_leave(io->facts.session);
     buf_fini(&io->in);
     buf_fini(&io->out);
+    arena_fini(&io->spare);
     free(io);
 }
 
@@ -409,10 +448,13 @@ stdio_open(struct stdio **out, struct turn *s, struct loop *l)
         return ERR_NOMEM;
     io->loop = l;
     io->turn = s;
+    buf_reserve(&io->in, KEEP_LEN);
+    buf_reserve(&io->out, KEEP_LEN);
     io->peer = turn_join(s, &ops, io);
     if (io->peer != NULL)
         io->facts.session = mcp_join(turn_mcp(s), turn_sink(io->peer));
-    if (io->peer == NULL || io->facts.session == NULL ||
+    if (io->in.err != 0 || io->out.err != 0 || io->peer == NULL ||
+        io->facts.session == NULL || arena_alloc(&io->spare, 1) == NULL ||
         loop_watch(l, IN_FD, LOOP_READ, on_readable, io) < 0 ||
         loop_watch(l, OUT_FD, LOOP_WRITE, on_writable, io) < 0) {
         leave(io);

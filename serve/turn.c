@@ -49,6 +49,7 @@
 #define MAX_ARENAS ((size_t)2 * 1024 * 1024) /* for messages, and for runs */
 #define ARENA_KEEP ((size_t)16 * 1024)  /* for an idle peer */
 #define OUT_KEEP MAX_OUT                /* kept for the next turn */
+#define SPARE_LEN ((size_t)4096) /* for errors when memory has run out */
 
 struct msg { /* a message in a queue */
     struct msg *next;
@@ -104,6 +105,7 @@ struct turn {
     int64_t unheard_ms;            /* when it last found nobody listening */
     struct buf out;                /* the answers of this turn */
     struct buf notes;              /* messages before them, a line each */
+    struct buf spare;              /* for an answer without memory: SPARE_LEN */
     size_t arenas_len;             /* of all peers */
     int64_t full_ms;               /* when this turn ends */
     struct peer *last;             /* the last one it reached, or NULL */
@@ -111,6 +113,7 @@ struct turn {
     size_t first_staged; /* index into ran: the first that staged */
     int refuse;          /* why nothing can be written in this turn */
     int reported;        /* the store's error last reported on stderr */
+    int failed;          /* the error of turn_fail, or 0 */
     bool locked;
     bool waiting;      /* a peer waits for the lock */
     bool stopping;
@@ -155,8 +158,12 @@ turn_new(struct turn **out, struct loop *l, struct store *store,
 {
     struct turn *t = calloc(1, sizeof(*t));
 
-    if (t == NULL)
+    if (t != NULL)
+        buf_reserve(&t->spare, SPARE_LEN);
+    if (t == NULL || t->spare.err != 0) {
+        free(t);
         return ERR_NOMEM;
+    }
     t->loop = l;
     t->store = store;
     t->mcp = mcp;
@@ -182,6 +189,7 @@ turn_free(struct turn *t)
     loop_timer_stop(t->loop, &t->idle_timer);
     buf_fini(&t->out);
     buf_fini(&t->notes);
+    buf_fini(&t->spare);
     free(t);
 }
 
@@ -201,6 +209,12 @@ turn_stop(struct turn *t)
         t->ends_listens = true;
     t->stopping = true;
     end_listens(t);
+}
+
+void
+turn_fail(struct turn *t, int err)
+{
+    t->failed = err;
 }
 
 void
@@ -633,14 +647,28 @@ send_notes(const struct turn *t, const struct ran *r)
                        r->peer->ops->message, r->peer->ctx);
 }
 
+/* There is no memory for r's answer a: it gets a short one. */
+static void
+give_error(struct turn *t, const struct ran *r, struct turn_answer *a)
+{
+    const struct peer *p = r->peer;
+
+    mcp_no_memory(r->m, &t->spare);
+    a->body = buf_view(&t->spare);
+    if ((t->spare.err != 0 || !p->ops->answer(p->ctx, a)) &&
+        p->ops->lost != NULL)
+        p->ops->lost(p->ctx);
+    buf_reset(&t->spare, SPARE_LEN);
+    buf_reserve(&t->spare, SPARE_LEN);
+}
+
 /* Hands out the answer to r's message, or makes it wait. If memory runs out for
    that, the message still gets a short answer. */
 static void
-give_answer(const struct turn *t, const struct ran *r)
+give_answer(struct turn *t, const struct ran *r)
 {
     const struct peer *p = r->peer;
     struct turn_answer a = {r->status, STR_NONE, NULL};
-    struct buf b = {0};
 
     send_notes(t, r);
     if (r->status == MCP_WAITS && keep_waiting(r)) {
@@ -653,14 +681,10 @@ give_answer(const struct turn *t, const struct ran *r)
     if (r->status == MCP_WAITS)
         a.status = MCP_OK;
     a.session = mcp_made_session(r->m);
-    if (r->lost || r->status == MCP_WAITS || !p->ops->answer(p->ctx, &a)) {
-        mcp_no_memory(r->m, &b);
-        a.body = buf_view(&b);
-        p->ops->answer(p->ctx, &a);
-    }
+    if (r->lost || r->status == MCP_WAITS || !p->ops->answer(p->ctx, &a))
+        give_error(t, r, &a);
     if (r->waiting != NULL)
         end_waiting(r->waiting);
-    buf_fini(&b);
 }
 
 /* Invariant 4: moves the peers after the last one that was run to the front,
@@ -865,7 +889,7 @@ turn_run(struct turn *t, bool (*ended)(void *ctx), void *ctx)
     bool writes;
 
     store_tend(t->store, false);
-    while (!ended(ctx) || t->open) {
+    while (t->failed == 0 && (!ended(ctx) || t->open)) {
         bool more = !t->open &&
                     (has_work(t, &writes) ||
                      (tend_has_more(&t->tend) && !t->stopping));
@@ -877,5 +901,5 @@ turn_run(struct turn *t, bool (*ended)(void *ctx), void *ctx)
             return ERR_IO;
         take_events(t, tend_unwatch(&t->tend));
     }
-    return 0;
+    return t->failed;
 }

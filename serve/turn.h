@@ -23,9 +23,9 @@ struct turn_answer {
     const char *session;    /* id of the session that it began, or NULL */
 };
 
-/* The functions of a transport, called with its peer's ctx; later, answered and
-   gone may be NULL. None may call turn_leave, or push for another peer. The
-   bytes are valid only during the call. */
+/* The functions of a transport, called with its peer's ctx; later, lost,
+   answered and gone may be NULL. None may call turn_leave, or push for another
+   peer. The bytes are valid only during the call. */
 struct peer_ops {
     /* Takes a notification or a request of the server, to be sent before later
        answers. event is the id of its SSE event, or empty. */
@@ -34,6 +34,9 @@ struct peer_ops {
        to wait are answered later, in any order. False: memory ran out, so
        it gets an error in place of that. */
     bool (*answer)(void *ctx, const struct turn_answer *a);
+    /* There is no memory for that error either: the client must learn that it
+       will get no answer. */
+    void (*lost)(void *ctx);
     /* The next message, in order, has to wait. Unless poll_ms is 0, its client
        may come back for the answer after that time. */
     void (*later)(void *ctx, unsigned poll_ms);
@@ -53,11 +56,14 @@ int turn_new(struct turn **out, struct loop *l, struct store *store,
 void turn_free(struct turn *t);
 /* Runs turns until ended, called after each, returns true. A signal ends the
    listens, and no more messages are taken; then transports send the answers to
-   those that were, and end. Returns 0, or ERR_IO if select fails. */
+   those that were, and end. Returns 0, ERR_IO if select fails, or the error of
+   turn_fail. */
 int turn_run(struct turn *t, bool (*ended)(void *ctx), void *ctx);
 /* Does what a signal does: takes no more messages. */
 void turn_stop(struct turn *t);
 bool turn_stopping(const struct turn *t);
+/* Ends turn_run at once with an error, for a transport that cannot go on. */
+void turn_fail(struct turn *t, int err);
 /* Makes SIGHUP call fn instead of ending the server. */
 void turn_on_hangup(struct turn *t, void (*fn)(void *ctx), void *ctx);
 

@@ -53,6 +53,7 @@ WRAP_sign := $(ALLOC) $(FILES) clock_gettime random_bytes
 WRAP_http := $(ALLOC) clock_gettime pselect read write getsockname
 WRAP_http_load := $(WRAP_http)
 WRAP_http_budget := $(WRAP_http)
+WRAP_nomem := $(ALLOC) pselect poll
 WRAP_serve := $(ALLOC) clock_gettime mcp_run
 WRAP_serve_room := clock_gettime $(WRAP_store_room)
 WRAP_etcd := $(ALLOC) clock_gettime

@@ -44,6 +44,7 @@ enum { /* how to start it */
 #define FULL_LEN 4096
 
 static const char *binary;
+static int (*instead)(int argc, char **argv); /* of the binary; or NULL */
 static int passed = -1; /* a listening socket to pass as descriptor 3, or -1 */
 static int gate[2]; /* the ORPHAN's parent lives until it is closed */
 
@@ -113,6 +114,11 @@ exec_binary(const char *options)
     for (words = strtok(words, " "); words != NULL && n < 31;
          words = strtok(NULL, " "))
         argv[n++] = words;
+    for (int fd = 3; instead != NULL && fd < 1024; fd++)
+        if (fcntl(fd, F_GETFD) == FD_CLOEXEC)
+            close(fd);
+    if (instead != NULL)
+        exit(instead((int)n, argv));
     execv(binary, argv);
 }
 

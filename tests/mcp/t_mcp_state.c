@@ -275,16 +275,26 @@ test_errors_without_a_parsed_message(void)
     size_t i;
 
     buf_reset(&out, SIZE_MAX);
-    mcp_too_large(&out, 4096, &scan);
+    mcp_refuse_unread(&out, 4096, &scan, &arena);
     CHECK(is_answer(BARE_ERR("-32600", "Message over 4096 bytes")));
     for (i = 0; i < text.len; i++)
         mcp_scan(&scan, (struct str){text.p + i, 1});
     buf_reset(&out, SIZE_MAX);
-    mcp_too_large(&out, 4096, &scan);
+    mcp_refuse_unread(&out, 4096, &scan, &arena);
     CHECK(is_answer(ERR("'x7'", "-32600", "Message over 4096 bytes")));
     buf_reset(&out, SIZE_MAX);
     mcp_no_memory(accept_as(NULL, quoted(PING)), &out);
     CHECK(is_answer(ERR("1", "-32603", "Internal error: out of memory")));
+    buf_reset(&out, SIZE_MAX);
+    mcp_refuse_unread(&out, 0, &scan, &arena);
+    CHECK(is_answer(ERR("'x7'", "-32603", "Internal error: out of memory")));
+    rig_agree(V03);
+    buf_reset(&out, SIZE_MAX);
+    mcp_no_memory(accept_as(NULL, quoted("[" PING "," MESSAGE("2", "ping") "},"
+                                         "{'jsonrpc':'2.0','method':"
+                                         "'notifications/x'}]")), &out);
+    CHECK(is_answer("[" ERR("1", "-32603", "Internal error: out of memory") ","
+                    ERR("2", "-32603", "Internal error: out of memory") "]"));
 }
 
 static void
