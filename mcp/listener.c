@@ -15,7 +15,8 @@
       moved since: then some of told_n are.
    2. All list_changed are sent together, at most once in MCP_LIST_PAUSE_MS. At
       the place of such an event everything before it has been told.
-   3. If memory runs out, a notification stays due. */
+   3. If memory runs out, a notification stays due, and is tried again after
+      AGAIN_MS. */
 
 #include "mcp/listener.h"
 #include "base/text.h"
@@ -23,6 +24,8 @@
 #include "mcp/message.h"
 
 #include <string.h>
+
+#define AGAIN_MS 1000
 
 const struct mcp_list_names mcp_lists[MCP_N_LISTS] = {
     {"resourcesListChanged", "notifications/resources/list_changed"},
@@ -205,6 +208,13 @@ mcp_tell_later(struct mcp_listener *l)
     l->due = l->m->tell_if_due = true;
 }
 
+void
+mcp_tell_again(struct mcp_listener *l)
+{
+    mcp_tell_later(l);
+    l->m->tell_ms = clock_mono_ms() + AGAIN_MS;
+}
+
 /* The next matched subscription to tell, by invariant 1. */
 static const struct mcp_sub *
 next_sub(const struct mcp_listener *l)
@@ -234,7 +244,7 @@ tell_subs(struct mcp_listener *l)
         if (notify(l, sub->call ? "notifications/tasks"
                                 : "notifications/resources/updated",
                    sub, sub->n, i) != 0) {
-            mcp_tell_later(l);
+            mcp_tell_again(l);
             return ERR_NOMEM;
         }
         l->told_n = sub->n;
@@ -300,7 +310,7 @@ tell_lists(struct mcp_listener *l, const void *with)
     if (err == 0)
         l->listed = l->m->list_clock + 1;
     else
-        mcp_tell_later(l);
+        mcp_tell_again(l);
 }
 
 /* Invariant 2. */

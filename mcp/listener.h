@@ -68,8 +68,9 @@ bool mcp_list_can_change(const struct mcp *m, unsigned list);
 void mcp_put_tag(struct json_w *w, struct str tag);
 /* Whether l can be sent something now. */
 bool mcp_hears(const struct mcp_listener *l);
-/* Makes mcp_tick tell l. */
+/* Makes mcp_tick tell l; the second only after a while, for it failed. */
 void mcp_tell_later(struct mcp_listener *l);
+void mcp_tell_again(struct mcp_listener *l);
 /* Shows l a change (a struct mcp_change): if it subscribes to it, it will be
    told. */
 void mcp_hear(struct mcp_listener *l, const void *change);

@@ -347,5 +347,5 @@ mcp_due_ms(const struct mcp *m)
 
     if (m->list_due != 0)
         due = earlier(due, m->list_sent_ms + MCP_LIST_PAUSE_MS);
-    return m->tell_if_due ? 0 : due;
+    return m->tell_if_due ? earlier(due, m->tell_ms) : due;
 }

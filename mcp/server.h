@@ -55,6 +55,7 @@ struct mcp {
     size_t waiting_len;          /* bytes kept by all waiting messages */
     unsigned list_due;        /* lists to tell of, a bit for each mcp_list */
     bool tell_if_due;       /* mcp_tick has to tell a session */
+    int64_t tell_ms;        /* but not before this */
     bool followed;       /* the store was followed in this turn */
     bool stopping;
     bool follows_due;    /* a session has to be told of deferred calls */

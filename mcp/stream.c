@@ -181,15 +181,16 @@ tell_if_due(struct mcp_listener *l, const void *with)
     if (l->due)
         mcp_listener_tell(l);
     if (err == ERR_NOMEM)
-        mcp_tell_later(l);
+        mcp_tell_again(l);
 }
 
 void
 mcp_tick(struct mcp *m, int64_t now_ms)
 {
     m->followed = false;
-    if (m->tell_if_due) {
+    if (m->tell_if_due && m->tell_ms <= now_ms) {
         m->tell_if_due = false;
+        m->tell_ms = 0;
         mcp_each_listener(m, tell_if_due, NULL);
     }
     mcp_flush_lists(m, now_ms);

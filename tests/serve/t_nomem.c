@@ -229,6 +229,7 @@ main(int argc, char **argv)
     binary = argv[0];
     instead = run_program;
     test_lines(true);
+    test_lines(false);
     printf("t_nomem: at most %u turns\n", most_turns);
     return test_end("t_nomem");
 }
