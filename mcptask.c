@@ -311,9 +311,9 @@ tell_address(const struct cli_env *e, const struct web *w)
     const char *address = w != NULL ? web_address(w) : "";
 
     if (w != NULL)
-        cli_fail(NULL, 0, "%s%s",
-                 str_starts(str_of(address), "unix:") ? "" : "http://",
-                 address);
+        text_tell("mcptask: %s%s\n",
+                  str_starts(str_of(address), "unix:") ? "" : "http://",
+                  address);
     else if (cli_terminal(STDIN_FILENO) > 0)
         cli_fail(NULL, 0, "this is an MCP server, which clients start: "
                  "mcptask help lists the commands; ^D ends it");
@@ -371,7 +371,7 @@ static int
 serve_clients(const struct options *o)
 {
     struct parts p = {0};
-    char why[256] = "out of memory";
+    char why[256] = "";
     int err = open_parts(&p, o, why), exit_code = CLI_OK;
 
     if (err == 0) {
@@ -383,7 +383,8 @@ serve_clients(const struct options *o)
             text_put(why, sizeof(why), "select failed");
     }
     if (err < 0)
-        exit_code = cli_fail(NULL, err, "%s", why);
+        exit_code = cli_fail(NULL, err, "%s",
+                             why[0] != '\0' ? why : task_why(err));
     close_parts(&p);
     return exit_code;
 }
@@ -404,7 +405,7 @@ main(int argc, char **argv)
                         .connections = HTTP_CONNECTIONS};
     struct buf b = {0};
     char why[256];
-    int exit_code, i;
+    int exit_code, i, err;
 
     stdio_fill();
     /* A file size limit must make write fail, not end the process. */
@@ -418,11 +419,11 @@ main(int argc, char **argv)
         return cli_say(STDOUT_FILENO, &b) ? CLI_OK
             : cli_fail(NULL, ERR_NOT_FOUND, "standard output: %s",
                        err_text(errno));
-    if (i > 0 && env_resolve(&o.e, why) < 0)
-        i = 1 - cli_fail(NULL, ERR_INVALID, "%s", why);
+    if (i > 0 && (err = env_resolve(&o.e, why)) < 0)
+        i = 1 - cli_fail(NULL, err, "%s", why);
     o.web.debug = o.e.debug;
-    if (i > 0 && find_remote(&o.e, why) < 0)
-        i = 1 - cli_fail(NULL, ERR_INVALID, "%s", why);
+    if (i > 0 && (err = find_remote(&o.e, why)) < 0)
+        i = 1 - cli_fail(NULL, err, "%s", why);
     exit_code = i < 1 ? 1 - i
                 : i < argc ? cli_main(&o.e, argv + i) : serve_clients(&o);
     remote_free(o.e.remote);

@@ -272,6 +272,8 @@ cli_refuse(const struct cli *c, const struct task_error *e)
                    STR_ARG(e->next));
     cli_safe(&b, json ? 0 : from, json ? SAFE_JSON : SAFE_LINE);
     buf_char(&b, '\n');
+    if (b.err != 0)
+        text_tell("mcptask: out of memory\n");
     cli_say(STDERR_FILENO, &b);
     return exit_code(e->code);
 }

@@ -83,6 +83,7 @@ ARGS_web = $(abspath $(BIN)) $(B)/fixture
 ARGS_abuse = $(abspath $(BIN))
 ARGS_crowd = $(abspath $(BIN))
 ARGS_unread = $(abspath $(BIN))
+ARGS_nomem = $(abspath $(BIN))
 ARGS_crash = $(abspath $(BIN)) $(ROUNDS)
 ARGS_store_procs = $(ROUNDS)
 ARGS_calls_procs = $(ROUNDS)

@@ -12,17 +12,6 @@
 #include <netinet/tcp.h>
 #include <time.h>
 
-#if defined(__SANITIZE_ADDRESS__)
-#define SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#ifndef SANITIZED
-#define SANITIZED 0
-#endif
-
 /* A sanitized server is slow, and its memory use means nothing. */
 #define MAX_KIB (SANITIZED ? LONG_MAX : 64 * 1024)
 #define CROWD (SANITIZED ? 60 : 240) /* clients, nearly all that are admitted */

@@ -47,6 +47,7 @@ static long nomem_after = LONG_MAX; /* calls that still succeed */
 static bool nomem_once;             /* only one call fails, later ones
                                        succeed */
 static bool nomem_hit;              /* a call failed */
+static bool *nomem_told;            /* set as well, unless it is NULL */
 
 void *__real_malloc(size_t n);
 void *__real_calloc(size_t n, size_t size);
@@ -77,6 +78,8 @@ nomem_now(void)
     if (nomem_after == LONG_MAX || nomem_after-- > 0)
         return false;
     nomem_hit = true;
+    if (nomem_told != NULL)
+        *nomem_told = true;
     nomem_after = nomem_once ? LONG_MAX : 0;
     return true;
 }

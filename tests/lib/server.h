@@ -17,6 +17,17 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#if defined(__SANITIZE_ADDRESS__)
+#define SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+#ifndef SANITIZED
+#define SANITIZED 0
+#endif
+
 #define DEADLINE_MS 30000
 #define MAX_LINE (8 * 1024 * 1024)
 
