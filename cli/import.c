@@ -612,11 +612,11 @@ take_piece(struct import *im)
 {
     struct input *in = &im->in;
     struct str text = buf_view(&in->piece);
-    int rc = in->piece.err;
+    int rc = 0;
 
-    if (rc == 0 && in->long_piece)
+    if (in->long_piece)
         bad_here(im, STR("longer than 2 MiB"));
-    else if (rc == 0 && text.len > 0)
+    else if (text.len > 0)
         rc = take_tasks(im, text);
     else if (in->form == INPUT_ARRAY && !(in->closed && in->number == 1))
         bad_here(im, STR("the element is missing"));
@@ -625,7 +625,7 @@ take_piece(struct import *im)
 }
 
 /* Reads the input, and commits whenever there is enough for a batch. Returns 0,
-   or an error of the store; *got is what input_next returned last. */
+   ERR_NOMEM, or an error of the store; *got is what input_next returned last. */
 static int
 read_pieces(struct import *im, int *got)
 {
@@ -639,7 +639,7 @@ read_pieces(struct import *im, int *got)
                         im->text.len >= IMPORT_BYTES))
             rc = import_batch(im);
     }
-    return rc;
+    return rc == 0 && *got == ERR_NOMEM ? ERR_NOMEM : rc;
 }
 
 /* Reports an input that ends too early, or cannot be read. */

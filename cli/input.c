@@ -146,13 +146,14 @@ begin_value(struct input *in)
     in->word = in->word_end = 0;
 }
 
-/* The last text of the piece. */
+/* The last text of the piece; "" if it is not there whole, since the piece is
+   too long or there was no memory for it. */
 static struct str
 word_of(const struct input *in)
 {
-    return in->word_end <= in->piece.len
-        ? (struct str){in->piece.p + in->word, in->word_end - in->word}
-        : STR("");
+    if (in->word > in->word_end || in->word_end > in->piece.len)
+        return STR("");
+    return (struct str){in->piece.p + in->word, in->word_end - in->word};
 }
 
 static void
@@ -218,7 +219,7 @@ next_element(struct input *in)
         return ERR_SYNTAX;
     begin_value(in);
     in->number++;
-    while (!in->closed && (ch = peek(in)) >= 0) {
+    while (!in->closed && in->piece.err == 0 && (ch = peek(in)) >= 0) {
         if (!in->string && in->depth == 0 && (ch == ',' || ch == ']')) {
             step(in);
             in->closed = ch == ']';
@@ -229,6 +230,8 @@ next_element(struct input *in)
     }
     if (in->err != 0)
         return ERR_IO;
+    if (in->piece.err != 0)
+        return in->piece.err;
     return in->piece.len > 0 ? 1 : in->closed ? 0 : ERR_MORE;
 }
 
@@ -314,7 +317,8 @@ read_value(struct input *in)
     bool several = false, whole = false;
     int ch;
 
-    while (!whole && (ch = peek(in)) >= 0 && !(ch == '\n' && ends_value(in)) &&
+    while (!whole && in->piece.err == 0 && (ch = peek(in)) >= 0 &&
+           !(ch == '\n' && ends_value(in)) &&
            !(several && in->piece.len == INPUT_MAX)) {
         if (opens_list(in, ch)) {
             begin_list(in);
@@ -328,10 +332,12 @@ read_value(struct input *in)
     }
     if (in->err != 0)
         return ERR_IO;
+    if (in->piece.err != 0)
+        return in->piece.err;
     in->long_piece |= in->piece.len == INPUT_MAX;
     if (several && (in->depth > 0 || in->string))
         cut_broken(in);
-    return in->piece.len > 0;
+    return in->piece.err != 0 ? in->piece.err : in->piece.len > 0;
 }
 
 /* Reads the next value, or what is left of the object that holds a list. */
@@ -342,7 +348,7 @@ next_value(struct input *in)
 
     if (in->list > 0) {
         rc = read_value(in);
-        if (rc == LIST_BEGINS || rc == ERR_IO)
+        if (rc == LIST_BEGINS || rc == ERR_IO || rc == ERR_NOMEM)
             return rc;
         in->list = 0;
         if (in->depth > 0)
@@ -362,7 +368,9 @@ next_whole(struct input *in)
     begin_value(in);
     while ((ch = peek(in)) >= 0)
         put(in, ch);
-    return in->err != 0 ? ERR_IO : in->piece.len > 0;
+    if (in->err != 0)
+        return ERR_IO;
+    return in->piece.err != 0 ? in->piece.err : in->piece.len > 0;
 }
 
 int

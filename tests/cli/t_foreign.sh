@@ -543,6 +543,15 @@ has out '1 imported, 0 skipped, 0 failed' 'the task is too long with all of its'
 shows big '"name":"completed_steps.json"'
 run 0 verify
 
+begin a_record_that_is_too_long
+long=$(head -c 2200000 /dev/zero | tr '\0' x)
+printf '{"a":"%s","task_id":"long","title":"Long"}\n' "$long" >in
+echo '{"task_id":"next","title":"Next"}' >>in
+run 1 import in
+has out '1 imported, 0 skipped, 1 failed'
+has err 'longer than 2 MiB'
+shows next '"title":"Next"'
+
 begin the_summary_is_bounded
 awk 'BEGIN { for (i = 0; i < 50; i++)
     print "{\"task_id\":\"s" i "\",\"title\":\"t\",\"status\":\"odd\\n" i "\"}" }' >in
