@@ -444,10 +444,10 @@ no_id(const struct mcp_message *m)
 static int
 new_requests(struct mcp_message *m, size_t n)
 {
-    m->n = n;
     m->v = arena_alloc(m->a, n * sizeof(*m->v));
     if (m->v == NULL)
         return ERR_NOMEM;
+    m->n = n;
     for (size_t i = 0; i < n; i++)
         m->v[i] = (struct request){.m = m, .id = no_id(m), .log_level = -1};
     return 0;
