@@ -83,9 +83,10 @@ struct mcp_catalogue {
     int (*resources)(struct mcp_call *c, struct str cursor, struct str *next);
     /* Like mcp_tool.run: appends contents objects; or ERR_NOT_FOUND. */
     int (*resource_read)(struct mcp_call *c, struct str uri);
-    /* The key whose records change the resource at uri, in a; empty: any key;
-       .p NULL: no uri of ours. */
-    struct str (*resource_key)(void *ctx, struct arena *a, struct str uri);
+    /* Finds the key whose records change the resource at uri, in a; empty: any
+       key. 0; ERR_NOT_FOUND: no uri of ours; ERR_NOMEM. */
+    int (*resource_key)(void *ctx, struct arena *a, struct str uri,
+                        struct str *key);
     /* Whether a record changes the list of resources. */
     bool (*resources_change)(void *ctx, const struct mcp_change *c);
     /* As in calls_options. */

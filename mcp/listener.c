@@ -63,20 +63,18 @@ mcp_sub_init(struct mcp *m, struct arena *a, struct mcp_sub *sub,
              struct str uri, uint64_t since)
 {
     struct arena own = {0};
-    struct str key = STR_NONE;
+    struct str key;
+    int err = ERR_NOT_FOUND;
 
-    /* A missing key must not be mistaken for a lack of memory. */
-    if (arena_alloc(&own, 4 * MCP_MAX_URI) == NULL)
-        return ERR_NOMEM;
-    arena_reset(&own);
     if (m->cat->resource_key != NULL)
-        key = m->cat->resource_key(m->cat->ctx, &own, uri);
+        err = m->cat->resource_key(m->cat->ctx, &own, uri, &key);
     *sub = (struct mcp_sub){.uri = arena_str(a, uri).p, .since = since};
-    if (key.p != NULL)
+    if (err == 0)
         sub->key = arena_str(a, key).p;
     arena_fini(&own);
-    return sub->uri != NULL && (key.p == NULL || sub->key != NULL)
-               ? 0 : ERR_NOMEM;
+    return err == ERR_NOMEM || sub->uri == NULL ||
+                   (err == 0 && sub->key == NULL)
+               ? ERR_NOMEM : 0;
 }
 
 /* The same for a deferred call; its key is NULL unless it belongs to who. */

@@ -282,16 +282,19 @@ tools_resource_read(struct mcp_call *c, struct str uri)
 
 /* ---- changes ---- */
 
-struct str
-tools_resource_key(void *ctx, struct arena *a, struct str uri)
+int
+tools_resource_key(void *ctx, struct arena *a, struct str uri,
+                   struct str *key)
 {
     struct place at;
+    int rc = split(a, uri, &at);
 
     (void)ctx;
-    if (split(a, uri, &at) != 0)
-        return STR_NONE;
-    return at.kind == ALL ? STR("")
+    if (rc != 0)
+        return rc;
+    *key = at.kind == ALL ? STR("")
                           : arena_printf(a, "task/%.*s", STR_ARG(at.id));
+    return key->p != NULL ? 0 : ERR_NOMEM;
 }
 
 bool

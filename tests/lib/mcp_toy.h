@@ -318,12 +318,13 @@ talker_read(struct mcp_call *c, struct str uri)
     return toy_read(c, uri);
 }
 
-static struct str
-talker_key(void *ctx, struct arena *a, struct str uri)
+static int
+talker_key(void *ctx, struct arena *a, struct str uri, struct str *key)
 {
     (void)ctx;
     (void)a;
-    return str_starts(uri, "toy://") ? uri : STR_NONE;
+    *key = uri;
+    return str_starts(uri, "toy://") ? 0 : ERR_NOT_FOUND;
 }
 
 static int

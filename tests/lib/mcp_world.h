@@ -50,17 +50,18 @@ toy_read(struct mcp_call *c, struct str uri)
     return ERR_NOT_FOUND;
 }
 
-static inline struct str
-toy_key(void *ctx, struct arena *a, struct str uri)
+static inline int
+toy_key(void *ctx, struct arena *a, struct str uri, struct str *key)
 {
     size_t n = strlen("toy://");
 
     (void)ctx;
     if (!str_starts(uri, "toy://"))
-        return STR_NONE;
+        return ERR_NOT_FOUND;
     while (n < uri.len && uri.p[n] != '/')
         n++;
-    return arena_printf(a, "toy/%.*s", (int)(n - 6), uri.p + 6);
+    *key = arena_printf(a, "toy/%.*s", (int)(n - 6), uri.p + 6);
+    return key->p != NULL ? 0 : ERR_NOMEM;
 }
 
 static inline bool

@@ -184,11 +184,13 @@ read_resource(struct mcp_call *c, struct str uri)
 }
 
 /* No record has such a key, so none of them ever changes. */
-static struct str
-resource_key(void *ctx, struct arena *a, struct str uri)
+static int
+resource_key(void *ctx, struct arena *a, struct str uri, struct str *key)
 {
     (void)ctx;
-    return is_ours(uri) ? arena_str(a, uri) : STR_NONE;
+    (void)a;
+    *key = uri;
+    return is_ours(uri) ? 0 : ERR_NOT_FOUND;
 }
 
 static bool
