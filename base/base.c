@@ -83,7 +83,14 @@ str_cut(struct str *s, char c)
 struct str
 str_from(struct str s, size_t n)
 {
-    return (struct str){s.p + n, s.len - n};
+    /* C does not define NULL + 0, and STR_NONE is NULL. */
+    return n > 0 ? (struct str){s.p + n, s.len - n} : s;
+}
+
+const char *
+str_end(struct str s)
+{
+    return s.len > 0 ? s.p + s.len : s.p;
 }
 
 struct str

@@ -28,6 +28,7 @@ bool str_starts(struct str s, const char *prefix);
    Without a c, returns all of *s and sets s->p to NULL. */
 struct str str_cut(struct str *s, char c);
 struct str str_from(struct str s, size_t n); /* without its first n bytes */
+const char *str_end(struct str s); /* the byte after its last, or NULL */
 struct str str_trim(struct str s); /* without blanks and controls around it */
 size_t str_find(struct str s, struct str what); /* SIZE_MAX: nowhere */
 /* FNV-1a, 64 bits: only for keys an attacker cannot choose freely. */
@@ -35,8 +36,7 @@ uint64_t str_hash(struct str s);
 /* SipHash-1-3 with a secret: for keys an attacker may choose. */
 uint64_t str_sip(const uint64_t seed[2], struct str s);
 bool str_is_hex(struct str s, size_t n); /* n digits, lower-case */
-/* Reads an unsigned decimal that is all of s: digits only, no overflow. */
-bool str_u64(struct str s, uint64_t *out);
+bool str_u64(struct str s, uint64_t *out); /* all of s is its digits */
 
 /* Returns whether one user may hold own while all together hold all of max: at
    most three quarters of what the others leave, so the next one finds room. */

@@ -100,10 +100,9 @@ utf8_first(struct str s, size_t n)
 bool
 utf8_is_valid(struct str s)
 {
-    const char *p = s.p, *end = s.p + s.len;
-    size_t n;
+    size_t at = 0, n = 1;
 
-    while (p < end && (n = utf8_len(p, end)) != 0)
-        p += n;
-    return p == end;
+    for (; at < s.len && n != 0; at += n)
+        n = utf8_len(s.p + at, s.p + s.len);
+    return n != 0;
 }

@@ -44,7 +44,7 @@ cells_of(uint32_t cp)
 struct str
 cli_cut(struct str s, size_t width, size_t *used)
 {
-    const char *end = s.p + s.len;
+    const char *end = str_end(s);
     size_t at = 0, n, cells;
 
     for (*used = 0; at < s.len; at += n, *used += cells) {

@@ -141,12 +141,8 @@ mcp_give_notes(struct str notes,
                void (*send)(void *ctx, struct str message, struct str event),
                void *ctx)
 {
-    const char *at = notes.p, *end = notes.p + notes.len, *lf;
-
-    for (; at < end; at = lf + 1) {
-        lf = memchr(at, '\n', (size_t)(end - at));
-        send(ctx, (struct str){at, (size_t)(lf - at)}, STR_NONE);
-    }
+    while (notes.len > 0)
+        send(ctx, str_cut(&notes, '\n'), STR_NONE);
 }
 
 void

@@ -214,7 +214,7 @@ refuse_line(struct stdio *io, struct str line, size_t limit)
 static void
 skip_line(struct stdio *io, size_t limit)
 {
-    struct str rest = {io->in.p + io->pos, io->in.len - io->pos};
+    struct str rest = str_from(buf_view(&io->in), io->pos);
 
     mcp_scan(&io->scan, rest);
     if (!io->skipping)
@@ -231,18 +231,19 @@ skip_line(struct stdio *io, size_t limit)
 static bool
 take_line(struct stdio *io, struct str *line)
 {
-    const char *from = io->in.p + io->pos, *lf = NULL;
+    struct str rest = str_from(buf_view(&io->in), io->pos);
+    const char *lf = NULL;
 
     if (io->seen < io->pos)
         io->seen = io->pos;
     if (io->in.len > io->seen)
         lf = memchr(io->in.p + io->seen, '\n', io->in.len - io->seen);
     io->seen = io->in.len;
-    if (lf == NULL && (!io->eof || io->in.len == io->pos))
+    if (lf == NULL && (!io->eof || rest.len == 0))
         return false;
     if (lf == NULL)
-        lf = io->in.p + io->in.len;
-    *line = (struct str){from, (size_t)(lf - from)};
+        lf = str_end(rest);
+    *line = (struct str){rest.p, (size_t)(lf - rest.p)};
     io->seen = io->pos + line->len;
     return true;
 }

@@ -386,7 +386,7 @@ task_column(const struct task *k)
 void
 view_plain(struct buf *b, struct str s, size_t max, char instead)
 {
-    const char *p = s.p, *end = s.p + s.len;
+    const char *p = s.p, *end = str_end(s);
 
     for (; p < end && max; max--) {
         size_t n = utf8_len(p, end);
@@ -510,17 +510,11 @@ view_news_line(struct buf *b, struct arena *a, const struct task_event *ev,
 static void
 put_quoted(struct buf *b, struct str s)
 {
-    const char *p = s.p, *end = s.p + s.len;
-
     do {
-        const char *lf = p < end ? memchr(p, '\n', (size_t)(end - p)) : NULL;
-        const char *stop = lf ? lf : end;
-
         buf_z(b, "> ");
-        view_plain(b, (struct str){p, (size_t)(stop - p)}, SIZE_MAX, ' ');
+        view_plain(b, str_cut(&s, '\n'), SIZE_MAX, ' ');
         buf_char(b, '\n');
-        p = lf ? lf + 1 : end;
-    } while (p < end);
+    } while (s.len > 0);
 }
 
 static void

@@ -81,7 +81,7 @@ unit_len(const char *p, const char *end)
 static size_t
 text_prefix(struct str s, size_t max, size_t *decoded)
 {
-    const char *p = s.p, *end = s.p + s.len;
+    const char *p = s.p, *end = str_end(s);
     size_t n, cost, bytes = 0;
 
     while (p < end && (n = unit_len(p, end)) != 0) {

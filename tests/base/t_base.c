@@ -23,6 +23,7 @@
 static void
 test_slices(void)
 {
+    CHECK(str_from(STR_NONE, 0).p == NULL && str_end(STR_NONE) == NULL);
     CHECK(str_of("abc").len == 3 && str_of("").len == 0);
     CHECK(str_eq(STR("ab"), STR("ab")) && !str_eq(STR("ab"), STR("ac")));
     CHECK(!str_eq(STR("ab"), STR("abc")) && str_eq(STR_NONE, STR("")));
