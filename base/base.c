@@ -21,10 +21,18 @@
 #include <string.h>
 #include <unistd.h>
 
-#define ARENA_ALIGN _Alignof(max_align_t)
 #define ARENA_MIN ((size_t)2 << 10)
+#ifndef ARENA_ALLOCATIONS
+#define ARENA_ALIGN _Alignof(max_align_t)
 #define ARENA_MAX ((size_t)1 << 20)
 #define ARENA_KEEP ((size_t)256 << 10) /* that an idle process may keep */
+#define ASAN_POISON_MEMORY_REGION(p, n) ((void)0)
+#else /* each block is a chunk of its own, whose end a sanitizer sees */
+#include <sanitizer/asan_interface.h>
+#define ARENA_ALIGN ((size_t)1)
+#define ARENA_MAX ((size_t)0)
+#define ARENA_KEEP ((size_t)0)
+#endif
 #define BUF_MIN ((size_t)256)
 #define RANDOM_MAX 256
 
@@ -231,11 +239,11 @@ struct arena_chunk {
 
 #define CHUNK_HEAD offsetof(struct arena_chunk, mem)
 
-/* n rounded up to a multiple of the alignment, or 0 if that would wrap. */
+/* n rounded up to a multiple of the alignment; 0: no memory is that large. */
 static size_t
 round_up(size_t n)
 {
-    if (n > SIZE_MAX - CHUNK_HEAD - ARENA_ALIGN)
+    if (n > SIZE_MAX / 4)
         return 0;
     return (n + (n == 0) + ARENA_ALIGN - 1) / ARENA_ALIGN * ARENA_ALIGN;
 }
@@ -249,10 +257,10 @@ chunk_add(struct arena *a, size_t need)
     size_t size = ARENA_MIN;
     struct arena_chunk *c;
 
-    if (a->chunk != NULL && a->chunk->cap >= ARENA_MAX / 2)
-        size = ARENA_MAX;
-    else if (a->chunk != NULL)
+    if (a->chunk != NULL)
         size = (a->chunk->cap + CHUNK_HEAD) * 2;
+    if (size > ARENA_MAX)
+        size = ARENA_MAX;
     if (size < need + CHUNK_HEAD)
         size = need + CHUNK_HEAD;
     c = malloc(size);
@@ -288,7 +296,7 @@ arena_grow(struct arena *a, void *old, size_t old_n, size_t n)
 
     if (need == 0)
         return NULL;
-    if (old != NULL && old == a->last) {
+    if (old != NULL && old == a->last && ARENA_MAX > 0) {
         size_t off = (size_t)((char *)old - (char *)a->chunk->mem);
 
         if (need <= a->chunk->cap - off) {
@@ -296,8 +304,10 @@ arena_grow(struct arena *a, void *old, size_t old_n, size_t n)
             return old;
         }
     }
-    if (old != NULL && n <= old_n)
+    if (old != NULL && n <= old_n) {
+        ASAN_POISON_MEMORY_REGION((char *)old + n, old_n - n);
         return old;
+    }
     /* The old block stays readable until the reset, since others may hold
        slices of it. Callers double n, which bounds both the copying and the
        waste. */

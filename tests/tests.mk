@@ -154,7 +154,8 @@ $(B)/bounded: tests/bounded.c
 
 # ---- check: every compiler's warnings, two analyzers, two sanitizers ----
 
-SAN := -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all
+SAN := -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all \
+  -fno-omit-frame-pointer -DARENA_ALLOCATIONS
 STRICT := $(STD) $(WARN) -Werror -D_DEFAULT_SOURCE
 
 check:

@@ -369,21 +369,27 @@ static struct store *toy_store; /* where the toys are */
 static bool
 toy_has_come(struct mcp_call *c, struct str name)
 {
-    struct str key = arena_printf(c->arena, "toy/%.*s", (int)name.len,
-                                  name.len > 0 ? name.p : "");
-    const struct store_entry *e = store_find(toy_store, key);
+    char key[64];
+    const struct store_entry *e;
 
+    text_put(key, sizeof(key), "toy/%.*s", STR_ARG(name));
+    e = store_find(toy_store, str_of(key));
     if (e != NULL && e->n > c->since)
         return true;
     mcp_defer(c);
-    mcp_watch(c, key);
+    mcp_watch(c, str_of(key));
     return false;
 }
 
 static struct str
 toy_arg(struct mcp_call *c, const char *name)
 {
-    return json_str(c->arena, json_get(c->args, name));
+    const struct json_tok *t = json_get(c->args, name);
+    struct str text = json_str(c->arena, t);
+
+    if (t != NULL && t->type == JSON_STRING && text.p == NULL)
+        c->out->err = ERR_NOMEM;
+    return text;
 }
 
 /* With an owner: waits until the toy "any" has changed, by watching the

@@ -266,14 +266,12 @@ job_run(struct job *j, int refuse)
 static inline void
 job_give(struct job *j)
 {
-    const char *p = j->notes.p, *end = p + j->notes.len, *lf;
+    struct str told = buf_view(&j->notes);
     struct mcp_message *kept;
     struct who *w = j->w;
 
-    for (; j->notes.len > 0 && p < end; p = lf + 1) {
-        lf = memchr(p, '\n', (size_t)(end - p));
-        hear(w, (struct str){p, (size_t)(lf - p)}, STR_NONE, true);
-    }
+    while (told.len > 0)
+        hear(w, str_cut(&told, '\n'), STR_NONE, true);
     if (j->status == MCP_WAITS && j->kept)
         mcp_keep(j->m, NULL, NULL, &kept);
     else if (j->status == MCP_WAITS)

@@ -121,8 +121,8 @@ check_schema(struct arena *a, enum task_tool tool, const struct mcp_tool *t)
         needed += required;
     }
     CHECK(list == NULL || list->n > 0);
-    for (i = 0, p = list + 1; list && i < list->n; i++, p++) {
-        struct str name = arena_str(a, json_str(a, p));
+    for (i = 0, p = list; list && i < list->n; i++) {
+        struct str name = arena_str(a, json_str(a, ++p));
 
         CHECK(takes_arg(tool, name.p, &required) && required);
         CHECK(json_get(props, name.p) != NULL);
