@@ -63,7 +63,7 @@ take_prefix(struct str prefix, struct etcd_url *out)
         bool next_ends = i + 2 >= prefix.len || prefix.p[i + 2] == '/';
 
         if ((c < 'a' || c > 'z') && (c < '0' || c > '9') &&
-            strchr(others, c) == NULL)
+            (c == '\0' || strchr(others, c) == NULL))
             return "a prefix has letters, digits and . _ - / only";
         if (c == '/' && next_ends) /* a store at a/s would be swept by one at a,
                                       whose snapshots are there */

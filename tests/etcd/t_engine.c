@@ -822,6 +822,8 @@ test_url(void)
     CHECK(etcd_url_read(STR("etcd://127.0.0.1:1/a?artifacts=/b/c&shared=1"),
                         &u, why) == 0);
     CHECK(u.artifacts_mib == 0 && str_is(u.folder, "/b/c") && u.shared);
+    CHECK(etcd_url_read(STR("etcd://127.0.0.1:1/a\0b"), &u, why) ==
+          ERR_INVALID);
 }
 
 int
