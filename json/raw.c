@@ -162,9 +162,9 @@ raw_list_next(struct str raw, struct str item)
 {
     const char *p = item.p ? item.p + item.len : raw.p, *q;
 
-    if (!raw.p || p >= raw.p + raw.len)
+    if (!raw.p || p >= raw.p + raw.len || *raw.p != '[')
         return STR_NONE;
-    p += *p == ',' || (*p == '[' && p == raw.p);
+    p += *p == ',' || p == raw.p;
     q = raw_skip(p, raw.p + raw.len);
     return !q || *p == ']' ? STR_NONE : (struct str){p, (size_t)(q - p)};
 }

@@ -35,10 +35,10 @@ struct str raw_quote(struct arena *a, struct str text);
 /* The decoded text of a raw string, in a if it has escapes. .p NULL: not a
    string, or out of memory. */
 struct str raw_text(struct arena *a, struct str raw);
-/* The number of elements of a raw array; 0 if absent. */
+/* The number of elements of a raw array; 0 for anything else. */
 size_t raw_list_n(struct str raw);
 /* Steps through a raw array: the element after item, or the first if item is
-   STR_NONE; .p NULL: there is none. */
+   STR_NONE; .p NULL: there is none, or raw is no array. */
 struct str raw_list_next(struct str raw, struct str item);
 /* Returns whether a raw array has an element equal to item. */
 bool raw_list_has(struct str raw, struct str item);

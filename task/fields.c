@@ -403,6 +403,35 @@ task_field_of(struct str name)
     return r ? (int)(r - task_rows) : -1;
 }
 
+/* Whether a value begins as one of this type does. */
+static bool
+begins_as(int type, struct str raw)
+{
+    if (type == T_OBJECT)
+        return *raw.p == '{';
+    if (type == T_BOOL)
+        return *raw.p == 't' || *raw.p == 'f';
+    if (type == T_INT)
+        return *raw.p == '-' || (*raw.p >= '0' && *raw.p <= '9');
+    return *raw.p == '"';
+}
+
+bool
+task_value_fits(int field, struct str raw)
+{
+    const struct row *r = &task_rows[field];
+    struct str item = STR_NONE;
+
+    if (str_is(raw, "null"))
+        return true;
+    if (r->items == 0)
+        return begins_as(r->type, raw);
+    while (r->type == T_OBJECT && (item = raw_list_next(raw, item)).p)
+        if (!begins_as(T_OBJECT, item))
+            return false;
+    return *raw.p == '[';
+}
+
 /* ---- the schemas that clients see ---- */
 
 /* What a name alone does not say, in the tool that agents read first. */

@@ -89,6 +89,9 @@ enum task_arg {
 struct str task_arg_name(int arg);
 /* The field of that name, or -1. */
 int task_field_of(struct str name);
+/* Whether a stored value is of the form that this version gives the field: a
+   list, a list of objects, an object, a text, a number, or null. */
+bool task_value_fits(int field, struct str raw);
 
 /* The tool's input schema, a plain object of scalars and arrays, in a; .p NULL:
    no memory. */

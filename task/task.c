@@ -203,6 +203,9 @@ fill(struct tasks *t, struct arena *a, const struct task_event *ev,
     rc = whole ? split(a, out) : task_head_of(ev->v, out->f);
     if (rc == 0 && whole && (!out->f[F_TITLE].p || !out->f[F_TASK_ID].p))
         rc = ERR_FORMAT;
+    for (int i = 0; rc == 0 && i < TASK_N_FIELDS; i++)
+        if (out->f[i].p && !task_value_fits(i, out->f[i]))
+            rc = ERR_FORMAT;
     return rc == 0 ? derive(t, a, out) : rc;
 }
 

@@ -1091,6 +1091,55 @@ test_undo_is_exact(void)
     buf_fini(&after);
 }
 
+/* ---- records of another form ---- */
+
+static void
+put_record(struct fixture *f, const char *key, const char *body)
+{
+    bool unknown;
+
+    CHECK(store_lock_patiently(f->s) == 0);
+    CHECK(store_stage(f->s, str_of(key), quoted(&f->a, body)) == 0);
+    CHECK(store_commit(f->s, &unknown) == 0);
+    store_unlock(f->s);
+}
+
+/* A task whose record has a value where this version expects another kind of
+   value is one of a newer version: it is not changed, and does not get in the
+   way. */
+static void
+test_values_of_another_form(void)
+{
+    static const char *const odd[] = {
+        "'messages':''", "'messages':[1]", "'questions':['q']",
+        "'questions':{}", "'artifacts':[[]]", "'depends_on':'a'", "'lease':1",
+        "'handoff':[]", "'priority':'1'", "'goal':{}", "'dirty':0",
+        "'tags':true"};
+    struct fixture f;
+    char body[256];
+    uint64_t next;
+
+    fixture_init(&f);
+    call(&f, "create_task", "{'task_id':'a','title':'A'}");
+    for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
+        snprintf(body, sizeof body, "'op':'create','by':'x','v':{'task_id':"
+                 "'o','status':'open',%s,'title':'t'}", odd[i]);
+        put_record(&f, "task/o", body);
+        next = store_next_n(f.s);
+        call(&f, "update_task", "{'task_id':'o','agent':'x','message':'m'}");
+        CHECK(failed(&f, "store_error"));
+        call(&f, "claim_task", "{'task_id':'o','agent':'x'}");
+        CHECK(failed(&f, "store_error") && store_next_n(f.s) == next);
+        call(&f, "list_tasks", "{}");
+        CHECK(ok(&f) && json_get(f.json, "tasks")->n == 1);
+    }
+    put_record(&f, "task/o", "'op':'create','by':'x','v':{'task_id':'o',"
+               "'status':'open','depends_on':[0],'tags':null,'title':'t'}");
+    call(&f, "get_task", "{'task_id':'o'}");
+    CHECK(ok(&f));
+    fixture_fini(&f);
+}
+
 /* ---- memory that runs out ---- */
 
 static bool
@@ -1238,6 +1287,7 @@ main(void)
     test_many_unknown_members();
     test_archived_tasks();
     test_hostile_text();
+    test_values_of_another_form();
     test_no_memory();
     test_no_memory_for_prompts();
     return test_end("task");
