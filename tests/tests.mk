@@ -212,25 +212,26 @@ conformance: $(BIN) $(B)/fixture
 
 # ---- fuzz: needs clang and its runtime ----
 
-FUZZ := json log line http etcd
+FUZZ := json log line http etcd record cli import texts remote
+SEEDS_cli := record
+FUZZ_SECONDS ?= 60
 FUZZ_FLAGS := $(SAN) -fsanitize=fuzzer-no-link
-FUZZ_OBJ := $(filter $(addprefix $(B)/,base/% json% store% \
-  http% etcd/% mcp/%),$(OBJ))
 
 fuzz:
 	@$(MAKE) CC=clang B=build/fuzz STATIC= CFLAGS='$(FUZZ_FLAGS)' $(JOBS) \
 	  $(FUZZ:%=run_fuzz_%)
 
 $(FUZZ:%=$(B)/fuzz_%): $(B)/fuzz_%: tests/fuzz/fuzz_%.c \
-  $(FUZZ_OBJ) $(wildcard tests/*/*.h)
+  $(OBJ) $(wildcard tests/*/*.h)
 	@echo "  FUZZ  $<"
 	$(Q)$(CC) $(ALL_CFLAGS) -D_XOPEN_SOURCE=700 -fsanitize=fuzzer -o $@ $< \
-	  $(FUZZ_OBJ) $(ALL_LDFLAGS)
+	  $(OBJ) $(ALL_LDFLAGS)
 
 $(FUZZ:%=run_fuzz_%): run_fuzz_%: $(B)/fuzz_%
 	@mkdir -p build/corpus_$*
 	$< -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 \
-	  -max_len=8192 -print_final_stats=0 -verbosity=0 build/corpus_$*
+	  -max_len=8192 -close_fd_mask=3 -print_final_stats=0 -verbosity=0 \
+	  build/corpus_$* $(wildcard tests/fuzz/seeds/$(or $(SEEDS_$*),$*))
 
 # ---- bench and soak ----
 

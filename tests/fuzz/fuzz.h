@@ -2,19 +2,70 @@
 #define TEST_FUZZ_FUZZ_H
 
 /* What the fuzz targets share: a condition that must hold, else the target
-   aborts. */
+   aborts; copies whose end a sanitizer sees; and sums of records. */
+
+#include "base/base.h"
+#include "store/record.h"
 
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
-#define HOLDS(e)                                                     \
-    do {                                                             \
-        if (!(e)) {                                                  \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #e);  \
-            abort();                                                 \
-        }                                                            \
+static int fuzz_err; /* stderr, which libFuzzer closes for what is tested */
+
+#define HOLDS(e)                                                    \
+    do {                                                            \
+        if (!(e)) {                                                 \
+            dprintf(fuzz_err, "%s:%d: %s\n", __FILE__, __LINE__, #e); \
+            abort();                                                \
+        }                                                           \
     } while (0)
+
+__attribute__((constructor)) static void
+fuzz_keep_err(void)
+{
+    fuzz_err = dup(STDERR_FILENO);
+}
+
+/* A copy of exactly n bytes, on the heap. */
+static inline char *
+fuzz_copy(const void *p, size_t n)
+{
+    char *copy = malloc(n);
+
+    HOLDS(copy != NULL || n == 0);
+    if (n > 0)
+        memcpy(copy, p, n);
+    return copy;
+}
+
+/* The same in an arena. */
+static inline struct str
+fuzz_part(struct arena *a, struct str s)
+{
+    char *p = arena_alloc(a, s.len);
+
+    HOLDS(p != NULL);
+    if (s.len > 0)
+        memcpy(p, s.p, s.len);
+    return (struct str){p, s.len};
+}
+
+/* Corrects the sum of each line that begins like a record. */
+static inline void
+fuzz_mend_sums(char *p, size_t n)
+{
+    for (size_t at = 0, len; at < n; at += len + 1) {
+        char *line = p + at, *lf = memchr(line, '\n', n - at);
+
+        len = lf != NULL ? (size_t)(lf - line) : n - at;
+        if (len > RECORD_SUM_FROM && memcmp(line, "{\"c\":\"", 6) == 0)
+            text_hex(line + RECORD_CRC_AT, 8,
+                     crc32c(0, line + RECORD_SUM_FROM, len - RECORD_SUM_FROM));
+    }
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

@@ -22,18 +22,6 @@ static const char *const words[] = {
     "http://h@", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
 };
 
-/* A copy of exactly that size, so that the sanitizer sees its end. */
-static char *
-copy_of(const uint8_t *p, size_t n)
-{
-    char *copy = malloc(n);
-
-    HOLDS(copy != NULL || n == 0);
-    if (n > 0)
-        memcpy(copy, p, n);
-    return copy;
-}
-
 /* ---- heads ---- */
 
 struct parsed {
@@ -111,7 +99,7 @@ parse_in_parts(struct parsed *a, const uint8_t *data, size_t n)
     for (;;) {
         at += random_part(n - at);
         free(a->p);
-        a->p = copy_of(data, at);
+        a->p = fuzz_copy(data, at);
         a->rc = http_parse_head(&s, a->p, at, &a->head, &a->status);
         if (a->rc != ERR_MORE || at == n)
             return;
@@ -125,7 +113,7 @@ check_head(const uint8_t *data, size_t n)
     static struct parsed whole, parts;
     struct http_scan s = {0};
 
-    whole.p = copy_of(data, n);
+    whole.p = fuzz_copy(data, n);
     whole.rc = http_parse_head(&s, whole.p, n, &whole.head, &whole.status);
     HOLDS(whole.rc == ERR_MORE || whole.rc == ERR_SYNTAX || whole.rc > 0);
     HOLDS(whole.rc != ERR_MORE || n < HTTP_MAX_HEAD);
@@ -147,7 +135,7 @@ static void
 check_chunks(const uint8_t *data, size_t n)
 {
     struct http_chunks c = {0};
-    char *whole = copy_of(data, n), *part;
+    char *whole = fuzz_copy(data, n), *part;
     bool done = false, ended;
     size_t want, len, got = 0, at = 0, size;
     int all, rc = 0;
@@ -158,7 +146,7 @@ check_chunks(const uint8_t *data, size_t n)
     memset(&c, 0, sizeof(c));
     while (at < n && !done && rc >= 0) {
         size = random_part(n - at);
-        part = copy_of(data + at, size);
+        part = fuzz_copy(data + at, size);
         rc = http_parse_chunks(&c, part, size, &len, &done);
         if (rc >= 0) {
             HOLDS(done || (size_t)rc == size);
