@@ -3,10 +3,10 @@
 # names exist; the patch of its example applies to a copy of the tree, the
 # result builds, and the new tool answers. docs/faq.md explains each error code,
 # and no other.
-# t_example.sh BUILD CC CFLAGS, with make's values.
+# t_example.sh BUILD CC CFLAGS STATIC, with make's values.
 
 cd "$(dirname "$0")/.." || exit 1
-build=$1 cc=$2 cflags=$3
+build=$1 cc=$2 cflags=$3 static=$4
 . tests/lib/check.sh
 case $build in /*)
     echo "$me: skipped, a copy would build in $build as well"
@@ -23,7 +23,7 @@ mkdir -p "$dir/tree/$build" &&
 # build: makes the changed program
 build() {
     check make -C "$dir/tree" B="$build" BIN="$dir/mcptask" CC="$cc" \
-        CFLAGS="$cflags" "$dir/mcptask"
+        CFLAGS="$cflags" STATIC="$static" "$dir/mcptask"
 }
 
 # call ARGUMENTS: calls the new tool; its answer is in answer
