@@ -112,7 +112,8 @@ store_open(struct store **out, const struct store_options *o,
     *s = (struct store){.opt = *o, .n_kinds = n_kinds, .log.fd = -1,
                         .lock.fd = -1, .lock.hosts = o->remote != NULL,
                         .room.free = INT64_MAX};
-    memcpy(s->kinds, kinds, n_kinds * sizeof *kinds);
+    if (n_kinds > 0)
+        memcpy(s->kinds, kinds, n_kinds * sizeof *kinds);
     s->kinds[n_kinds] = (struct store_kind){
         .prefix = "", .entry_size = sizeof(struct store_entry)};
     int rc = o->remote == NULL ? 0 : begin_replica(s);
