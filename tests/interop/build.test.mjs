@@ -57,7 +57,7 @@ class Build {
 
   supervisor() {
     const file = join(this.store.dir, 'runs', this.id);
-    return Number(/^(\d+) supervisor$/m.exec(readFileSync(file))[1]);
+    return Number(/^ *(\d+) supervisor$/m.exec(readFileSync(file))[1]);
   }
 }
 
