@@ -1,4 +1,5 @@
 # make              one static binary, ./mcptask
+# make ETCD=        the same without stores of several hosts, which etcd orders
 # make run          serves MCP over HTTP on 127.0.0.1:8766
 # make demo         one agent takes over from another whose server is killed
 # make cluster      three hosts share a store through etcd; one loses its node
@@ -25,6 +26,7 @@ CFLAGS ?= -O2
 B ?= build
 BIN ?= mcptask
 Q := $(if $(V),,@)
+ETCD = etcd
 
 # How to link: the first of these with which the compiler makes a program that
 # needs no dynamic linker, or else as it does by itself. STATIC= is the latter.
@@ -42,11 +44,11 @@ STD := -std=c11 -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 \
   -D_TIME_BITS=64 -I. -I$(B)
 WARN := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes
 ALL_CFLAGS = $(STD) $(WARN) $(filter -fPIE,$(STATIC)) \
-  -fstack-protector-strong $(CPPFLAGS) $(CFLAGS)
+  -fstack-protector-strong $(if $(ETCD),,-DNO_ETCD) $(CPPFLAGS) $(CFLAGS)
 ALL_LDFLAGS = $(STATIC) $(RELRO) $(LDFLAGS)
 
 SRC := $(basename $(wildcard *.c $(addsuffix /*.c,base json store http board \
-  task mcp tools serve etcd cli)))
+  task mcp tools serve $(ETCD) cli)))
 SRC := $(filter-out mcptask,$(SRC))
 OBJ := $(SRC:%=$(B)/%.o)
 

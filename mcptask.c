@@ -14,7 +14,6 @@
 #include "cli/run.h"
 #include "cli/store.h"
 #include "cli/text.h"
-#include "etcd/remote.h"
 #include "base/env.h"
 #include "base/file.h"
 #include "serve/stdio.h"
@@ -25,6 +24,9 @@
 #include "base/text.h"
 #include "tools/tools.h"
 #include "serve/web.h"
+#ifndef NO_ETCD
+#include "etcd/remote.h"
+#endif
 
 #include <errno.h>
 #include <signal.h>
@@ -246,6 +248,32 @@ read_auth(char auth[AUTH_MAX], char why[256])
     return ERR_INVALID;
 }
 
+/* Makes the engine for e->store. Returns 0, or ERR_INVALID or ERR_NOMEM with
+   *wrong. make ETCD= builds without one. */
+static int
+new_engine(struct cli_env *e, const char *auth, char wrong[256])
+{
+#ifdef NO_ETCD
+    (void)e;
+    (void)auth;
+    text_put(wrong, 256, "this program was built without etcd");
+    return ERR_INVALID;
+#else
+    return remote_new(&e->remote, str_of(e->store), str_of(auth), e->log_path,
+                      wrong);
+#endif
+}
+
+static void
+free_engine(const struct remote *engine)
+{
+#ifdef NO_ETCD
+    (void)engine;
+#else
+    remote_free(engine);
+#endif
+}
+
 /* Makes the engine, if there is to be one. Returns 0, or ERR_INVALID or
    ERR_NOMEM with *why. */
 static int
@@ -259,8 +287,7 @@ find_remote(struct cli_env *e, char why[256])
     rc = read_auth(auth, why);
     if (rc != 0)
         return rc;
-    rc = remote_new(&e->remote, str_of(e->store), str_of(auth), e->log_path,
-                    wrong);
+    rc = new_engine(e, auth, wrong);
     if (rc != 0) {
         text_put(why, 256, "%s: %s", e->store == env_get("MCP_TASK_STORE")
                  ? "MCP_TASK_STORE" : "--store", wrong);
@@ -426,7 +453,7 @@ main(int argc, char **argv)
         i = 1 - cli_fail(NULL, err, "%s", why);
     exit_code = i < 1 ? 1 - i
                 : i < argc ? cli_main(&o.e, argv + i) : serve_clients(&o);
-    remote_free(o.e.remote);
+    free_engine(o.e.remote);
     env_fini(&o.e);
     return exit_code;
 }

@@ -1,9 +1,12 @@
 # Tests are found by their names: tests/FOLDER/t_NAME.c is linked with every
 # object but main's; what it replaces at link time stands in WRAP_NAME, what it
 # is called with in ARGS_NAME. tests/FOLDER/t_NAME.sh is called with the path of
-# the binary, other scripts as RUN_NAME says. Those that take long come first.
+# the binary, other scripts as RUN_NAME says. Those that take long come first,
+# and those of etcd only where that is built in.
 
-found = $(patsubst t_%,%,$(basename $(notdir $(wildcard tests/*/t_*.$1))))
+left_out := $(if $(ETCD),%/t_no_etcd.sh,tests/etcd/%)
+found = $(patsubst t_%,%,$(basename $(notdir $(filter-out $(left_out),\
+  $(wildcard tests/*/t_*.$1)))))
 TESTS := $(call found,c)
 SCRIPTS := layers layers_fail example bounded $(call found,sh)
 SLOW := abuse crowd unread store_cut crash server
@@ -220,7 +223,7 @@ conformance: $(BIN) $(B)/fixture
 
 # ---- fuzz: needs clang and its runtime ----
 
-FUZZ := json log line http etcd record cli import texts remote
+FUZZ := json log line http record cli import texts $(ETCD:etcd=etcd remote)
 SEEDS_cli := record
 FUZZ_SECONDS ?= 60
 FUZZ_FLAGS := $(SAN) -fsanitize=fuzzer-no-link
@@ -247,7 +250,7 @@ $(B)/bench_%: tests/bench/bench_%.c
 	@echo "  BENCH $<"
 	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $< $(ALL_LDFLAGS)
 
-BENCH := bench bench_http bench_calls bench_etcd
+BENCH := bench bench_http bench_calls $(ETCD:%=bench_%)
 $(BENCH:%=$(B)/%): $(B)/%: tests/bench/%.c tests/bench/bench_rig.c \
   tests/bench/bench_pipe.c $(wildcard tests/bench/*.h) $(OBJ)
 	@echo "  BENCH $<"

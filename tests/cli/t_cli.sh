@@ -1376,10 +1376,6 @@ read -r line <&3
 has out 'answers /health, on the same store'
 MCP_TASK_BASE_DIR=$dir "$bin" doctor --port "${line##*:}" >out
 has out 'problem  http' 'serves another store: start it and the clients with'
-# It is no etcd either.
-MCP_TASK_BASE_DIR=$dir/etcd "$bin" --store "etcd://127.0.0.1:${line##*:}/p" \
-    doctor --port 1 >out
-has out 'problem  hosts' "client port, 2379, without TLS; with a configuration"
 kill -TERM $served
 wait $served
 exec 3<&-
@@ -1408,10 +1404,6 @@ echo "{\"task_id\":\"art\",\"title\":\"t\",\"artifacts\":[{\"artifact_id\":\"A\"
 \"name\":\"n\",\"size\":7,\"sha256\":\"$hex\"}]}" | "$bin" import - >out
 run 1 doctor --port 1
 has out 'problem  artifacts' 'artifacts: missing, and tasks have artifacts: restore'
-# Why nothing can be written is told, not that verify says more.
-run 1 --store 'etcd://127.0.0.1:1/p?patience=100' doctor --port 1
-has out 'problem  lock' 'a log of this host alone: to share it, mcptask push'
-lacks out 'verify says more'
 echo no directory >"$store"
 run 1 doctor --port 1
 has out 'problem  artifacts' 'artifacts: not a directory: restore it'
@@ -1513,19 +1505,6 @@ run 2 --port 65536
 has err '--port needs a number from 0 to 65535'
 run 2 --read-only=1 list
 has err '--read-only takes no value'
-run 2 --store http://127.0.0.1:2379/p list
-has err '--store: http://127.0.0.1:2379/p: must start with etcd://'
-run 2 --store etcd://127.0.0.1:2379,/p list
-has err "--store: '': an endpoint needs an address and a port"
-MCP_TASK_STORE=etcd://me:secret@127.0.0.1:2379/p run 2 list
-has err 'MCP_TASK_STORE: etcd://...@: MCP_TASK_STORE_AUTH names a file'
-lacks err secret
-(umask 077 && echo :secret >auth)
-MCP_TASK_STORE_AUTH=auth run 2 --store etcd://127.0.0.1:1/p list
-has err 'MCP_TASK_STORE_AUTH: auth: needs a line USER:PASSWORD'
-chmod 644 auth
-MCP_TASK_STORE_AUTH=auth run 2 --store etcd://127.0.0.1:1/p list
-has err 'auth: other users may use it: chmod 600'
 run 2 list --limit x
 has err 'list: --limit needs a number: usage'
 run 2 list --limit
