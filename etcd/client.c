@@ -18,7 +18,6 @@
       everything else. */
 
 #include "etcd/client.h"
-#include "base/base64.h"
 #include "base/clock.h"
 #include "base/text.h"
 #include "http/listen.h"
@@ -38,10 +37,6 @@
 #define READ_SIZE ((size_t)64 * 1024)
 #define KEEP ((size_t)256 * 1024) /* of each buffer, between requests */
 #define MAX_TOKEN 4096
-#define BELL_MS 1000 /* from one attempt of a bell to the next */
-#define BELL_READ 4096
-#define BELL_JUNK (4 * BELL_READ) /* bytes without an event: no watch */
-#define BELL_REST_MS (60 * 1000)  /* after such an answer */
 
 enum phase { IDLE, PAUSE, SEND, HEAD, BODY };
 
@@ -230,39 +225,38 @@ is_quiet(int fd)
     return recv(fd, &c, 1, MSG_PEEK) < 0 && is_later(errno);
 }
 
-/* Opens a connection to the endpoint in use. 0 or errno, and *fd, which may be
-   open in both cases. The first write tells whether it was made. */
+/* Opens a connection to the endpoint in use. 0 or errno. The first write tells
+   whether it was made. */
 static int
-dial(const struct etcd *e, int *fd)
+dial(struct etcd *e)
 {
     const struct endpoint *to = &e->at[e->cur];
 
-    *fd = socket(to->address.ss_family, SOCK_STREAM, 0);
-    if (*fd < 0)
+    e->fd = socket(to->address.ss_family, SOCK_STREAM, 0);
+    if (e->fd < 0)
         return errno;
-    if (*fd >= FD_SETSIZE)
+    if (e->fd >= FD_SETSIZE)
         return EMFILE;
-    if (!http_prepare_fd(*fd))
+    if (!http_prepare_fd(e->fd))
         return errno;
-    http_prepare_tcp(*fd);
-    if (connect(*fd, (const struct sockaddr *)&to->address, to->len) != 0 &&
+    http_prepare_tcp(e->fd);
+    if (connect(e->fd, (const struct sockaddr *)&to->address, to->len) != 0 &&
         !is_later(errno))
         return errno;
     return 0;
 }
 
 static void
-put_request(const struct etcd *e, struct buf *out, const char *path,
-            struct str body)
+put_request(struct etcd *e, const char *path, struct str body)
 {
-    buf_reset(out, KEEP);
-    buf_printf(out, "%s %s HTTP/1.1\r\nHost: %s\r\n",
+    buf_reset(&e->out, KEEP);
+    buf_printf(&e->out, "%s %s HTTP/1.1\r\nHost: %s\r\n",
                body.len > 0 ? "POST" : "GET", path, e->at[e->cur].name);
     if (e->token.len > 0 && !e->logging_in)
-        buf_printf(out, "Authorization: %.*s\r\n",
+        buf_printf(&e->out, "Authorization: %.*s\r\n",
                    STR_ARG(buf_view(&e->token)));
-    buf_printf(out, "Content-Length: %zu\r\n\r\n", body.len);
-    buf_str(out, body);
+    buf_printf(&e->out, "Content-Length: %zu\r\n\r\n", body.len);
+    buf_str(&e->out, body);
 }
 
 static int
@@ -279,14 +273,14 @@ start(struct etcd *e)
     e->sent = 0;
     e->begun_us = clock_mono_us();
     if (e->logging_in)
-        put_request(e, &e->out, "/v3/auth/authenticate", buf_view(&e->login));
+        put_request(e, "/v3/auth/authenticate", buf_view(&e->login));
     else
-        put_request(e, &e->out, e->path, buf_view(&e->body));
+        put_request(e, e->path, buf_view(&e->body));
     if (e->out.err != 0)
         return end_nomem(e);
     if (e->fd >= 0 && !is_quiet(e->fd))
         disconnect(e);
-    rc = e->fd < 0 ? dial(e, &e->fd) : 0;
+    rc = e->fd < 0 ? dial(e) : 0;
     if (rc != 0)
         return lost(e, err_text(rc));
     extend(e);
@@ -693,142 +687,4 @@ unsigned
 etcd_places(const struct etcd *e)
 {
     return e->n;
-}
-
-/* ---- bells ---- */
-
-struct etcd_bell {
-    struct etcd *e;
-    struct buf body, out;
-    unsigned at;    /* the endpoint */
-    int fd;         /* -1: no connection; due_ms is when it is made */
-    size_t sent;
-    bool answered;
-    size_t junk;    /* bytes since its last event */
-    int64_t due_ms; /* else when an answer must be there */
-};
-
-struct etcd_bell *
-etcd_bell_new(struct etcd *e, struct str body)
-{
-    struct etcd_bell *b = calloc(1, sizeof *b);
-
-    if (b == NULL)
-        return NULL;
-    b->e = e;
-    b->fd = -1;
-    buf_str(&b->body, body);
-    return b;
-}
-
-/* Ends the watch; a new one follows after ms. */
-static void
-unhook(struct etcd_bell *b, int64_t ms)
-{
-    if (b->fd >= 0)
-        close(b->fd);
-    b->fd = -1;
-    b->due_ms = clock_mono_ms() + ms;
-}
-
-void
-etcd_bell_free(struct etcd_bell *b)
-{
-    if (b == NULL)
-        return;
-    unhook(b, 0);
-    buf_fini(&b->body);
-    buf_fini(&b->out);
-    free(b);
-}
-
-/* Asks for a watch. */
-static void
-hook(struct etcd_bell *b)
-{
-    b->at = b->e->cur;
-    b->sent = b->junk = 0;
-    b->answered = false;
-    b->due_ms = clock_mono_ms() + BELL_MS;
-    put_request(b->e, &b->out, "/v3/watch", buf_view(&b->body));
-    if (b->body.err != 0 || b->out.err != 0 || dial(b->e, &b->fd) != 0)
-        unhook(b, BELL_MS);
-}
-
-static void
-send_watch(struct etcd_bell *b)
-{
-    ssize_t n = send(b->fd, b->out.p + b->sent, b->out.len - b->sent,
-                     MSG_NOSIGNAL);
-
-    if (n >= 0)
-        b->sent += (size_t)n;
-    else if (!is_later(errno))
-        unhook(b, BELL_MS);
-}
-
-/* Returns whether the newest event in text is that the key got this value. */
-static bool
-tells(const char *text, struct str value)
-{
-    static const char name[] = "\"value\":\"";
-    struct buf want = {0};
-    const char *at = NULL, *more = text;
-    bool same;
-
-    while ((more = strstr(more, name)) != NULL)
-        at = more += sizeof name - 1;
-    base64_encode(&want, value);
-    buf_char(&want, '"');
-    same = at != NULL && want.err == 0 && strncmp(at, want.p, want.len) == 0;
-    buf_fini(&want);
-    return same;
-}
-
-/* Takes what came: the head, "created", events. Returns whether it rings, which
-   it does unless the newest value is the known one. Without the right to watch,
-   etcd says so in an event and then is silent. */
-static bool
-listen_to(struct etcd_bell *b, struct str known)
-{
-    char text[BELL_READ];
-    ssize_t n = recv(b->fd, text, sizeof text - 1, 0);
-
-    if (n < 0 && is_later(errno))
-        return false;
-    text[n > 0 ? n : 0] = '\0';
-    if (n <= 0 || strstr(text, "\"canceled\":true") != NULL ||
-        (!b->answered && strncmp(text, "HTTP/1.1 200", 12) != 0)) {
-        unhook(b, BELL_MS);
-        return false;
-    }
-    b->answered = true;
-    b->junk += (size_t)n;
-    if (strstr(text, "\"events\":[") != NULL)
-        b->junk = 0;
-    if (b->junk > BELL_JUNK)
-        unhook(b, BELL_REST_MS);
-    return b->fd >= 0 && !tells(text, known);
-}
-
-bool
-etcd_bell_step(struct etcd_bell *b, struct str known)
-{
-    if (b->fd >= 0 && b->e->phase == IDLE && b->at != b->e->cur)
-        unhook(b, 0);
-    if (b->fd >= 0 && !b->answered && clock_mono_ms() >= b->due_ms)
-        unhook(b, 0);
-    if (b->fd < 0 && clock_mono_ms() >= b->due_ms)
-        hook(b);
-    if (b->fd >= 0 && b->sent < b->out.len)
-        send_watch(b);
-    return b->fd >= 0 && b->sent == b->out.len && listen_to(b, known);
-}
-
-int
-etcd_bell_watch(const struct etcd_bell *b, bool *write, int64_t *due_ms)
-{
-    *write = b->sent < b->out.len;
-    *due_ms = b->fd >= 0 && b->answered ? INT64_MAX : b->due_ms;
-    return b->fd;
 }

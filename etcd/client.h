@@ -63,21 +63,4 @@ int64_t etcd_trip_us(const struct etcd *e);
 unsigned etcd_place(const struct etcd *e);
 unsigned etcd_places(const struct etcd *e);
 
-/* A bell rings when somebody may have written a key. It watches on a connection
-   of its own to the endpoint in use; whenever that is remade, it rings once.
-   It may ring without a cause, and the watch of a member that is cut off is
-   silent: look from time to time as well. An endpoint that sends anything but
-   events is left alone for a minute. */
-struct etcd_bell;
-
-/* body is a request to /v3/watch, copied. e must outlive the bell. NULL: out of
-   memory. */
-struct etcd_bell *etcd_bell_new(struct etcd *e, struct str body);
-void etcd_bell_free(struct etcd_bell *b);
-/* Continues. True: it has rung since the last call, and the newest value that
-   it was told of is not `known`. */
-bool etcd_bell_step(struct etcd_bell *b, struct str known);
-/* As etcd_watch. */
-int etcd_bell_watch(const struct etcd_bell *b, bool *write, int64_t *due_ms);
-
 #endif

@@ -21,8 +21,6 @@ struct engine {
     const char *log;   /* path of the local log */
     char host[65];
 
-    struct etcd_bell *bell; /* on P/head; NULL: not yet */
-
     engine_fn *then;   /* NULL: nothing is asked */
     bool is_txn;       /* what is asked */
     bool tending;      /* what is asked belongs to no operation; its function

@@ -623,21 +623,6 @@ ask_next(struct engine *e, int *rc)
     return e->then != NULL;
 }
 
-/* Between operations: returns whether others have committed. */
-static bool
-is_rung(struct engine *e)
-{
-    struct txn body = {.prefix = e->url.prefix};
-
-    if (e->bell == NULL) {
-        txn_watch(&body, "head");
-        if (body.b.err == 0)
-            e->bell = etcd_bell_new(e->client, buf_view(&body.b));
-        buf_fini(&body.b);
-    }
-    return e->bell != NULL && etcd_bell_step(e->bell, str_of(e->news.head));
-}
-
 /* Takes the answer to what is asked. False: it is not there yet; else *rc is as
    of an engine_fn. */
 static bool
@@ -687,10 +672,6 @@ remote_step(void *ctx, struct remote_news *news)
             return ERR_MORE;
     if (rc == ERR_MORE && !e->under_way)
         members_tend(e);
-    if (rc == ERR_MORE && e->attached && !e->under_way && is_rung(e)) {
-        e->news.what = REMOTE_SAME;
-        rc = 0;
-    }
     if (rc == 0 && e->under_way)
         rc = members_hear(e);
     if (rc != ERR_MORE) {
@@ -710,20 +691,14 @@ remote_watch(void *ctx, bool *write, int64_t *due_ms)
 {
     const struct engine *e = ctx;
     int64_t due = tend_due(e), ask = members_due(e);
-    int fd = -1;
 
     *write = false;
-    *due_ms = INT64_MAX;
     if (e->members.held || e->members.examining != EXAMINE_NOT)
         return etcd_watch(e->members.client, write, due_ms);
     if (e->then != NULL)
         return etcd_watch(e->client, write, due_ms);
-    if (e->bell != NULL && e->attached) /* else nobody steps it */
-        fd = etcd_bell_watch(e->bell, write, due_ms);
-    due = ask < due ? ask : due;
-    if (due < *due_ms)
-        *due_ms = due;
-    return fd;
+    *due_ms = ask < due ? ask : due;
+    return -1;
 }
 
 static int
@@ -857,7 +832,6 @@ remote_free(const struct remote *r)
     buf_fini(&b->e.lines);
     buf_fini(&b->e.content.buf);
     arena_fini(&b->e.mem);
-    etcd_bell_free(b->e.bell);
     etcd_free(b->e.members.client);
     etcd_free(b->e.client);
     free(b);

@@ -126,13 +126,6 @@ txn_end(struct txn *t)
     buf_z(&t->b, "]}");
 }
 
-void
-txn_watch(struct txn *t, const char *key)
-{
-    buf_z(&t->b, "{\"create_request\":{");
-    put_keys(t, key, NULL);
-}
-
 /* ---- reading ---- */
 
 int64_t

@@ -26,8 +26,6 @@ void txn_range(struct txn *t, const char *key, const char *end);
 void txn_first(struct txn *t, const char *key, const char *end, unsigned n);
 void txn_delete(struct txn *t, const char *key, const char *end);
 void txn_end(struct txn *t);
-/* A request of its own: to be told of changes of the key. */
-void txn_watch(struct txn *t, const char *key);
 
 struct txn_answer {
     const struct json_tok *root; /* all of it */

@@ -198,6 +198,15 @@ mcp_tick(struct mcp *m, int64_t now_ms)
 }
 
 bool
+mcp_waits(const struct mcp *m)
+{
+    for (const struct mcp_message *k = m->waiting; k != NULL; k = k->next)
+        if (k->watch[0] != 0)
+            return true;
+    return false;
+}
+
+bool
 mcp_listens(const struct mcp *m)
 {
     if (m->n_sinks > 0)
@@ -206,7 +215,7 @@ mcp_listens(const struct mcp *m)
                 (s->initialized || s->revived || s->news.n_subs > 0))
                 return true;
     for (const struct mcp_message *k = m->waiting; k != NULL; k = k->next)
-        if (k->watch[0] != 0 || mcp_listener_of(k) != NULL)
+        if (mcp_listener_of(k) != NULL)
             return true;
-    return false;
+    return mcp_waits(m);
 }

@@ -70,6 +70,8 @@ struct mcp_change {
 /* Whether anybody listens for changes: then the commits of other processes have
    to be read. */
 bool mcp_listens(const struct mcp *m);
+/* Whether the answer to a message waits for one. */
+bool mcp_waits(const struct mcp *m);
 /* Call it for each committed record, of any process. */
 void mcp_changed(struct mcp *m, const struct mcp_change *c);
 enum mcp_list { MCP_LIST_RESOURCES, MCP_LIST_TOOLS, MCP_LIST_PROMPTS };

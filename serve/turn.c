@@ -880,7 +880,7 @@ take_events(struct turn *t, bool go_on)
         return;
     tend_log(&t->tend, !t->waiting);
     if (go_on)
-        store_tend(t->store, mcp_listens(t->mcp));
+        store_tend(t->store, mcp_waits(t->mcp));
 }
 
 int

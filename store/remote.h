@@ -40,9 +40,7 @@ struct remote {
     /* The descriptor to wait for, or -1; *write: for writing. *due_ms is when
        to call step at the latest, by clock_mono_ms; INT64_MAX: never. This goes
        for the time between operations too: step then does the engine's own
-       work, and returns ERR_MORE, or 0 with REMOTE_SAME if a pull is worth it.
-       A descriptor then means that step tells of what others commit without a
-       pull. */
+       work, and returns ERR_MORE. */
     int (*watch)(void *ctx, bool *write, int64_t *due_ms);
     /* Asks member i, in use or not, about itself. ERR_NOT_FOUND: there is no
        such member; else 0 or an error as from step. step then returns 0,

@@ -41,9 +41,8 @@
 #define PAUSE_MIN_MS 500   /* after a failure */
 #define PAUSE_MAX_MS 5000
 #define ASIDE_MAX (FILE_PATH_MAX + 64)
-#define LISTEN_MS 50       /* between looks while somebody listens */
-#define FOLLOW_MS 1000     /* else, or if the remote tells of what is new */
-#define BELL_MS 5          /* between looks when it does */
+#define WAIT_MS 50         /* between looks while somebody waits */
+#define FOLLOW_MS 1000     /* else */
 #define OTHERS_MS 100      /* others who committed lately want to again */
 #define LOCAL_MS 2000      /* with reads_local, older reads are stale */
 
@@ -717,45 +716,42 @@ store_uploads(const struct store *s, uint64_t *done, uint64_t *all)
 
 /* One process of a host asks for all of them. */
 static bool
-asks_for_all(struct store *s, bool listens)
+asks_for_all(struct store *s, bool waits)
 {
-    if (listens && s->lock.fd >= 0)
+    if (waits && s->lock.fd >= 0)
         return lock_try(&s->lock, LOCK_PULL) == 0;
-    if (s->replica->listens && s->lock.fd >= 0)
+    if (s->replica->waits && s->lock.fd >= 0)
         lock_release(&s->lock, LOCK_PULL);
     return true;
 }
 
-/* Begins a pull if it is time, or the remote says so. */
+/* Lets the engine do its own work, and begins a pull if it is time. */
 static void
-begin_tending(struct store *s, bool listens)
+begin_tending(struct store *s, bool waits)
 {
     struct replica *r = s->replica;
     struct remote_news news;
-    int64_t due, now = clock_mono_ms();
-    bool bell = r->remote->step(r->remote->ctx, &news) == 0 && listens;
-    bool write, tells = r->remote->watch(r->remote->ctx, &write, &due) >= 0;
-    if (listens && !r->listens && r->next_ms > now + LISTEN_MS)
+    int64_t now = clock_mono_ms();
+    r->remote->step(r->remote->ctx, &news);
+    if (waits && !r->waits && r->next_ms > now + WAIT_MS)
         r->next_ms = now;
-    if (bell && r->next_ms > r->began_ms + BELL_MS)
-        r->next_ms = r->began_ms + BELL_MS;
     if (now < r->next_ms || now < r->until_ms)
         return;
     r->probed = r->full && !r->probed;
-    r->next_ms = now + (r->probed ? 0 : listens && !tells ? LISTEN_MS
-                                                          : FOLLOW_MS);
+    r->next_ms = now + (waits ? WAIT_MS : FOLLOW_MS);
     if (r->probed) {
+        r->next_ms = now;
         begin_probe(s);
-    } else if (asks_for_all(s, listens)) {
+    } else if (asks_for_all(s, waits)) {
         store_follow(s);
         r->changed = false;
         begin(s, false);
     }
-    r->listens = listens;
+    r->waits = waits;
 }
 
 void
-store_tend(struct store *s, bool listens)
+store_tend(struct store *s, bool waits)
 {
     struct replica *r = s->replica;
     struct remote_news news;
@@ -763,7 +759,7 @@ store_tend(struct store *s, bool listens)
         return;
     r->tended = true;
     if (r->doing == REPLICA_IDLE)
-        begin_tending(s, listens);
+        begin_tending(s, waits);
     bool probes = r->doing == REPLICA_PROBES;
     if (r->doing == REPLICA_IDLE || step(s, &news) != 0 || probes)
         return;

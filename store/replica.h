@@ -30,7 +30,7 @@ struct replica {
     bool changed; /* since that began, memory has got others' batches */
     bool fresh;   /* memory has all that was committed before this turn */
     bool tended;  /* store_tend is called now and then */
-    bool listens; /* what it was last told */
+    bool waits;   /* what it was last told */
     bool behind;  /* what was committed could not be written here */
     bool full;    /* the remote has refused a commit for lack of room */
     bool probed;  /* store_tend has just asked whether it has room again */

@@ -636,95 +636,6 @@ test_login_again(void)
     stop();
 }
 
-/* ---- bells ---- */
-
-#define WATCH "{\"create_request\":{\"key\":\"YQ==\"}}"
-
-static struct str known; /* events that are not news */
-
-/* Steps until the bell rings, but not for longer than the bell waits. */
-static bool
-rings(struct etcd_bell *b)
-{
-    int64_t due;
-    bool write;
-
-    for (int i = 0; i < 1000; i++) {
-        if (etcd_bell_step(b, known))
-            return true;
-        if (etcd_bell_watch(b, &write, &due) < 0 && due > clock_mono_ms())
-            clock_ahead_ms += due - clock_mono_ms();
-        for (size_t k = 0; k < members; k++)
-            gateway_step(g[k]);
-    }
-    return false;
-}
-
-static void
-test_bell(void)
-{
-    struct etcd_bell *b;
-    int64_t due;
-    bool write;
-
-    start(2);
-    b = etcd_bell_new(e, STR(WATCH));
-    CHECK(rings(b) && !rings(b));
-    CHECK(etcd_bell_watch(b, &write, &due) >= 0 && !write && due == INT64_MAX);
-    CHECK(ask("/v3/kv/range", RANGE) == 0 && !rings(b));
-    CHECK(ask("/v3/kv/txn", TXN) == 0 && rings(b) && !rings(b));
-    CHECK(g[0]->accepted == 2);
-    gateway_hang_up(g[0]); /* a new watch, which rings */
-    CHECK(rings(b) && !rings(b) && g[0]->accepted == 3);
-    gateway_down(g[0]); /* the bell follows the client */
-    CHECK(!rings(b));
-    CHECK(ask("/v3/kv/put", "{\"key\":\"YQ==\"}") == 0);
-    CHECK(rings(b) && g[1]->accepted == 2 && !rings(b));
-    CHECK(ask("/v3/kv/put", "{\"key\":\"YQ==\"}") == 0 && rings(b));
-    known = STR("xyz"); /* an event of its own */
-    CHECK(ask("/v3/kv/put", "{\"key\":\"YQ==\",\"value\":\"eHl6\"}") == 0);
-    CHECK(!rings(b));
-    CHECK(ask("/v3/kv/put", "{\"key\":\"YQ==\",\"value\":\"eHl6eg==\"}") == 0);
-    CHECK(rings(b));
-    known = STR_NONE;
-    etcd_bell_free(b);
-    etcd_bell_free(NULL);
-    stop();
-}
-
-static void
-test_bell_refused(void)
-{
-    static const char *const texts_of[] = {
-        OK "Transfer-Encoding: chunked\r\n\r\n7f\r\n{\"result\":{\"watch_id\":"
-        "\"-1\",\"created\":true,\"canceled\":true}}\r\n",
-        "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", "", "HTTP",
-    };
-    struct etcd_bell *b;
-
-    start_as(1, "m", "p");
-    b = etcd_bell_new(e, STR(WATCH));
-    for (size_t i = 0; i < sizeof(texts_of) / sizeof(texts_of[0]); i++) {
-        gateway_plan(g[0], 0, GATEWAY_SAY, 0, texts_of[i]);
-        CHECK(rings(b) && g[0]->requests == 2 * i + 2);
-        gateway_hang_up(g[0]);
-    }
-    g[0]->user = "m";
-    g[0]->password = "p";
-    CHECK(!rings(b)); /* without a token */
-    CHECK(ask("/v3/kv/range", RANGE) == 0);
-    CHECK(rings(b));
-    g[0]->frozen = true;
-    gateway_hang_up(g[0]);
-    CHECK(!rings(b));
-    clock_ahead_ms += 2000;
-    CHECK(!rings(b)); /* the first connection had no answer */
-    g[0]->frozen = false;
-    CHECK(rings(b));
-    etcd_bell_free(b);
-    stop();
-}
-
 static int
 unread(int fd)
 {
@@ -734,42 +645,7 @@ unread(int fd)
     return n;
 }
 
-/* An endpoint that never stops: a step reads a little of what is there, and
-   soon the bell gives up the watch. */
-static void
-test_bell_flooded(void)
-{
-    struct etcd_bell *b;
-    int64_t due;
-    bool write;
-    int fd, steps = 0;
-
-    start(1);
-    b = etcd_bell_new(e, STR(WATCH));
-    CHECK(rings(b)); /* the watch is there */
-    fd = etcd_bell_watch(b, &write, &due);
-    g[0]->flood = true;
-    for (int i = 0; i < 100 && unread(fd) < 64 * 1024; i++)
-        gateway_step(g[0]);
-    while (etcd_bell_watch(b, &write, &due) == fd && steps < 100) {
-        int before = unread(fd);
-
-        etcd_bell_step(b, known);
-        steps++;
-        if (etcd_bell_watch(b, &write, &due) == fd)
-            CHECK(before - unread(fd) <= 4096);
-    }
-    CHECK(steps > 1 && steps < 10);
-    CHECK(etcd_bell_watch(b, &write, &due) < 0 &&
-          due > clock_mono_ms() + 30000);
-    g[0]->flood = false;
-    gateway_hang_up(g[0]);
-    CHECK(rings(b) && g[0]->accepted == 2); /* after that */
-    etcd_bell_free(b);
-    stop();
-}
-
-/* The same goes for an answer: it ends by its limit, not in one step. */
+/* An answer that never stops ends by its limit, not in one step. */
 static void
 test_answer_flooded(void)
 {
@@ -928,9 +804,6 @@ main(void)
     test_login();
     test_login_refused();
     test_login_again();
-    test_bell();
-    test_bell_refused();
-    test_bell_flooded();
     test_answer_flooded();
     test_skew();
     test_skew_of();

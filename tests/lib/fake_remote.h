@@ -45,8 +45,6 @@ struct fake {
     int fail;        /* with this error */
     bool full;       /* commits are refused */
     bool late;       /* one that failed takes effect at fake_settle */
-    bool bell;       /* between operations: there is something to pull */
-    bool tells;      /* it rings the bell whenever there is */
     size_t window;   /* batches in an answer */
     int64_t skew_ms;
     int no_content;  /* contents fail so, and nothing else */
@@ -371,12 +369,8 @@ fake_step(void *ctx, struct remote_news *out)
     memset(out, 0, sizeof(*out));
     out->skew_ms = f->skew_ms;
     f->uploads -= f->uploads > 0;
-    if (f->doing == FAKE_IDLE) {
-        bool rang = f->bell;
-
-        f->bell = false;
-        return rang ? 0 : ERR_MORE;
-    }
+    if (f->doing == FAKE_IDLE)
+        return ERR_MORE;
     if (f->hold > 0) {
         f->hold--;
         return ERR_MORE;
@@ -424,7 +418,7 @@ fake_watch(void *ctx, bool *write, int64_t *due_ms)
 
     *write = false;
     *due_ms = f->doing != FAKE_IDLE || f->uploads > 0 ? 0 : INT64_MAX;
-    return f->doing == FAKE_IDLE && f->tells ? 0 : -1;
+    return -1;
 }
 
 static inline const char *

@@ -41,8 +41,6 @@ struct gateway_conn {
     struct buf in, out;
     struct http_scan scan;
     bool closing;   /* once out is written */
-    char watch[256]; /* the key; "": not a watch */
-    int64_t seen;   /* mod revision last told */
 };
 
 struct gateway_held {
@@ -75,8 +73,6 @@ struct gateway {
     size_t drip;     /* bytes written in a step; 0: all */
     size_t chunk;    /* bytes of a chunk; 0: all in one */
     bool frozen;     /* as if stopped by SIGSTOP */
-    bool mute;       /* watches tell nothing */
-    bool flood;      /* watches get bytes without end, which say nothing */
     const char *version; /* NULL: 3.4.23 */
 };
 
@@ -392,54 +388,6 @@ gateway_log_in(struct gateway *g, struct gateway_conn *c, struct str body)
     arena_fini(&a);
 }
 
-/* ---- watches ---- */
-
-static inline void
-gateway_begin_watch(struct gateway *g, struct gateway_conn *c, struct str body)
-{
-    const struct json_tok *root = NULL;
-    struct buf text = {0};
-    struct gw_kv *kv;
-
-    arena_reset(&g->map->arena);
-    json_parse(&g->map->arena, body, &root, NULL);
-    root = json_get(root, "create_request");
-    snprintf(c->watch, sizeof(c->watch), "%.*s",
-             STR_ARG(gw_bytes(g->map, root, "key")));
-    kv = gw_find(g->map, str_of(c->watch));
-    c->seen = kv != NULL ? kv->mod : 0;
-    gateway_put_head(g, &c->out, 200, false);
-    buf_z(&c->out, "Transfer-Encoding: chunked\r\n\r\n");
-    buf_z(&text, "{\"result\":");
-    gw_put_header(g->map, &text);
-    buf_z(&text, ",\"created\":true}}\n");
-    gateway_put_chunks(g, &c->out, buf_view(&text));
-    buf_fini(&text);
-}
-
-static inline void
-gateway_tell_watch(struct gateway *g, struct gateway_conn *c)
-{
-    struct gw_kv *kv = gw_find(g->map, str_of(c->watch));
-    struct buf text = {0};
-
-    if (g->flood) {
-        while (c->out.len < 1 << 20)
-            buf_z(&c->out, "no event, nor anything else of a watch. ");
-        return;
-    }
-    if (kv == NULL || kv->mod == c->seen || g->mute)
-        return;
-    c->seen = kv->mod;
-    buf_z(&text, "{\"result\":");
-    gw_put_header(g->map, &text);
-    buf_z(&text, ",\"events\":[{\"kv\":");
-    gw_put_kv(&text, kv, false);
-    buf_z(&text, "}]}}\n");
-    gateway_put_chunks(g, &c->out, buf_view(&text));
-    buf_fini(&text);
-}
-
 static inline void
 gateway_say_version(struct gateway *g, struct gateway_conn *c)
 {
@@ -484,10 +432,9 @@ gateway_request(struct gateway *g, struct gateway_conn *c,
              (g->user == NULL || !str_is(token, gateway_token(g)))) {
         if (!g->younger)
             gateway_say_error(g, c, 16, "etcdserver: invalid auth token");
-    } else if (strcmp(path, "watch") == 0)
-        gateway_begin_watch(g, c, body);
-    else
+    } else {
         gateway_call(g, path, body, &c->out);
+    }
 }
 
 static inline void
@@ -554,8 +501,6 @@ gateway_step(struct gateway *g)
     for (c = g->conn; c < g->conn + GATEWAY_CONNS; c++) {
         if (c->fd >= 0)
             gateway_read(g, c);
-        if (c->fd >= 0 && c->watch[0] != '\0')
-            gateway_tell_watch(g, c);
         if (c->fd >= 0)
             gateway_write(g, c);
     }

@@ -69,7 +69,7 @@ test_pipe_is_told_at_once_without_event_ids(void)
     put(&w, "a");
     CHECK(!mcp_listens(w.m) && c->n == 0);
     run(&w, &f, INIT, NULL);
-    CHECK(mcp_listens(w.m));
+    CHECK(mcp_listens(w.m) && !mcp_waits(w.m));
     for (i = 0; i < 2; i++)
         CHECK(ask_by(&w, &f, "resources/subscribe", "uri", "toy://a/x"));
     CHECK(mcp_session_id(f.session)[0] == '\0' && f.session->news.n_subs == 1);

@@ -258,9 +258,11 @@ test_waiting_writes_nothing(void)
     begin();
     CREATE("t", "");
     who_forget(&ann);
+    CHECK(!mcp_waits(box.m));
     post(&ann, CALL("request_input", "{'task_id':'t','agent':'me',"
                     "'question':'?','wait_seconds':50}"));
     settle_all();
+    CHECK(mcp_waits(box.m));
     n = store_next_n(box.store);
     for (i = 0; i < 9; i++) {
         ahead_ms += 5000;
