@@ -519,11 +519,14 @@ store_lock_here(struct store *s)
 int
 store_check_clock(struct store *s)
 {
-    int64_t skew = s->replica->skew_ms;
-    return llabs(skew) <= REMOTE_SKEW_MS
-               ? 0 : store_deny(s, ERR_SKEW, "the clock is %lld ms %s those of "
-                                "the store: set it", llabs(skew),
-                                skew > 0 ? "behind" : "ahead of");
+    const struct remote *m = s->replica->remote;
+    int64_t skew = s->replica->skew_ms, trip_us;
+    if (llabs(skew) <= REMOTE_SKEW_MS)
+        return 0;
+    return store_deny(s, ERR_SKEW, "the clock is %lld ms %s that of %s: set "
+                      "the wrong one", llabs(skew),
+                      skew > 0 ? "behind" : "ahead of",
+                      m->member(m->ctx, &trip_us));
 }
 
 bool

@@ -1,8 +1,9 @@
 /* client - requests to etcd's JSON gateway.
 
    It keeps one connection, to the endpoint that answered last, and goes on to
-   the next endpoint with the same bytes whenever an attempt fails. What an
-   answer means is in one table, rows.
+   the next endpoint with the same bytes whenever an attempt fails. The first
+   endpoint is the node of this host: a minute after it failed it is tried
+   again. What an answer means is in one table, rows.
 
    Invariants:
    1. The descriptor is non-blocking and below FD_SETSIZE, so no call blocks and
@@ -30,6 +31,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#define HOME_MS (60 * 1000)
 #define FIRST_MS 1000 /* without progress, until each endpoint was asked */
 #define LATER_MS 2000 /* after that */
 #define PAUSE_MIN_MS 10
@@ -49,6 +51,7 @@ struct endpoint {
 struct etcd {
     struct endpoint at[ETCD_MAX_ENDPOINTS];
     unsigned n, cur;
+    int64_t home_ms; /* when to try the first one again */
     struct buf login; /* the body that authenticates; empty: nobody */
     struct buf token;
     struct arena arena; /* of what was parsed last */
@@ -60,8 +63,8 @@ struct etcd {
     int64_t begun_us, trip_us; /* of the attempt; of others, smoothed */
     unsigned tries;   /* attempts that failed */
     int64_t pause_ms; /* the next one */
-    bool once, maybe;
-    bool alone;       /* no other endpoint is tried */
+    bool maybe;
+    bool alone;       /* no other endpoint is tried, and this one once */
     bool logging_in;  /* this attempt authenticates, for the request */
     bool logged_in;   /* an attempt did so */
 
@@ -159,8 +162,10 @@ next(struct etcd *e, bool maybe, bool pause)
 
     disconnect(e);
     e->maybe = e->maybe || (maybe && !e->logging_in);
-    if (e->alone || (e->maybe && e->once))
+    if (e->alone)
         return end(e, ERR_UNREACHABLE);
+    if (e->cur == 0)
+        e->home_ms = clock_mono_ms() + HOME_MS;
     e->cur = (e->cur + 1) % e->n;
     e->tries++;
     if (!pause && e->tries % e->n != 0)
@@ -193,7 +198,7 @@ alien(struct etcd *e)
 {
     int rc = next(e, false, false);
 
-    return rc > 0 && e->tries >= e->n ? end(e, ERR_FORMAT) : rc;
+    return e->alone || (rc > 0 && e->tries >= e->n) ? end(e, ERR_FORMAT) : rc;
 }
 
 static bool
@@ -578,11 +583,14 @@ etcd_free(struct etcd *e)
     free(e);
 }
 
-int
-etcd_begin(struct etcd *e, const char *path, struct str body,
-           int64_t budget_ms, bool once)
+static int
+begin_at(struct etcd *e, unsigned i, const char *path, struct str body,
+         int64_t budget_ms)
 {
     ASSERT(e->phase == IDLE);
+    if (e->cur != i)
+        disconnect(e);
+    e->cur = i;
     e->path = path;
     buf_reset(&e->body, KEEP);
     buf_str(&e->body, body);
@@ -591,7 +599,6 @@ etcd_begin(struct etcd *e, const char *path, struct str body,
     e->deadline = clock_mono_ms() + budget_ms;
     e->tries = 0;
     e->pause_ms = PAUSE_MIN_MS;
-    e->once = once;
     e->alone = e->maybe = e->logging_in = e->logged_in = false;
     say(e, "no answer in time");
     again(e, 0);
@@ -599,15 +606,20 @@ etcd_begin(struct etcd *e, const char *path, struct str body,
 }
 
 int
+etcd_begin(struct etcd *e, const char *path, struct str body,
+           int64_t budget_ms)
+{
+    bool home = clock_mono_ms() >= e->home_ms;
+
+    return begin_at(e, home ? 0 : e->cur, path, body, budget_ms);
+}
+
+int
 etcd_begin_at(struct etcd *e, unsigned i, const char *path, struct str body,
               int64_t budget_ms)
 {
-    int rc;
+    int rc = begin_at(e, i, path, body, budget_ms);
 
-    if (e->cur != i)
-        disconnect(e);
-    e->cur = i;
-    rc = etcd_begin(e, path, body, budget_ms, true);
     e->alone = true;
     return rc;
 }
@@ -658,17 +670,6 @@ const char *
 etcd_endpoint(const struct etcd *e)
 {
     return e->at[e->cur].name;
-}
-
-void
-etcd_adopt(struct etcd *e, struct etcd *from)
-{
-    if (e->phase != IDLE || from->phase != IDLE)
-        return;
-    disconnect(e);
-    e->cur = from->cur;
-    e->fd = from->fd;
-    from->fd = -1;
 }
 
 int64_t

@@ -32,10 +32,10 @@ int etcd_new(struct etcd **out, const struct etcd_options *o, char why[256]);
 void etcd_free(struct etcd *e);
 
 /* Begins a POST of body, which is copied, to path, a constant ("/v3/kv/txn").
-   The whole has budget_ms, over all endpoints and attempts; once: only one
-   attempt that may take effect. One request at a time. 0 or ERR_NOMEM. */
+   The whole has budget_ms, over all endpoints and attempts. One request at a
+   time. 0 or ERR_NOMEM. */
 int etcd_begin(struct etcd *e, const char *path, struct str body,
-               int64_t budget_ms, bool once);
+               int64_t budget_ms);
 /* Continues. ERR_MORE: wait for etcd_watch. 0: answered with 200. Otherwise:
    ERR_UNREACHABLE: no endpoint took it; ERR_UNKNOWN: sent, and its effect is
    unknown. Without effect: ERR_FULL: the quota; ERR_TOO_LARGE: the request, or
@@ -54,9 +54,6 @@ void etcd_cancel(struct etcd *e);
 int etcd_watch(const struct etcd *e, bool *write, int64_t *due_ms);
 /* The endpoint in use, as given; for reports. */
 const char *etcd_endpoint(const struct etcd *e);
-/* Takes over the endpoint in use and the connection of another client with the
-   same list; does nothing while either has a request. */
-void etcd_adopt(struct etcd *e, struct etcd *from);
 /* How long an answer takes, smoothed; 0: none has come. */
 int64_t etcd_trip_us(const struct etcd *e);
 /* The index of that endpoint in the list, and how many there are. */

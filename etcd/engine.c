@@ -9,7 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define TEND_MS 1000 /* for a request that belongs to no operation */
+#define TEND_MS 1000 /* for a request that belongs to no operation, */
+#define ALONE_MS 1000 /* and for one to one endpoint */
 
 int
 engine_fail(struct engine *e, int err, const char *fmt, ...)
@@ -41,6 +42,18 @@ engine_path(struct engine *e, const char *suffix)
     return path;
 }
 
+/* The body has been sent to path, or not: rc. */
+static int
+asked(struct engine *e, const char *path, engine_fn *then, int rc)
+{
+    buf_reset(&e->body.b, 64 * 1024);
+    if (rc != 0)
+        return rc;
+    e->then = then;
+    e->is_txn = strcmp(path, TXN) == 0;
+    return ERR_MORE;
+}
+
 int
 engine_ask(struct engine *e, const char *path, engine_fn *then)
 {
@@ -52,13 +65,18 @@ engine_ask(struct engine *e, const char *path, engine_fn *then)
     }
     if (rc == 0)
         rc = etcd_begin(e->client, path, buf_view(&e->body.b),
-                        e->under_way ? e->url.patience_ms : TEND_MS, false);
-    buf_reset(&e->body.b, 64 * 1024);
-    if (rc != 0)
-        return rc;
-    e->then = then;
-    e->is_txn = strcmp(path, TXN) == 0;
-    return ERR_MORE;
+                        e->under_way ? e->url.patience_ms : TEND_MS);
+    return asked(e, path, then, rc);
+}
+
+int
+engine_ask_at(struct engine *e, unsigned i, const char *path, engine_fn *then)
+{
+    int rc = e->body.b.err;
+
+    if (rc == 0)
+        rc = etcd_begin_at(e->client, i, path, buf_view(&e->body.b), ALONE_MS);
+    return asked(e, path, then, rc);
 }
 
 int

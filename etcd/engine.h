@@ -3,8 +3,9 @@
 
 /* engine - what the engine knows, and how it asks etcd. */
 
+#include "etcd/client.h"
 #include "etcd/content.h"
-#include "etcd/members.h"
+#include "etcd/examine.h"
 #include "etcd/meta.h"
 #include "etcd/tend.h"
 #include "etcd/txn.h"
@@ -34,7 +35,10 @@ struct engine {
     char key[32];      /* offered by make */
     struct meta meta;  /* of the store as of the last attach */
     int64_t meta_mod, head_mod; /* revisions of meta and head; 0: none */
-    bool attached;     /* this process has seen that store and log agree */
+    const char *attached; /* the endpoint at which this process has seen that
+                             store and log agree; NULL: not yet */
+    int64_t skew_ms;   /* by how much the clock of the last one that answered is
+                          ahead of this host's */
     enum { DOUBT_NO, DOUBT_GAP, DOUBT_CHAIN } doubt; /* why it attaches again */
     unsigned tries;    /* how often, in this operation */
 
@@ -76,7 +80,7 @@ struct engine {
         uint64_t base, from;
     } sweep;
     struct life life;
-    struct members members;
+    struct examine examine;
 };
 
 /* Sets why and returns err. */
@@ -91,7 +95,10 @@ char *engine_path(struct engine *e, const char *suffix);
 /* Sends e->body and empties it. If a request is under way, it is sent after
    that, and must be a transaction. ERR_MORE or ERR_NOMEM. */
 int engine_ask(struct engine *e, const char *path, engine_fn *then);
-/* The same for a transaction, which this ends. */
+/* Likewise asks endpoint i alone. No other request may be under way. */
+int engine_ask_at(struct engine *e, unsigned i, const char *path,
+                  engine_fn *then);
+/* As engine_ask for a transaction, which this ends. */
 #define TXN "/v3/kv/txn"
 int engine_ask_txn(struct engine *e, engine_fn *then);
 

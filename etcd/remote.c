@@ -73,7 +73,7 @@ check_time(struct engine *e, const struct batch *b)
 
     if (record_parse(b->newest, &r) != 0 || !time_parse(r.time, &ahead_ms))
         return;
-    ahead_ms -= clock_wall_ms() + members_skew(e);
+    ahead_ms -= clock_wall_ms() + e->skew_ms;
     text_put(host, sizeof(host), "%.*s", STR_ARG(b->host));
     if (ahead_ms <= AHEAD_MS || strcmp(host, e->ahead) == 0)
         return;
@@ -241,7 +241,7 @@ made(struct engine *e, const struct txn_answer *t)
 {
     (void)t;
     key_keep(e, (struct str){e->key, KEY_LEN});
-    e->attached = true;
+    e->attached = etcd_endpoint(e->client);
     e->mine = e->meta.snap.head;
     head_text(&e->mine, e->news.head);
     return e->at.push == REMOTE_PUSH || strcmp(e->at.id, e->meta.id) != 0
@@ -400,7 +400,7 @@ attach_to(struct engine *e, const struct txn_answer *t,
                            "the log %.80s is not of the store in etcd at "
                            "%.100s: its id is %s, not %s",
                            e->log, e->url.prefix, e->at.id, e->meta.id);
-    e->attached = true;
+    e->attached = etcd_endpoint(e->client);
     upload_sweep(e);
     if (e->at.push == REMOTE_CONTINUE && e->at.n > 0 && e->at.n >= head->n)
         return continue_at(e, head);
@@ -451,7 +451,7 @@ attach(struct engine *e)
     if (e->tries++ == MAX_TRIES)
         return e->why[0] != '\0' ? ERR_FORMAT /* the snapshot is damaged */
                                  : fail_batches(e);
-    e->attached = false;
+    e->attached = NULL;
     e->news = (struct remote_news){0};
     txn_then(&e->body);
     txn_range(&e->body, "meta", NULL);
@@ -522,7 +522,6 @@ begin(struct engine *e, const struct remote_at *at)
     buf_fini(&e->content.buf);
     e->queued = NULL;
     drop_push(e);
-    e->members.held = false;
     e->under_way = true;
     snapshot_drop(e);
     e->why[0] = '\0';
@@ -638,9 +637,9 @@ take_answer(struct engine *e, int *rc)
         return false;
     e->then = NULL;
     e->tending = false;
-    members_note(e, etcd_place(e->client), a.skew_ms);
     arena_reset(&e->mem);
     if (*rc == 0) {
+        e->skew_ms = a.skew_ms;
         *rc = txn_read(&e->mem, a.body, e->is_txn, &t);
         if (*rc != 0 && e->committing && !tending)
             *rc = fail_unread(e);
@@ -660,20 +659,11 @@ static int
 remote_step(void *ctx, struct remote_news *news)
 {
     struct engine *e = ctx;
-    int rc = e->members.held ? 0 : ERR_MORE;
+    int rc = ERR_MORE;
 
-    if (e->members.examining != EXAMINE_NOT) {
-        rc = members_examined(e);
-        e->under_way = rc == ERR_MORE;
-        return rc;
-    }
     while (rc == ERR_MORE && (e->then != NULL || ask_next(e, &rc)))
         if (!take_answer(e, &rc))
             return ERR_MORE;
-    if (rc == ERR_MORE && !e->under_way)
-        members_tend(e);
-    if (rc == 0 && e->under_way)
-        rc = members_hear(e);
     if (rc != ERR_MORE) {
         e->under_way = false;
         buf_fini(&e->content.buf);
@@ -681,7 +671,7 @@ remote_step(void *ctx, struct remote_news *news)
     }
     if (rc == 0) {
         *news = e->news;
-        news->skew_ms = members_skew(e);
+        news->skew_ms = e->skew_ms;
     }
     return rc;
 }
@@ -690,24 +680,27 @@ static int
 remote_watch(void *ctx, bool *write, int64_t *due_ms)
 {
     const struct engine *e = ctx;
-    int64_t due = tend_due(e), ask = members_due(e);
-
-    *write = false;
-    if (e->members.held || e->members.examining != EXAMINE_NOT)
-        return etcd_watch(e->members.client, write, due_ms);
     if (e->then != NULL)
         return etcd_watch(e->client, write, due_ms);
-    *due_ms = ask < due ? ask : due;
+    *write = false;
+    *due_ms = tend_due(e);
     return -1;
 }
 
 static int
 remote_examine(void *ctx, unsigned i)
 {
+    struct remote_at at = {.n = 0};
     struct engine *e = ctx;
 
-    e->under_way = true;
-    return asked(e, members_examine(e, i));
+    if (i >= etcd_places(e->client))
+        return ERR_NOT_FOUND;
+    etcd_cancel(e->client);
+    e->then = NULL;
+    e->tending = false;
+    begin(e, &at);
+    e->committing = false;
+    return asked(e, examine_begin(e, i));
 }
 
 static const char *
@@ -796,11 +789,7 @@ remote_new(const struct remote **out, struct str url, struct str auth,
         o.user = str_cut(&o.password, ':');
         rc = etcd_new(&b->e.client, &o, why);
     }
-    if (rc == 0)
-        rc = etcd_new(&b->e.members.client, &o, why);
     if (rc != 0) {
-        if (b != NULL)
-            etcd_free(b->e.client);
         free(b);
         return rc;
     }
@@ -832,7 +821,6 @@ remote_free(const struct remote *r)
     buf_fini(&b->e.lines);
     buf_fini(&b->e.content.buf);
     arena_fini(&b->e.mem);
-    etcd_free(b->e.members.client);
     etcd_free(b->e.client);
     free(b);
 }

@@ -45,8 +45,8 @@ struct remote_news {
                          of generation at->g + 1, to be renamed over the log */
     const char *aside; /* REPLACE: keep the old log as <log>.<aside>, since it
                           has records that are nowhere else; NULL: drop it */
-    int64_t skew_ms;  /* by how much most of the engine's clocks are ahead of
-                         this one */
+    int64_t skew_ms;  /* by how much the clock of the member that answered is
+                         ahead of this host's */
 };
 
 enum remote_content {

@@ -43,7 +43,7 @@ struct replica {
     int64_t others_ms; /* when others last did */
     int64_t won_ms;    /* when the last commit succeeded */
     int64_t trip_ms;   /* what a commit takes, smoothed */
-    int64_t skew_ms;   /* by how much the remote's clocks are ahead */
+    int64_t skew_ms;   /* by how much the remote's clock is ahead */
     bool heard;        /* the remote has said so */
     int err;           /* why the last operation failed, 0: it did not */
     int64_t pause_ms;  /* for how long nothing is tried after that */
@@ -63,7 +63,7 @@ struct replica {
 /* Whether a turn asks nothing of the remote, since it has failed: store_tend
    tries again, or pause_ms has to pass first. */
 bool store_is_paused(const struct replica *r);
-/* 0; ERR_SKEW: the clock differs too much from those of the remote. */
+/* 0; ERR_SKEW: the clock differs too much from the remote's. */
 int store_check_clock(struct store *s);
 /* store_lock, whatever the remote's state. */
 int store_lock_here(struct store *s);

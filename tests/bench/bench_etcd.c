@@ -123,7 +123,7 @@ raw_close(struct raw *r)
 static void
 raw_begin(struct raw *r, const char *path)
 {
-    if (etcd_begin(r->e, path, buf_view(&r->body), BUDGET_MS, false) != 0)
+    if (etcd_begin(r->e, path, buf_view(&r->body), BUDGET_MS) != 0)
         rig_die("no memory");
 }
 

@@ -108,9 +108,18 @@ finish(void)
 }
 
 static int
-ask_for(const char *path, const char *body, int64_t budget_ms, bool once)
+ask_for(const char *path, const char *body, int64_t budget_ms)
 {
-    int rc = etcd_begin(e, path, str_of(body), budget_ms, once);
+    int rc = etcd_begin(e, path, str_of(body), budget_ms);
+
+    return rc != 0 ? rc : finish();
+}
+
+/* One attempt, at the endpoint in use. */
+static int
+ask_once(const char *path, const char *body)
+{
+    int rc = etcd_begin_at(e, etcd_place(e), path, str_of(body), BUDGET);
 
     return rc != 0 ? rc : finish();
 }
@@ -118,7 +127,7 @@ ask_for(const char *path, const char *body, int64_t budget_ms, bool once)
 static int
 ask(const char *path, const char *body)
 {
-    return ask_for(path, body, BUDGET, false);
+    return ask_for(path, body, BUDGET);
 }
 
 static bool
@@ -240,7 +249,7 @@ test_doubt(void)
     CHECK(ask("/v3/kv/txn", TXN) == 0);
     CHECK(answer.resent && !body_has("succeeded"));
     gateway_plan(g[0], 0, GATEWAY_LOSE, 0, NULL);
-    CHECK(ask_for("/v3/kv/txn", TXN, BUDGET, true) == ERR_UNKNOWN);
+    CHECK(ask_once("/v3/kv/txn", TXN) == ERR_UNKNOWN);
     CHECK(ask("/v3/kv/txn", TXN) == 0);
     CHECK(!answer.resent);
     stop();
@@ -293,8 +302,10 @@ test_error(size_t i, bool spaced)
     CHECK(errors[i].again || (why_has(errors[i].text) &&
                               why_has(g[0]->endpoint)));
     gateway_plan(g[0], 0, GATEWAY_ERROR, errors[i].code, errors[i].text);
-    CHECK(ask_for("/v3/kv/txn", TXN, BUDGET, true) ==
-          (errors[i].doubt ? ERR_UNKNOWN : errors[i].rc));
+    CHECK(ask_once("/v3/kv/txn", TXN) ==
+          (errors[i].doubt   ? ERR_UNKNOWN
+           : errors[i].again ? ERR_UNREACHABLE
+                             : errors[i].rc));
     stop();
 }
 
@@ -366,7 +377,7 @@ test_texts(void)
         start(1);
         g[0]->drip = i % 2;
         gateway_plan(g[0], 0, GATEWAY_SAY, 0, texts[i / 2].text);
-        if (!CHECK(ask_for("/v3/kv/txn", TXN, BUDGET, true) ==
+        if (!CHECK(ask_once("/v3/kv/txn", TXN) ==
                    texts[i / 2].rc))
             fprintf(stderr, "%s: %s\n", texts[i / 2].text, answer.why);
         CHECK(answer.body.len == (texts[i / 2].rc == 0 ? 2 : 0));
@@ -390,7 +401,7 @@ test_limits(void)
         buf_z(&big, "A: bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb\r\n");
     buf_put(&big, "\r\n", 3);
     gateway_plan(g[0], 0, GATEWAY_SAY, 0, big.p);
-    CHECK(ask_for("/v3/kv/txn", TXN, BUDGET, true) == ERR_UNKNOWN);
+    CHECK(ask_once("/v3/kv/txn", TXN) == ERR_UNKNOWN);
     CHECK(why_has("malformed"));
     memset(buf_room(&value, 1 << 20), 'x', 1 << 20);
     value.len = 1 << 20;
@@ -435,7 +446,7 @@ test_keep_alive(void)
         CHECK(ask("/v3/kv/range", RANGE) == 0);
     CHECK(g[0]->accepted == 1);
     gateway_hang_up(g[0]); /* between requests */
-    CHECK(ask_for("/v3/kv/range", RANGE, BUDGET, true) == 0);
+    CHECK(ask_once("/v3/kv/range", RANGE) == 0);
     CHECK(g[0]->accepted == 2 && !answer.resent);
     gateway_plan(g[0], 0, GATEWAY_LOSE, 0, NULL);
     CHECK(ask("/v3/kv/range", RANGE) == 0);
@@ -449,7 +460,7 @@ test_cancel(void)
 {
     start(1);
     etcd_cancel(e);
-    CHECK(etcd_begin(e, "/v3/kv/txn", STR(TXN), BUDGET, false) == 0);
+    CHECK(etcd_begin(e, "/v3/kv/txn", STR(TXN), BUDGET) == 0);
     while (g[0]->requests == 0)
         CHECK(step() == ERR_MORE);
     etcd_cancel(e);
@@ -485,6 +496,29 @@ test_down(void)
     stop();
 }
 
+/* The first endpoint is used again, but not before a minute has passed since it
+   failed last. */
+static void
+test_home(void)
+{
+    start(2);
+    gateway_down(g[0]);
+    CHECK(ask("/v3/kv/txn", TXN) == 0 && g[1]->requests == 1);
+    gateway_up(g[0]);
+    clock_ahead_ms += 50000;
+    CHECK(ask("/v3/kv/txn", TXN) == 0 && g[1]->requests == 2);
+    clock_ahead_ms += 10000;
+    CHECK(ask("/v3/kv/txn", TXN) == 0 && g[0]->requests == 1);
+    CHECK(strcmp(etcd_endpoint(e), g[0]->endpoint) == 0);
+    gateway_down(g[0]);
+    CHECK(ask("/v3/kv/txn", TXN) == 0 && g[1]->requests == 3);
+    clock_ahead_ms += 60000; /* it is still away */
+    CHECK(ask("/v3/kv/txn", TXN) == 0 && g[1]->requests == 4);
+    gateway_up(g[0]);
+    CHECK(ask("/v3/kv/txn", TXN) == 0 && g[1]->requests == 5);
+    stop();
+}
+
 /* An endpoint that does not answer costs a second; when all were asked, two. */
 static void
 test_hung(void)
@@ -503,13 +537,13 @@ test_hung(void)
     hung[1] = true;
     g[1]->frozen = true;
     before = clock_ahead_ms;
-    CHECK(ask_for("/v3/kv/txn", TXN, BUDGET, true) == ERR_UNKNOWN);
+    CHECK(ask_once("/v3/kv/txn", TXN) == ERR_UNKNOWN);
     CHECK(clock_ahead_ms - before <= 1000 && why_has("no answer"));
     CHECK(g[2]->requests == 0);
     /* All three hang, and the second is asked again before the end. */
     hung[2] = g[2]->frozen = true;
     before = clock_mono_ms();
-    CHECK(ask_for("/v3/kv/txn", TXN, 3500, false) == ERR_UNKNOWN);
+    CHECK(ask_for("/v3/kv/txn", TXN, 3500) == ERR_UNKNOWN);
     CHECK(clock_mono_ms() - before >= 3500 && why_has(g[1]->endpoint));
     stop();
 }
@@ -524,9 +558,9 @@ test_budget(void)
     hung[0] = true;
     g[0]->frozen = true;
     before = clock_mono_ms();
-    CHECK(ask_for("/v3/kv/txn", TXN, 4500, false) == ERR_UNKNOWN);
+    CHECK(ask_for("/v3/kv/txn", TXN, 4500) == ERR_UNKNOWN);
     CHECK(clock_mono_ms() - before >= 4500 && answer.resent);
-    CHECK(ask_for("/v3/kv/txn", TXN, 0, false) == ERR_UNREACHABLE);
+    CHECK(ask_for("/v3/kv/txn", TXN, 0) == ERR_UNREACHABLE);
     stop();
     start(1);
     for (uint64_t i = 0; i < 28; i++)
@@ -581,14 +615,14 @@ test_login(void)
     g[0]->password = g[1]->password = "p\\w";
     CHECK(ask("/v3/kv/range", RANGE) == 0);
     CHECK(g[0]->requests == 4 && g[0]->logins == 1);
-    CHECK(ask_for("/v3/kv/range", RANGE, BUDGET, true) == 0);
+    CHECK(ask_once("/v3/kv/range", RANGE) == 0);
     CHECK(g[0]->requests == 5);
     gateway_expire(g[0]);
-    CHECK(ask_for("/v3/kv/range", RANGE, BUDGET, true) == 0);
+    CHECK(ask_once("/v3/kv/range", RANGE) == 0);
     CHECK(g[0]->requests == 8 && !answer.resent);
     gateway_expire(g[0]); /* and the login fails: at the other one */
     gateway_plan(g[0], 1, GATEWAY_LOSE, 0, NULL);
-    CHECK(ask_for("/v3/kv/range", RANGE, BUDGET, true) == 0);
+    CHECK(ask("/v3/kv/range", RANGE) == 0);
     CHECK(g[1]->logins == 1 && !answer.resent);
     g[1]->user = NULL; /* authentication is off again */
     CHECK(ask("/v3/kv/range", RANGE) == 0);
@@ -662,7 +696,7 @@ test_answer_flooded(void)
     memcpy(text, head, sizeof(head) - 1);
     start(1);
     gateway_plan(g[0], 0, GATEWAY_SAY, 0, text);
-    CHECK(etcd_begin(e, "/v3/kv/range", STR(RANGE), BUDGET, false) == 0);
+    CHECK(etcd_begin(e, "/v3/kv/range", STR(RANGE), BUDGET) == 0);
     for (int i = 0; i < 10 && g[0]->requests == 0; i++) {
         CHECK(etcd_step(e, &answer) == ERR_MORE);
         gateway_step(g[0]);
@@ -710,7 +744,7 @@ test_skew_of(void)
     gateway_down(g[1]);
     for (uint64_t i = 0; i < 20; i++)
         gateway_plan(g[0], i, GATEWAY_ERROR, 14, "etcdserver: no leader");
-    CHECK(ask_for("/v3/kv/range", RANGE, 100, false) == ERR_UNKNOWN);
+    CHECK(ask_for("/v3/kv/range", RANGE, 100) == ERR_UNKNOWN);
     CHECK(answer.skew_ms == 0);
     stop();
 }
@@ -726,7 +760,7 @@ test_nomem(void)
         g[0]->user = "m";
         g[0]->password = "p";
         nomem_start(n, true);
-        rc = etcd_begin(e, "/v3/kv/txn", STR(TXN), BUDGET, n % 2 == 1);
+        rc = etcd_begin(e, "/v3/kv/txn", STR(TXN), BUDGET);
         rc = rc != 0 ? rc : finish();
         hit = nomem_stop();
         CHECK(rc == 0 || rc == ERR_NOMEM || rc == ERR_UNKNOWN);
@@ -750,7 +784,7 @@ test_descriptors(void)
     start(1);
     while (fd >= 0 && fd < FD_SETSIZE - 1)
         fd = dup(0);
-    CHECK(ask_for("/v3/kv/range", RANGE, 100, false) == ERR_UNREACHABLE);
+    CHECK(ask_for("/v3/kv/range", RANGE, 100) == ERR_UNREACHABLE);
     CHECK(why_has("descriptor") && g[0]->accepted == 0);
     for (; fd > first + 10; fd--)
         close(fd);
@@ -797,6 +831,7 @@ main(void)
     test_keep_alive();
     test_cancel();
     test_down();
+    test_home();
     test_hung();
     test_budget();
     test_alien();

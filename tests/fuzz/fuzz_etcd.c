@@ -85,7 +85,7 @@ answer_with(struct etcd *e, size_t n, bool parts, struct etcd_answer *a)
     int rc, fd;
     size_t at = 0, size;
 
-    HOLDS(etcd_begin(e, "/v3/kv/txn", STR(REQUEST), 60000, true) == 0);
+    HOLDS(etcd_begin_at(e, 0, "/v3/kv/txn", STR(REQUEST), 60000) == 0);
     rc = etcd_step(e, a);
     HOLDS(rc == ERR_MORE);
     fd = accept(door, NULL, NULL);
