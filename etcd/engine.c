@@ -44,7 +44,7 @@ engine_path(struct engine *e, const char *suffix)
 
 /* The body has been sent to path, or not: rc. */
 static int
-asked(struct engine *e, const char *path, engine_fn *then, int rc)
+note_asked(struct engine *e, const char *path, engine_fn *then, int rc)
 {
     buf_reset(&e->body.b, 64 * 1024);
     if (rc != 0)
@@ -59,14 +59,15 @@ engine_ask(struct engine *e, const char *path, engine_fn *then)
 {
     int rc = e->body.b.err;
 
-    if (rc == 0 && e->then != NULL) {
-        e->queued = then;
+    if (rc == 0 && e->state == ENGINE_WAITS) {
+        e->first = then;
         return ERR_MORE;
     }
     if (rc == 0)
         rc = etcd_begin(e->client, path, buf_view(&e->body.b),
-                        e->under_way ? e->url.patience_ms : TEND_MS);
-    return asked(e, path, then, rc);
+                        e->state == ENGINE_TENDS ? TEND_MS
+                                                 : e->url.patience_ms);
+    return note_asked(e, path, then, rc);
 }
 
 int
@@ -76,7 +77,7 @@ engine_ask_at(struct engine *e, unsigned i, const char *path, engine_fn *then)
 
     if (rc == 0)
         rc = etcd_begin_at(e->client, i, path, buf_view(&e->body.b), ALONE_MS);
-    return asked(e, path, then, rc);
+    return note_asked(e, path, then, rc);
 }
 
 int

@@ -12,6 +12,15 @@
 #include "etcd/url.h"
 
 struct engine;
+/* One request is under way at a time. An operation of the store follows one
+   that belongs to none. */
+enum engine_state {
+    ENGINE_IDLE,    /* nothing is asked */
+    ENGINE_TENDS,   /* a request that belongs to no operation; see etcd/tend.c */
+    ENGINE_WAITS,   /* likewise; body is the first one of an operation */
+    ENGINE_OPERATES /* one of an operation, or it is about to ask */
+};
+
 /* Takes the answer to what was asked. 0: e->news is ready; ERR_MORE: it has
    asked again; ERR_AGAIN: attach again; or an error of remote's step. */
 typedef int engine_fn(struct engine *e, const struct txn_answer *t);
@@ -22,13 +31,12 @@ struct engine {
     const char *log;   /* path of the local log */
     char host[65];
 
-    engine_fn *then;   /* NULL: nothing is asked */
+    enum engine_state state;
+    engine_fn *then;   /* takes the answer to what is asked; in TENDS and WAITS
+                          it gets NULL if that failed, and asks for nothing */
     bool is_txn;       /* what is asked */
-    bool tending;      /* what is asked belongs to no operation; its function
-                          gets NULL if it failed, and asks for nothing */
-    engine_fn *queued; /* takes the answer to body, to be asked after that */
-    bool under_way;    /* an operation is */
-    struct txn body;   /* of the request */
+    engine_fn *first;  /* in WAITS: takes the answer to body */
+    struct txn body;   /* of the next request */
     struct arena mem;  /* of the answer */
     char why[256];
 
@@ -92,10 +100,10 @@ int engine_fail(struct engine *e, int err, const char *fmt, ...) PRINTF(3, 4);
    that ends in "-" is followed by the number of this process. Makes the
    directory. On the heap, or NULL. */
 char *engine_path(struct engine *e, const char *suffix);
-/* Sends e->body and empties it. If a request is under way, it is sent after
-   that, and must be a transaction. ERR_MORE or ERR_NOMEM. */
+/* Sends e->body and empties it; in WAITS it must be a transaction, and is sent
+   later. ERR_MORE or ERR_NOMEM. */
 int engine_ask(struct engine *e, const char *path, engine_fn *then);
-/* Likewise asks endpoint i alone. No other request may be under way. */
+/* Likewise asks endpoint i alone, but not in WAITS. */
 int engine_ask_at(struct engine *e, unsigned i, const char *path,
                   engine_fn *then);
 /* As engine_ask for a transaction, which this ends. */

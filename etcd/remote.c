@@ -503,26 +503,27 @@ on_commit(struct engine *e, const struct txn_answer *t)
 
 /* ---- the table ---- */
 
-/* Drops a push that has failed or was given up. */
+/* The operation is over, or was given up. */
 static void
-drop_push(struct engine *e)
+end_operation(struct engine *e)
 {
+    if (e->state == ENGINE_WAITS)
+        e->state = ENGINE_TENDS;
+    if (e->state == ENGINE_OPERATES)
+        e->state = ENGINE_IDLE;
+    buf_reset(&e->body.b, 0);
+    buf_fini(&e->content.buf);
     if (e->up.pushed != NULL)
         upload_drop(e);
 }
 
 static void
-begin(struct engine *e, const struct remote_at *at)
+begin_operation(struct engine *e, const struct remote_at *at)
 {
-    if (e->then != NULL && !e->tending) { /* it was given up */
+    if (e->state == ENGINE_OPERATES)
         etcd_cancel(e->client);
-        e->then = NULL;
-    }
-    buf_reset(&e->body.b, 0);
-    buf_fini(&e->content.buf);
-    e->queued = NULL;
-    drop_push(e);
-    e->under_way = true;
+    end_operation(e);
+    e->state = e->state == ENGINE_TENDS ? ENGINE_WAITS : ENGINE_OPERATES;
     snapshot_drop(e);
     e->why[0] = '\0';
     e->told = false;
@@ -535,12 +536,11 @@ begin(struct engine *e, const struct remote_at *at)
 
 /* Turns the result of an engine_fn into that of pull and commit. */
 static int
-asked(struct engine *e, int rc)
+begun(struct engine *e, int rc)
 {
     if (rc == ERR_MORE)
         return 0;
-    buf_reset(&e->body.b, 0);
-    e->under_way = false;
+    end_operation(e);
     return rc;
 }
 
@@ -550,12 +550,12 @@ remote_pull(void *ctx, const struct remote_at *at)
     struct engine *e = ctx;
     int rc;
 
-    begin(e, at);
+    begin_operation(e, at);
     e->committing = false;
     rc = e->attached && e->known && at->push == REMOTE_FOLLOW &&
                  strcmp(e->mine.epoch, e->meta.epoch) == 0
              ? ask_window(e) : attach(e);
-    return asked(e, rc);
+    return begun(e, rc);
 }
 
 static int
@@ -567,7 +567,7 @@ remote_commit(void *ctx, const struct remote_at *at, struct str lines,
     struct buf batch = {0};
     int rc;
 
-    begin(e, at);
+    begin_operation(e, at);
     e->committing = true;
     e->window = WINDOW_MIN;
     e->next = (struct head){.n = last, .sum = sum};
@@ -587,7 +587,7 @@ remote_commit(void *ctx, const struct remote_at *at, struct str lines,
     buf_fini(&batch);
     if (rc == 0)
         rc = engine_ask_txn(e, on_commit);
-    return asked(e, rc);
+    return begun(e, rc);
 }
 
 /* What a failed request means for an operation. */
@@ -606,69 +606,63 @@ failed(struct engine *e, int rc, const struct etcd_answer *a)
     return rc == ERR_UNKNOWN && !e->committing ? ERR_UNREACHABLE : rc;
 }
 
-/* Sends the request that waits: the operation's, or one that is due between
-   operations. Returns whether one is under way; *rc is an error if that of the
-   operation cannot be sent. */
-static bool
-ask_next(struct engine *e, int *rc)
+static int
+read_answer(struct engine *e, const struct etcd_answer *a,
+            struct txn_answer *t)
 {
-    engine_fn *then = e->queued;
-
-    e->queued = NULL;
-    if (then != NULL)
-        *rc = engine_ask(e, TXN, then);
-    else if (!e->under_way)
-        tend(e);
-    return e->then != NULL;
+    e->skew_ms = a->skew_ms;
+    arena_reset(&e->mem);
+    return txn_read(&e->mem, a->body, e->is_txn, t);
 }
 
-/* Takes the answer to what is asked. False: it is not there yet; else *rc is as
-   of an engine_fn. */
-static bool
-take_answer(struct engine *e, int *rc)
+/* Takes the answer to a request of no operation, and sends the operation's that
+   waited for it. As an engine_fn. */
+static int
+take_tended(struct engine *e, int rc, const struct etcd_answer *a)
 {
-    struct etcd_answer a = {.why = ""};
-    engine_fn *then = e->then;
-    bool tending = e->tending;
     struct txn_answer t;
 
-    *rc = etcd_step(e->client, &a);
-    if (*rc == ERR_MORE)
-        return false;
-    e->then = NULL;
-    e->tending = false;
-    arena_reset(&e->mem);
-    if (*rc == 0) {
-        e->skew_ms = a.skew_ms;
-        *rc = txn_read(&e->mem, a.body, e->is_txn, &t);
-        if (*rc != 0 && e->committing && !tending)
-            *rc = fail_unread(e);
+    e->then(e, rc == 0 && read_answer(e, a, &t) == 0 ? &t : NULL);
+    if (e->state == ENGINE_TENDS) {
+        e->state = ENGINE_IDLE;
+        return ERR_MORE;
     }
-    if (tending) {
-        then(e, *rc == 0 ? &t : NULL);
-        *rc = ERR_MORE;
-        return true;
+    e->state = ENGINE_OPERATES;
+    return engine_ask(e, TXN, e->first);
+}
+
+/* Takes the answer to a request of the operation. As an engine_fn. */
+static int
+take_answer(struct engine *e, int rc, const struct etcd_answer *a)
+{
+    struct txn_answer t;
+
+    if (rc == 0) {
+        rc = read_answer(e, a, &t);
+        if (rc != 0 && e->committing)
+            rc = fail_unread(e);
     }
-    *rc = *rc == 0 ? then(e, &t) : failed(e, *rc, &a);
-    if (*rc == ERR_AGAIN)
-        *rc = attach(e);
-    return true;
+    rc = rc == 0 ? e->then(e, &t) : failed(e, rc, a);
+    return rc == ERR_AGAIN ? attach(e) : rc;
 }
 
 static int
 remote_step(void *ctx, struct remote_news *news)
 {
     struct engine *e = ctx;
-    int rc = ERR_MORE;
+    struct etcd_answer a;
+    int rc;
 
-    while (rc == ERR_MORE && (e->then != NULL || ask_next(e, &rc)))
-        if (!take_answer(e, &rc))
+    do {
+        if (e->state == ENGINE_IDLE && !tend(e))
             return ERR_MORE;
-    if (rc != ERR_MORE) {
-        e->under_way = false;
-        buf_fini(&e->content.buf);
-        drop_push(e);
-    }
+        rc = etcd_step(e->client, &a);
+        if (rc == ERR_MORE)
+            return rc;
+        rc = e->state == ENGINE_OPERATES ? take_answer(e, rc, &a)
+                                         : take_tended(e, rc, &a);
+    } while (rc == ERR_MORE);
+    end_operation(e);
     if (rc == 0) {
         *news = e->news;
         news->skew_ms = e->skew_ms;
@@ -680,7 +674,7 @@ static int
 remote_watch(void *ctx, bool *write, int64_t *due_ms)
 {
     const struct engine *e = ctx;
-    if (e->then != NULL)
+    if (e->state != ENGINE_IDLE)
         return etcd_watch(e->client, write, due_ms);
     *write = false;
     *due_ms = tend_due(e);
@@ -696,11 +690,10 @@ remote_examine(void *ctx, unsigned i)
     if (i >= etcd_places(e->client))
         return ERR_NOT_FOUND;
     etcd_cancel(e->client);
-    e->then = NULL;
-    e->tending = false;
-    begin(e, &at);
+    e->state = ENGINE_IDLE;
+    begin_operation(e, &at);
     e->committing = false;
-    return asked(e, examine_begin(e, i));
+    return begun(e, examine_begin(e, i));
 }
 
 static const char *
@@ -751,10 +744,10 @@ remote_content(void *ctx, const char *dir, const char *hex,
     struct remote_at at = {.n = 0};
     struct engine *e = ctx;
 
-    begin(e, &at);
+    begin_operation(e, &at);
     e->committing = false;
     e->window = WINDOW_MIN;
-    return asked(e, content_begin(e, dir, hex, what));
+    return begun(e, content_begin(e, dir, hex, what));
 }
 
 static bool

@@ -119,19 +119,21 @@ tend_due(const struct engine *e)
     return due < e->life.rest_ms ? e->life.rest_ms : due;
 }
 
-void
+bool
 tend(struct engine *e)
 {
     int64_t now = clock_mono_ms();
+    bool asks;
 
     if (now < tend_due(e))
-        return;
-    if (is_needed(e) && now >= e->life.due_ms)
-        tend_life(e);
-    else
-        upload_ask(e);
-    e->tending = e->then != NULL;
-    e->life.rest_ms = e->tending ? 0 : now + REST_MS;
+        return false;
+    e->state = ENGINE_TENDS;
+    asks = (is_needed(e) && now >= e->life.due_ms ? tend_life(e)
+                                                  : upload_ask(e)) == ERR_MORE;
+    if (!asks)
+        e->state = ENGINE_IDLE;
+    e->life.rest_ms = asks ? 0 : now + REST_MS;
+    return asks;
 }
 
 /* ---- instances ---- */

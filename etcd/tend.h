@@ -33,8 +33,8 @@ struct life {
     unsigned next_doubt;
 };
 
-/* Sends the next request that is due, if there is one: e->then is then set. */
-void tend(struct engine *e);
+/* Sends the next request that is due. Returns whether there is one. */
+bool tend(struct engine *e);
 /* When to call tend; INT64_MAX: never. */
 int64_t tend_due(const struct engine *e);
 

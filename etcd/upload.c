@@ -77,11 +77,9 @@ go_on(struct engine *e)
 {
     if (e->up.pushed == NULL)
         return 0;
-    if (e->up.due_ms == 0)
-        upload_ask(e);
-    return e->then != NULL ? ERR_MORE
-                           : engine_fail(e, ERR_IO, "%.200s: cannot be put "
-                                         "into etcd", e->log);
+    return upload_ask(e) == ERR_MORE
+               ? ERR_MORE : engine_fail(e, ERR_IO, "%.200s: cannot be put into "
+                                        "etcd", e->log);
 }
 
 int
@@ -167,7 +165,7 @@ on_part(struct engine *e, const struct txn_answer *t)
     return go_on(e);
 }
 
-static void
+static int
 put_part(struct engine *e)
 {
     int64_t at = (int64_t)e->up.meta.snap.parts * PART_MAX, n = e->up.end - at;
@@ -178,7 +176,7 @@ put_part(struct engine *e)
     if (room == NULL || file_read_at(e->up.fd, room, (size_t)n, at) != n) {
         buf_fini(&part);
         e->up.state = DELETE_OWN;
-        return;
+        return ERR_IO;
     }
     part.len = (size_t)n;
     if (e->up.summed == e->up.meta.snap.parts) {
@@ -192,7 +190,7 @@ put_part(struct engine *e)
                      (unsigned long long)e->up.meta.snap.parts),
             buf_view(&part), 0);
     buf_fini(&part);
-    engine_ask_txn(e, on_part);
+    return engine_ask_txn(e, on_part);
 }
 
 /* The upload is over. */
@@ -223,7 +221,7 @@ on_switch(struct engine *e, const struct txn_answer *t)
     return end_upload(e, t, true);
 }
 
-static void
+static int
 switch_over(struct engine *e)
 {
     struct buf text = {0};
@@ -254,7 +252,7 @@ switch_over(struct engine *e)
     if (text.err != 0)
         e->body.b.err = text.err;
     buf_fini(&text);
-    engine_ask_txn(e, on_switch);
+    return engine_ask_txn(e, on_switch);
 }
 
 /* Parts that stay are deleted with the next snapshot. */
@@ -264,23 +262,23 @@ on_deleted(struct engine *e, const struct txn_answer *t)
     return end_upload(e, t, false);
 }
 
-static void
+static int
 delete_own(struct engine *e)
 {
     const char *id = e->up.meta.snap.id;
 
     txn_then(&e->body);
     txn_delete(&e->body, head_key("s/%s/", id), head_key("s/%s0", id));
-    engine_ask_txn(e, on_deleted);
+    return engine_ask_txn(e, on_deleted);
 }
 
-static void
+static int
 read_meta(struct engine *e)
 {
     e->up.summed = 0;
     txn_then(&e->body);
     txn_range(&e->body, "meta", NULL);
-    engine_ask_txn(e, on_meta);
+    return engine_ask_txn(e, on_meta);
 }
 
 /* ---- the sweep ---- */
@@ -363,7 +361,7 @@ on_forgot(struct engine *e, const struct txn_answer *t)
     return rest(e);
 }
 
-static void
+static int
 sweep_ask(struct engine *e)
 {
     uint64_t end = e->sweep.base + 1;
@@ -372,8 +370,7 @@ sweep_ask(struct engine *e)
     if (e->sweep.state == FORGET) { /* etcd keeps old revisions otherwise */
         buf_printf(&e->body.b, "{\"revision\":\"%lld\"}",
                    (long long)e->sweep.revision);
-        engine_ask(e, "/v3/kv/compaction", on_forgot);
-        return;
+        return engine_ask(e, "/v3/kv/compaction", on_forgot);
     }
     if (e->sweep.state == DROP && e->sweep.from + SWEEP < end)
         end = e->sweep.from + SWEEP;
@@ -388,7 +385,7 @@ sweep_ask(struct engine *e)
         txn_range(&e->body, "meta", NULL);
         txn_first(&e->body, key, to, 1);
     }
-    engine_ask_txn(e, e->sweep.state == DROP ? on_swept : on_oldest);
+    return engine_ask_txn(e, e->sweep.state == DROP ? on_swept : on_oldest);
 }
 
 /* ---- both ---- */
@@ -410,25 +407,21 @@ upload_due(const struct engine *e)
     return e->up.state != IDLE && e->up.due_ms < sweep ? e->up.due_ms : sweep;
 }
 
-void
+int
 upload_ask(struct engine *e)
 {
     bool rests = e->up.due_ms > clock_mono_ms(); /* then the sweep is due */
 
     switch (rests ? IDLE : e->up.state) {
     case READ_META:
-        read_meta(e);
-        break;
+        return read_meta(e);
     case PUT_PART:
-        put_part(e);
-        break;
+        return put_part(e);
     case SWITCH:
-        switch_over(e);
-        break;
+        return switch_over(e);
     case DELETE_OWN:
-        delete_own(e);
-        break;
+        return delete_own(e);
     default:
-        sweep_ask(e);
+        return sweep_ask(e);
     }
 }
