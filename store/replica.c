@@ -43,7 +43,6 @@
 #define ASIDE_MAX (FILE_PATH_MAX + 64)
 #define WAIT_MS 50         /* between looks while somebody waits */
 #define FOLLOW_MS 1000     /* else */
-#define OTHERS_MS 100      /* others who committed lately want to again */
 #define LOCAL_MS 2000      /* with reads_local, older reads are stale */
 
 /* ---- where the replica stands ---- */
@@ -118,23 +117,11 @@ begin_pull(struct store *s)
     return rc;
 }
 
-/* Others who lost to this host go first. */
-static bool
-lets_others(struct replica *r, int64_t now)
-{
-    int64_t until = r->won_ms + r->trip_ms;
-    bool lets = now - r->others_ms < OTHERS_MS && now < until;
-    r->due_ms = lets ? until : 0;
-    return lets;
-}
-
 static int
 begin_commit(struct store *s)
 {
     struct replica *r = s->replica;
     struct str last = {s->batch.p + s->last->at, s->last->len};
-    if (lets_others(r, clock_mono_ms()))
-        return ERR_MORE;
     note_place(s);
     int rc = r->remote->commit(r->remote->ctx, &r->at, buf_view(&s->batch),
                                s->log.head + 1, s->log.head + s->n_staged,
@@ -211,7 +198,7 @@ begin(struct store *s, bool asked)
     int rc = c != NULL ? begin_content(s, c)
              : commits ? begin_commit(s)
                        : begin_pull(s);
-    if (rc == ERR_MORE && r->due_ms == 0)
+    if (rc == ERR_MORE)
         r->due_ms = r->began_ms + RETRY_MS;
     return rc;
 }
@@ -415,9 +402,6 @@ won(struct store *s, const struct remote_news *news)
 {
     struct replica *r = s->replica;
     bool unknown;
-    int64_t now = clock_mono_ms();
-    r->trip_ms = (7 * r->trip_ms + now - r->began_ms) / 8;
-    r->won_ms = now;
     set_head(s, news->head, s->log.head + s->n_staged);
     r->behind = store_commit_here(s, &unknown) != 0;
     return 0; /* invariant 4 */
@@ -440,8 +424,6 @@ judge(struct store *s, const struct remote_news *news)
             return ERR_MORE;
         return r->changed ? ERR_AGAIN : 0;
     }
-    if (s->n_staged > 0)
-        r->others_ms = clock_mono_ms();
     store_unstage(s, 0);
     int rc = take(s, news);
     if (rc == ERR_MORE)

@@ -40,9 +40,6 @@ struct replica {
     int64_t next_ms;   /* when store_tend pulls */
     int64_t lost_ms;   /* since when others overtake this turn, 0: they do
                           not */
-    int64_t others_ms; /* when others last did */
-    int64_t won_ms;    /* when the last commit succeeded */
-    int64_t trip_ms;   /* what a commit takes, smoothed */
     int64_t skew_ms;   /* by how much the remote's clock is ahead */
     bool heard;        /* the remote has said so */
     int err;           /* why the last operation failed, 0: it did not */

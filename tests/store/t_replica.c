@@ -794,29 +794,6 @@ test_faults(enum fault_call call, bool forever)
     end();
 }
 
-/* A host that won lets those that lost to it go first. */
-static void
-test_fairness(void)
-{
-    struct replica *r;
-    bool unknown;
-
-    begin(1);
-    CHECK(put(&host[0], "task/a", "\"v\":1") == 0);
-    r = host[0].t.s->replica;
-    r->others_ms = r->won_ms = clock_mono_ms();
-    r->others_ms += r->trip_ms = 60 * 60 * 1000;
-    CHECK(store_lock(host[0].t.s) == 0);
-    CHECK(store_stage(host[0].t.s, STR("task/b"), STR("\"v\":1")) == 0);
-    host[0].f.commits = 0;
-    CHECK(store_commit(host[0].t.s, &unknown) == ERR_MORE);
-    CHECK(host[0].f.commits == 0);
-    r->trip_ms = r->due_ms = 0; /* the pause is over */
-    CHECK(finish(&host[0], &unknown) == 0 && host[0].f.commits == 1);
-    store_unlock(host[0].t.s);
-    end();
-}
-
 /* A host that loses for too long gives up. */
 static void
 test_patience(void)
@@ -1085,7 +1062,6 @@ main(void)
         test_faults((enum fault_call)call, false);
         test_faults((enum fault_call)call, true);
     }
-    test_fairness();
     test_patience();
     test_commands();
     test_far_future_holds_nothing();
