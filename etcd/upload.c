@@ -3,9 +3,9 @@
    meta names the one snapshot that counts. The parts of a new one have keys of
    its own and are put only while meta is unchanged; then one transaction names
    it in meta, if that is unchanged still, and deletes all other parts. So of
-   rivals one wins, and whoever stops halfway leaves parts that nobody reads,
-   until the next one wins. Nobody deletes parts later: they might be those of a
-   snapshot that is about to win.
+   rivals one wins, and the parts of the others are gone. Whoever stops halfway
+   leaves parts that nobody reads, until the next one wins. Nobody deletes parts
+   at another time: they might be those of a snapshot that is about to win.
 
    The batches that a snapshot covers go ten minutes after it came: a host that
    lost the answer to its commit must find the batch, and that takes seconds.
@@ -34,7 +34,7 @@
 #define PAUSE_MS 1000        /* after a request that failed */
 
 /* What to ask for next. */
-enum { IDLE, READ_META, PUT_PART, SWITCH, DELETE_OWN };
+enum { IDLE, READ_META, PUT_PART, SWITCH };
 enum { REST, FIND, DROP, FORGET }; /* the sweep */
 
 /* Now, as etcd has it. */
@@ -142,23 +142,34 @@ on_meta(struct engine *e, const struct txn_answer *t)
     return 0;
 }
 
-/* Takes the answer to a transaction that needs meta as it was. Returns whether
-   it still is; else the upload is over. */
-static bool
-is_unchanged(struct engine *e, const struct txn_answer *t)
+/* A request has failed: the same again later. */
+static int
+pause_upload(struct engine *e)
 {
-    if (t == NULL)
-        e->up.due_ms = clock_mono_ms() + PAUSE_MS; /* then the same again */
-    else if (!t->succeeded)
-        e->up.state = DELETE_OWN;
-    return t != NULL && t->succeeded;
+    e->up.due_ms = clock_mono_ms() + PAUSE_MS;
+    return 0;
+}
+
+/* The upload is over; with an answer, it is the snapshot. */
+static int
+end_upload(struct engine *e, const struct txn_answer *won)
+{
+    engine_fn *pushed = e->up.pushed;
+
+    upload_drop(e);
+    if (pushed == NULL)
+        return 0;
+    return won != NULL ? pushed(e, won) : ERR_AGAIN;
 }
 
 static int
 on_part(struct engine *e, const struct txn_answer *t)
 {
-    if (is_unchanged(e, t) &&
-        ++e->up.meta.snap.parts * PART_MAX >= e->up.meta.snap.bytes) {
+    if (t == NULL)
+        return pause_upload(e);
+    if (!t->succeeded) /* another one is */
+        return end_upload(e, NULL);
+    if (++e->up.meta.snap.parts * PART_MAX >= e->up.meta.snap.bytes) {
         sha256_end_hex(&e->up.sum, e->up.meta.snap.sha256);
         e->up.state = SWITCH;
     }
@@ -175,7 +186,7 @@ put_part(struct engine *e)
     n = n > PART_MAX ? PART_MAX : n;
     if (room == NULL || file_read_at(e->up.fd, room, (size_t)n, at) != n) {
         buf_fini(&part);
-        e->up.state = DELETE_OWN;
+        upload_drop(e);
         return ERR_IO;
     }
     part.len = (size_t)n;
@@ -193,32 +204,25 @@ put_part(struct engine *e)
     return engine_ask_txn(e, on_part);
 }
 
-/* The upload is over. */
-static int
-end_upload(struct engine *e, const struct txn_answer *t, bool won)
-{
-    engine_fn *pushed = e->up.pushed;
-
-    upload_drop(e);
-    return pushed == NULL ? 0 : won ? pushed(e, t) : ERR_AGAIN;
-}
-
 static int
 on_switch(struct engine *e, const struct txn_answer *t)
 {
     struct meta m;
     int64_t mod;
 
-    /* An earlier answer may have been lost: then it is named already. */
-    if (is_unchanged(e, t))
-        mod = t->revision;
-    else if ((mod = meta_in(e, t, e->up.meta.epoch, &m)) == 0 ||
-             strcmp(m.snap.id, e->up.meta.snap.id) != 0)
-        return go_on(e);
+    if (t == NULL)
+        return pause_upload(e);
+    mod = t->revision;
+    if (!t->succeeded) {
+        /* An earlier answer may have been lost: then it is named already. */
+        mod = meta_in(e, t, e->up.meta.epoch, &m);
+        if (mod == 0 || strcmp(m.snap.id, e->up.meta.snap.id) != 0)
+            return end_upload(e, NULL);
+    }
     e->meta_mod = mod;
     e->meta = e->up.meta;
     upload_sweep(e);
-    return end_upload(e, t, true);
+    return end_upload(e, t);
 }
 
 static int
@@ -253,23 +257,6 @@ switch_over(struct engine *e)
         e->body.b.err = text.err;
     buf_fini(&text);
     return engine_ask_txn(e, on_switch);
-}
-
-/* Parts that stay are deleted with the next snapshot. */
-static int
-on_deleted(struct engine *e, const struct txn_answer *t)
-{
-    return end_upload(e, t, false);
-}
-
-static int
-delete_own(struct engine *e)
-{
-    const char *id = e->up.meta.snap.id;
-
-    txn_then(&e->body);
-    txn_delete(&e->body, head_key("s/%s/", id), head_key("s/%s0", id));
-    return engine_ask_txn(e, on_deleted);
 }
 
 static int
@@ -419,8 +406,6 @@ upload_ask(struct engine *e)
         return put_part(e);
     case SWITCH:
         return switch_over(e);
-    case DELETE_OWN:
-        return delete_own(e);
     default:
         return sweep_ask(e);
     }
