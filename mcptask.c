@@ -279,7 +279,7 @@ free_engine(const struct remote *engine)
 static int
 find_remote(struct cli_env *e, char why[256])
 {
-    char auth[AUTH_MAX], wrong[256], folder[FILE_PATH_MAX];
+    char auth[AUTH_MAX], wrong[256];
     int rc;
 
     if (e->store == NULL)
@@ -288,20 +288,10 @@ find_remote(struct cli_env *e, char why[256])
     if (rc != 0)
         return rc;
     rc = new_engine(e, auth, wrong);
-    if (rc != 0) {
+    if (rc != 0)
         text_put(why, 256, "%s: %s", e->store == env_get("MCP_TASK_STORE")
                  ? "MCP_TASK_STORE" : "--store", wrong);
-        return rc;
-    }
-    if (e->remote->folder.p == NULL)
-        return 0;
-    free(e->artifacts_dir);
-    text_put(folder, sizeof(folder), "%.*s", STR_ARG(e->remote->folder));
-    e->artifacts_dir = env_absolute(folder);
-    if (e->artifacts_dir != NULL)
-        return 0;
-    text_put(why, 256, "out of memory");
-    return ERR_NOMEM;
+    return rc;
 }
 
 /* ---- serving ---- */

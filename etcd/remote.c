@@ -796,7 +796,7 @@ remote_new(const struct remote **out, struct str url, struct str auth,
         &b->e, b->e.url.local_reads, remote_pull, remote_commit, remote_step,
         remote_watch, remote_examine, remote_member, remote_why, remote_alive,
         remote_instance, remote_compacted, remote_uploads,
-        b->e.url.artifacts_mib > 0 ? remote_content : NULL, b->e.url.folder};
+        b->e.url.artifacts_mib > 0 ? remote_content : NULL};
     *out = &b->table;
     return 0;
 }

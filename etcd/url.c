@@ -27,17 +27,10 @@ take_option(struct str name, struct str value, struct etcd_url *out)
         return out->shared || str_is(value, "0") ? NULL
                                                  : "shared needs 0 or 1";
     }
-    if (str_is(name, "artifacts")) {
-        if (str_starts(value, "/")) {
-            out->folder = value;
-            out->artifacts_mib = 0;
-            return NULL;
-        }
+    if (str_is(name, "artifacts"))
         return str_u64(value, &out->artifacts_mib) &&
                        out->artifacts_mib <= ARTIFACTS_MAX_MIB
-                   ? NULL : "artifacts needs MiB from 0 to 1048576, or the "
-                            "whole path of a folder that all hosts share";
-    }
+                   ? NULL : "artifacts needs MiB from 0 to 1048576";
     if (!str_is(name, "patience"))
         return "unknown option; there are artifacts, reads, shared and "
                "patience";

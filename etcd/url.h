@@ -13,7 +13,6 @@ struct etcd_url {
     bool shared;          /* shared=1: others use this etcd, too */
     int64_t patience_ms;  /* of a commit; 5,000 */
     uint64_t artifacts_mib; /* room for their contents; 512; 0: etcd has none */
-    struct str folder;    /* has them instead: artifacts=/FOLDER; or .p NULL */
 };
 
 /* Reads text, which must outlive out. 0, or ERR_INVALID with *why. */

@@ -69,8 +69,6 @@ struct remote {
        ERR_NOT_FOUND, ERR_DAMAGED. */
     int (*content)(void *ctx, const char *dir, const char *hex,
                    enum remote_content what);
-    struct str folder; /* where all hosts keep contents; .p NULL: each has its
-                          own */
 };
 
 #endif

@@ -813,7 +813,9 @@ def shared_folder(scene):
     """Contents are in a folder that all hosts share, and not in etcd."""
     cluster, folder = scene.cluster(1), f"{scene.work}/contents"
     a, b = (Host(scene, name, cluster.urls(),
-                 f"faults/main?artifacts={folder}") for name in "ab")
+                 "faults/main?artifacts=0") for name in "ab")
+    for host in a, b:
+        host.env["MCP_TASK_ARTIFACTS_DIR"] = folder
     a.add("t")
     with open(f"{scene.work}/x.log", "w", encoding="ascii") as f:
         f.write("what was attached\n")

@@ -801,7 +801,7 @@ test_url(void)
         "etcd://127.0.0.1/x", "etcd://host:1/x", "etcd://127.0.0.1:1/a b",
         "etcd://127.0.0.1:1/x?reads=some", "etcd://127.0.0.1:1/x?other=1",
         "etcd://127.0.0.1:1/x?patience=1", "etcd://127.0.0.1:1/x?shared=2",
-        "etcd://127.0.0.1:1/x?artifacts=x", "etcd://127.0.0.1:1/x/s",
+        "etcd://127.0.0.1:1/x?artifacts=/x", "etcd://127.0.0.1:1/x/s",
         "etcd://127.0.0.1:1/x/s/main"};
     const struct remote *r;
     struct etcd_url u;
@@ -816,12 +816,9 @@ test_url(void)
                             "&shared=1&patience=700&artifacts=9"),
                         &u, why) == 0);
     CHECK(u.local_reads && u.shared && u.patience_ms == 700 &&
-          u.artifacts_mib == 9 && u.folder.p == NULL);
+          u.artifacts_mib == 9);
     CHECK(str_is(u.endpoints, "127.0.0.1:1,[::1]:2"));
     CHECK(strcmp(u.prefix, "a/bc") == 0);
-    CHECK(etcd_url_read(STR("etcd://127.0.0.1:1/a?artifacts=/b/c&shared=1"),
-                        &u, why) == 0);
-    CHECK(u.artifacts_mib == 0 && str_is(u.folder, "/b/c") && u.shared);
     CHECK(etcd_url_read(STR("etcd://127.0.0.1:1/a\0b"), &u, why) ==
           ERR_INVALID);
 }
