@@ -34,7 +34,8 @@ NOT_SHARED += call_store/test_instances
 # A clock that leaps ahead ends the request that is under way.
 NOT_SHARED += serve/test_refused_by_the_head
 # A host whose clock is far ahead cannot write.
-NOT_SHARED += keys/test_clock_is_set_ahead claim_wait/test_parked_after_its_time
+NOT_SHARED += takeover/test_time_is_taken_back call_store/test_time_is_taken_back \
+  claim_wait/test_parked_after_its_time
 
 not_shared = $(notdir $(filter $*/%,$(NOT_SHARED)))
 $(B)/shared/%.c: $$(wildcard tests/*/t_$$*.c) tests/etcd/suite.mk
@@ -57,7 +58,8 @@ $(B)/shared/fixture: $(FIXTURE) $(OBJ) tests/etcd/shared_open.c \
   $(wildcard tests/*/*.h)
 	@mkdir -p $(@D)
 	@echo "  TEST  $@"
-	$(Q)$(CC) $(ALL_CFLAGS) -D_XOPEN_SOURCE=700 -DMEETS_HOSTS -o $@ $(FIXTURE) \
+	$(Q)$(CC) $(ALL_CFLAGS) -D_XOPEN_SOURCE=700 -DMEETS_HOSTS $(TEST_CFLAGS) \
+	  -o $@ $(FIXTURE) \
 	  tests/etcd/shared_open.c $(OBJ) $(foreach w,store_open \
 	  store_close,$(call wrap,$(w))) $(ALL_LDFLAGS)
 
