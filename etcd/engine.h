@@ -16,9 +16,9 @@ struct engine;
    that belongs to none. */
 enum engine_state {
     ENGINE_IDLE,    /* nothing is asked */
-    ENGINE_TENDS,   /* a request that belongs to no operation; see etcd/tend.c */
+    ENGINE_TENDS,   /* a request of no operation is under way (tend.c) */
     ENGINE_WAITS,   /* likewise; body is the first one of an operation */
-    ENGINE_OPERATES /* one of an operation, or it is about to ask */
+    ENGINE_OPERATES /* one of an operation is, or it is about to ask */
 };
 
 /* Takes the answer to what was asked. 0: e->news is ready; ERR_MORE: it has

@@ -61,8 +61,8 @@ int store_probe_hosts(struct store *s);
    *what has the answer in words, until the next call. 0, or as examine in
    store/remote.h. */
 int store_examine(struct store *s, unsigned i, const char **what);
-/* Learns what other hosts commit: within 50 ms of it if somebody waits for that,
-   else within a second. Call it between turns, when store_watch says so. */
+/* Learns what other hosts commit: within 50 ms if somebody waits for it, else
+   within a second. Call it between turns, when store_watch says so. */
 void store_tend(struct store *s, bool waits);
 /* The member of the remote in use, and how long it takes to answer, smoothed;
    NULL without a remote. */
