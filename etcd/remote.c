@@ -335,10 +335,10 @@ read_meta(struct engine *e, const struct txn_answer *t)
         return engine_fail(e, ERR_FORMAT,
                            "the store in etcd needs mcptask %.*s; this is "
                            MCPTASK_VERSION, STR_ARG(newer));
-    return rc == ERR_FORMAT
-               ? engine_fail(e, rc, "etcd: %.*s is not a store's meta",
-                             STR_ARG(kv.key))
-               : rc;
+    if (rc == ERR_FORMAT)
+        return engine_fail(e, rc, "etcd: %.128s/meta is not a store's meta",
+                           e->url.prefix);
+    return rc;
 }
 
 /* Finds the head of a replica that has lost its text: its newest record is the

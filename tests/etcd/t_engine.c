@@ -216,6 +216,25 @@ test_no_create(void)
     end();
 }
 
+/* What is no base64 is no meta, and is not told as the name of one. */
+static void
+test_no_meta(void)
+{
+#define RANGE "{\"response_range\":{\"kvs\":[{\"key\":\"!\"}]}}"
+    static const char text[] = "{\"header\":{\"revision\":\"5\"},"
+                               "\"responses\":[" RANGE "," RANGE "]}";
+    char answer[256];
+
+    begin();
+    snprintf(answer, sizeof(answer), "HTTP/1.1 200 OK\r\nContent-Length: %zu"
+             "\r\n\r\n%s", sizeof(text) - 1, text);
+    gateway_plan(g[0], 0, GATEWAY_SAY, 0, answer);
+    CHECK(pull(&a) == ERR_FORMAT);
+    CHECK(strcmp(a.r->why(a.r->ctx), "etcd: t/main/meta is not a store's "
+                 "meta") == 0);
+    end();
+}
+
 /* Host h commits n records that etcd loses when it is restored from a backup;
    then a commits. */
 static void
@@ -831,6 +850,7 @@ main(void)
     test_clock_ahead_is_told();
     test_create();
     test_no_create();
+    test_no_meta();
     test_windows();
     test_push();
     test_push_parts();
