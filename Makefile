@@ -32,7 +32,7 @@ ETCD = etcd
 # needs no dynamic linker, or else as it does by itself. STATIC= is the latter.
 takes = $(shell mkdir -p $(B) && echo 'int main(void){return 0;}' | \
   $(CC) $1 -x c - -o $(B)/probe 2>/dev/null && $(or $2,:) && echo '$1')
-alone = ! grep -q /ld- $(B)/probe
+alone = ! grep -Eq '/(ld[-.]|dyld)' $(B)/probe
 ifndef STATIC
 STATIC := $(or $(call takes,-fPIE -static-pie,$(alone)),$(call \
   takes,-static,$(alone)))
@@ -40,8 +40,8 @@ endif
 RELRO := -Wl,-z,relro,-z,now
 RELRO := $(call takes,$(RELRO))
 
-STD := -std=c11 -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 \
-  -D_TIME_BITS=64 -I. -I$(B)
+STD := -std=c11 -D_XOPEN_SOURCE=700 -D_DARWIN_C_SOURCE -D_NETBSD_SOURCE \
+  -D_FILE_OFFSET_BITS=64 -D_TIME_BITS=64 -I. -I$(B)
 WARN := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes
 ALL_CFLAGS = $(STD) $(WARN) $(filter -fPIE,$(STATIC)) \
   -fstack-protector-strong $(if $(ETCD),,-DNO_ETCD) $(CPPFLAGS) $(CFLAGS)
@@ -65,7 +65,6 @@ $(B)/%.o: %.c Makefile $(B)/flags
 	@echo "  CC    $<"
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 -include $(OBJ:.o=.d) $(B)/mcptask.d
-$(B)/base/base.o: STD += -D_DEFAULT_SOURCE
 $(B)/board/page.o: $(B)/page.inc
 $(B)/cli/help.o: $(B)/help.inc
 $(B)/tools/tools.o: $(B)/tools.inc

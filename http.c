@@ -522,7 +522,7 @@ has_unread(const struct http_conn *c)
 {
     char byte;
 
-    return recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0;
+    return recv(c->fd, &byte, 1, MSG_PEEK) >= 0;
 }
 
 /* Ends c when its time is up: with 408 if it has sent part of a request, else
@@ -601,7 +601,7 @@ bool
 http_is_gone(const struct http_conn *c)
 {
     char byte;
-    ssize_t n = recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    ssize_t n = recv(c->fd, &byte, 1, MSG_PEEK);
 
     return n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
 }

@@ -315,9 +315,6 @@ tell_state(struct store *store)
     if (st->torn)
         cli_fail(NULL, 0, "%s: cut off a torn tail; nothing acknowledged is "
                  "lost", st->path);
-    if (st->weak_locks)
-        cli_fail(NULL, 0, "%s.lock: this kernel locks by process only; Linux "
-                 "3.15 and newer lock by open file", st->path);
     if (st->why[0] != '\0')
         cli_fail(NULL, 0, "%s", st->why);
 }
@@ -411,7 +408,8 @@ serve_clients(const struct options *o)
 int
 main(int argc, char **argv)
 {
-    struct options o = {.e = {.opts = opts, .n_opts = N_OPTS,
+    struct options o = {.e = {.called = argv[0],
+                              .opts = opts, .n_opts = N_OPTS,
                               .http_opts = http_opts,
                               .n_http_opts = N_HTTP_OPTS,
                               .compact_at = STORE_COMPACT_AT,

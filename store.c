@@ -80,7 +80,7 @@ static void
 note_boot(struct store *s)
 {
     if (s->time.same_boot || !store_is_writable(s) ||
-        lock_boot_id()[0] == '\0' || store_lock(s) != 0)
+        os_boot_id()[0] == '\0' || store_lock(s) != 0)
         return;
     store_put_mark(s, s->log.g, s->log.head, s->log.end, s->ino);
     store_unlock(s);

@@ -12,14 +12,13 @@
    4. A buffer's err, once set, stays until buf_reset; len <= cap always. */
 
 #include "base/base.h"
+#include "base/os.h"
 #include "base/text.h"
 #include "base/word.h"
 
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define ARENA_MIN ((size_t)2 << 10)
 #ifndef ARENA_ALLOCATIONS
@@ -537,26 +536,12 @@ buf_take(struct buf *b, struct arena *a)
 
 /* ---- random ---- */
 
-/* For kernels without getentropy's system call; an empty root has no /dev
-   either. Reads of up to 256 bytes are neither short nor interrupted:
-   random(4). */
-static int
-urandom(void *p, size_t n)
-{
-    int fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
-    ssize_t got = fd >= 0 ? read(fd, p, n) : -1;
-
-    if (fd >= 0)
-        close(fd);
-    return got == (ssize_t)n ? 0 : ERR_IO;
-}
-
 int
 random_bytes(void *p, size_t n)
 {
     ASSERT(n <= RANDOM_MAX);
     /* Never falls back to anything weaker: ids and keys depend on it. */
-    return n == 0 || getentropy(p, n) == 0 ? 0 : urandom(p, n);
+    return n == 0 || os_random(p, n) == 0 ? 0 : ERR_IO;
 }
 
 int

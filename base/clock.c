@@ -5,6 +5,7 @@
    than 64 bits is ever passed on. */
 
 #include "base/clock.h"
+#include "base/os.h"
 #include "base/text.h"
 
 #include <time.h>
@@ -20,7 +21,7 @@ clock_us(clockid_t id)
     struct timespec ts;
     int rc = clock_gettime(id, &ts);
 
-    /* Both clocks are required by POSIX and the argument is a constant. */
+    /* The argument is a constant, and the system has these clocks. */
     ASSERT(rc == 0);
     return (int64_t)ts.tv_sec * SECOND_MS * 1000 + ts.tv_nsec / 1000;
 }
@@ -52,11 +53,7 @@ clock_mono_us(void)
 int64_t
 clock_boot_ms(void)
 {
-#ifdef CLOCK_BOOTTIME
-    return clock_ms(CLOCK_BOOTTIME);
-#else
-    return clock_mono_ms();
-#endif
+    return clock_ms(os_boot_clock);
 }
 
 /* These convert between dates and days since 1970, for years from 0 on. Their

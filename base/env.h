@@ -9,6 +9,7 @@
 struct remote;
 
 struct cli_env {
+    const char *called;  /* argv[0] of main, or NULL */
     const struct remote *remote; /* store/remote.h; NULL: one host */
     char *base_dir;      /* absolute, like the next two; never NULL */
     char *log_path;      /* MCP_TASK_DB_PATH, or <base_dir>/tasks.log */

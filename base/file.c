@@ -8,6 +8,7 @@
    its data again first. */
 
 #include "base/file.h"
+#include "base/os.h"
 #include "base/text.h"
 
 #include <errno.h>
@@ -215,7 +216,7 @@ int
 file_finish(int fd, const char *path, int rc)
 {
     if (rc == 0)
-        rc = file_sync(fd, fsync);
+        rc = file_sync(fd, os_sync);
     if (close(fd) != 0 && rc == 0)
         rc = file_error();
     int e = errno;
@@ -228,7 +229,7 @@ file_finish(int fd, const char *path, int rc)
 int
 file_sync_dir(int dir_fd)
 {
-    int rc = file_sync(dir_fd, fsync), e = errno;
+    int rc = file_sync(dir_fd, os_sync), e = errno;
     close(dir_fd);
     errno = e;
     return rc == 0 || e == EINVAL ? 0 : rc; /* some file systems do not support

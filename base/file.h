@@ -60,8 +60,8 @@ int file_write_whole(const char *dir, const char *name, struct str content);
    and a NULL *why; or ERR_IO with errno or ERR_INVALID, explained in *why. */
 int file_open_private(const char *path, int flags, size_t *len,
                       const char **why);
-/* fsync or fdatasync of fd, resuming after interrupts. 0, or enum err with
-   errno. */
+/* Syncs fd by os_sync or os_sync_data, resuming after interrupts. 0, or enum
+   err with errno. */
 int file_sync(int fd, int (*sync)(int fd));
 /* Makes a new file with mode 0600, to read and write. -1 with errno. */
 int file_create(const char *path);

@@ -27,6 +27,7 @@
 #include "store/verify.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/os.h"
 #include "store/record.h"
 #include "task/change.h"
 #include "json/raw.h"
@@ -772,7 +773,7 @@ write_archive(struct archive *x)
     if (rc == 0)
         rc = flush_archive(x);
     if (rc == 0)
-        rc = file_sync(x->fd, fsync);
+        rc = file_sync(x->fd, os_sync);
     return rc == 0 ? file_sync_path_of(x->path) : rc;
 }
 

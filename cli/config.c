@@ -13,6 +13,7 @@
 #include "cli/text.h"
 #include "mcp/calls.h"
 #include "base/file.h"
+#include "base/os.h"
 #include "base/text.h"
 #include "json/write.h"
 #include "base/token.h"
@@ -70,19 +71,6 @@ find_program(struct arena *a, const char *program)
     return STR_NONE;
 }
 
-struct str
-cli_own_path(struct arena *a)
-{
-    char name[4096];
-    ssize_t n = readlink("/proc/self/exe", name, sizeof(name));
-    struct str found;
-
-    found = n > 0 && (size_t)n < sizeof(name)
-                ? arena_str(a, (struct str){name, (size_t)n})
-                : find_program(a, "mcptask");
-    return found.p != NULL ? found : STR("mcptask");
-}
-
 static void
 add_arg(struct launch *l, bool wanted, const char *name, const char *value)
 {
@@ -117,12 +105,30 @@ absolute(struct arena *a, const char *path)
     return path;
 }
 
+struct str
+cli_own_path(struct cli *c)
+{
+    char name[FILE_PATH_MAX];
+    size_t n = os_own_path(name, sizeof(name));
+    const char *called = c->env->called != NULL ? c->env->called : "mcptask";
+    const char *path;
+    struct str found = STR_NONE;
+
+    if (n > 0)
+        found = arena_str(&c->a, (struct str){name, n});
+    else if (strchr(called, '/') == NULL)
+        found = find_program(&c->a, called);
+    else if ((path = absolute(&c->a, called)) != NULL)
+        found = str_of(path);
+    return found.p != NULL ? found : str_of(called);
+}
+
 /* How to start this program: by its path, unless that is in the cache of a
    runner, which may drop it and fetches it again. */
 static void
 put_program(struct cli *c, struct launch *l)
 {
-    l->command = cli_own_path(&c->a);
+    l->command = cli_own_path(c);
     if (strstr(l->command.p, "/_npx/") != NULL) {
         l->command = STR("npx");
         add_words(&l->args, "-y", "mcptask");

@@ -5,8 +5,9 @@
 
 #include "cli/command.h"
 
-/* The path of this binary, or what PATH finds where the system does not say. */
-struct str cli_own_path(struct arena *a);
+/* The path of this binary, or what it was called where the system does not
+   say. */
+struct str cli_own_path(struct cli *c);
 /* Appends the names of the clients that config knows, each after a blank. */
 void cli_put_clients(struct buf *b);
 int cli_config(struct cli *c);

@@ -22,6 +22,7 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdarg.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -30,14 +31,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The child only calls exec. fork would be wrong: it brings locks along. */
-pid_t vfork(void);
+extern char **environ; /* POSIX leaves this to programs */
 
 #define PATH_ROOM 4400 /* a path that exists and a name in it */
 #define ANSWER_MS 5000
 #define ANSWER_MAX 4096
 #define ROOM_MIB 100
-#define STICKY 01000 /* S_ISVTX, which is not in POSIX without XSI */
 #define AHEAD_MS (60 * 1000)
 
 /* ---- health ---- */
@@ -299,7 +298,7 @@ check_access(struct doctor *d)
         if (stat(path, &st) != 0) {
             closed &= errno == ENOENT; /* else there is no telling */
         } else if ((st.st_mode & (i < 3 ? 07 : 02)) != 0 &&
-                   (st.st_mode & STICKY) == 0) {
+                   (st.st_mode & S_ISVTX) == 0) {
             tell(d, "access", "chmod o-rwx it", "%s: open to every user", path);
             closed = false;
         }
@@ -458,21 +457,25 @@ static pid_t
 start(char *path, const int in[2], const int out[2])
 {
     char *argv[] = {path, NULL};
-    pid_t pid = vfork();
+    posix_spawn_file_actions_t fds;
+    pid_t pid = -1;
 
-    if (pid == 0) {
-        close(STDERR_FILENO); /* the checks before say what is wrong */
-        if (dup2(in[0], 0) == 0 && dup2(out[1], 1) == 1)
-            execv(path, argv);
-        _exit(127);
-    }
+    if (posix_spawn_file_actions_init(&fds) != 0)
+        return -1;
+    /* The checks before say what is wrong. */
+    if (posix_spawn_file_actions_addclose(&fds, STDERR_FILENO) != 0 ||
+        posix_spawn_file_actions_adddup2(&fds, in[0], STDIN_FILENO) != 0 ||
+        posix_spawn_file_actions_adddup2(&fds, out[1], STDOUT_FILENO) != 0 ||
+        posix_spawn(&pid, path, &fds, NULL, argv, environ) != 0)
+        pid = -1;
+    posix_spawn_file_actions_destroy(&fds);
     return pid;
 }
 
 static void
 check_stdio(struct doctor *d)
 {
-    struct str path = cli_own_path(&d->c->a);
+    struct str path = cli_own_path(d->c);
     char got[ANSWER_MAX];
     int in[2], out[2];
     pid_t pid;
@@ -508,7 +511,7 @@ check_http(struct doctor *d)
     const char *text = d->c->args.port != NULL ? d->c->args.port
                                                : env_get("MCP_TASK_PORT");
     struct sockaddr_in to = {.sin_family = AF_INET,
-                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+                             .sin_addr.s_addr = htonl(0x7f000001)};
     uint64_t port = 8766;
     int fd = socket(AF_INET, SOCK_STREAM, 0);
     const char *fix = NULL, *found = "nothing listens; mcptask --http would";

@@ -32,6 +32,7 @@
 #include "cli/text.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/os.h"
 #include "base/text.h"
 #include "task/artifact.h"
 
@@ -42,7 +43,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -332,7 +332,7 @@ cli_run_tell_lost(const struct cli_env *env, const struct cli_store *s)
         struct run r = {.c = &c, .id = e->d_name, .file.fd = -1};
 
         if (strcmp(r.id, ".") != 0 && strcmp(r.id, "..") != 0 &&
-            runs_lock(&c, r.id, &r.file, LOCK_EX | LOCK_NB, false) == 0 &&
+            runs_lock(&c, r.id, &r.file, false, false) == 0 &&
             tell_lost(&r) == 0)
             unlink(r.file.path);
         close(r.file.fd);
@@ -623,7 +623,7 @@ take_up(struct run *r)
     bool claimed = false; /* perhaps; a server will say that it never ran */
 
     if (rc == 0)
-        rc = runs_lock(r->c, r->id, &r->file, LOCK_EX | LOCK_NB, true);
+        rc = runs_lock(r->c, r->id, &r->file, false, true);
     if (rc == 0)
         rc = tell_lost(r);
     if (rc != 0)
@@ -702,12 +702,12 @@ supervise(struct run *r)
 static int
 wait_for_command(struct run *r)
 {
-    int rc = runs_lock(r->c, r->id, &r->file, LOCK_EX | LOCK_NB, false);
+    int rc = runs_lock(r->c, r->id, &r->file, false, false);
 
     if (rc != CLI_CONFLICT)
         return rc;
     runs_read(r->c, &r->file);
-    while (flock(r->file.fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    while (os_lock_file(r->file.fd, false) != 0 && errno == EWOULDBLOCK) {
         int64_t now = clock_mono_ms();
 
         if (r->file.pid > 1 && now >= r->tick_ms) {
@@ -718,7 +718,7 @@ wait_for_command(struct run *r)
     }
     close(r->file.fd);
     /* The file may have been removed. */
-    return runs_lock(r->c, r->id, &r->file, LOCK_EX, false);
+    return runs_lock(r->c, r->id, &r->file, true, false);
 }
 
 /* Attaches what the command of a killed supervisor printed since, and reports

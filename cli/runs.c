@@ -1,17 +1,17 @@
 /* runs - the file runs/ID.
 
-   1. The lock is that of flock, which belongs to the open file on every
-      kernel; those of fcntl may belong to the process.
+   1. The lock is that of os_lock_file, which belongs to the open file on every
+      system; those of os_lock may belong to the process.
    2. Only its user may open the file: so nobody else holds its lock. */
 
 #include "cli/runs.h"
 #include "cli/text.h"
 #include "base/file.h"
+#include "base/os.h"
 #include "base/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -33,7 +33,7 @@ fail_open(struct cli *c, const char *id, const char *path, bool told)
 }
 
 int
-runs_lock(struct cli *c, const char *id, struct runs_file *f, int how,
+runs_lock(struct cli *c, const char *id, struct runs_file *f, bool wait,
           bool told)
 {
     struct stat mine, there;
@@ -50,7 +50,7 @@ runs_lock(struct cli *c, const char *id, struct runs_file *f, int how,
         f->fd = open(f->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
         if (f->fd < 0)
             return fail_open(c, id, f->path, told);
-        if (flock(f->fd, how) != 0) {
+        if (os_lock_file(f->fd, wait) != 0) {
             if (!told)
                 return CLI_CONFLICT;
             return cli_fail(c, ERR_LEASE, "%s: its command still runs: "
@@ -77,7 +77,7 @@ runs_write(struct cli *c, struct runs_file *f)
                (long)f->supervisor, (long)getsid(0), f->agent);
     rc = b.err != 0 ? b.err : file_write_at(f->fd, b.p, b.len, 0);
     if (rc == 0)
-        rc = file_sync(f->fd, fdatasync);
+        rc = file_sync(f->fd, os_sync_data);
     if (rc == 0 && !f->began)
         rc = file_sync_path_of(f->path);
     buf_fini(&b);

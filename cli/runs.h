@@ -22,10 +22,10 @@ struct runs_file {
     pid_t pid, supervisor; /* for people: nobody reads them back */
 };
 
-/* Opens or creates the file of task id and locks it; how is as for flock.
+/* Opens or creates the file of task id and locks it; wait: for whoever has it.
    Returns 0, or an exit code after printing the error: CLI_CONFLICT if a
    command runs, which is printed only if told. */
-int runs_lock(struct cli *c, const char *id, struct runs_file *f, int how,
+int runs_lock(struct cli *c, const char *id, struct runs_file *f, bool wait,
               bool told);
 /* Writes into the file what the command is, whether it has begun, and who runs
    it, and syncs it: what is claimed or started after that is not lost with the

@@ -9,6 +9,7 @@
 #include "etcd/snapshot.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/os.h"
 #include "base/text.h"
 #include "store/record.h"
 
@@ -153,7 +154,7 @@ finish(struct engine *e)
 
     if (rc != 0)
         return rc;
-    rc = file_sync(e->file.fd, fsync);
+    rc = file_sync(e->file.fd, os_sync);
     if (rc != 0)
         return fail_file(e, rc);
     close(e->file.fd);

@@ -8,6 +8,7 @@
    2. On failure nothing stays open and no file stays behind. */
 
 #include "http/listen.h"
+#include "base/os.h"
 #include "base/text.h"
 
 #include <arpa/inet.h>
@@ -44,21 +45,10 @@ http_prepare_fd(int fd)
 void
 http_prepare_tcp(int fd)
 {
-    static const struct {
-        int level, name, value;
-    } opts[] = {
-        {IPPROTO_TCP, TCP_NODELAY, 1},
-        {SOL_SOCKET, SO_KEEPALIVE, 1},
-#ifdef TCP_KEEPIDLE
-        {IPPROTO_TCP, TCP_KEEPIDLE, KEEP_IDLE_S},
-        {IPPROTO_TCP, TCP_KEEPINTVL, KEEP_ASK_S},
-        {IPPROTO_TCP, TCP_KEEPCNT, KEEP_ASKS},
-#endif
-    };
+    int on = 1;
 
-    for (size_t i = 0; i < sizeof opts / sizeof *opts; i++)
-        setsockopt(fd, opts[i].level, opts[i].name, &opts[i].value,
-                   sizeof opts[i].value);
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    os_keep_alive(fd, KEEP_IDLE_S, KEEP_ASK_S, KEEP_ASKS);
 }
 
 /* ---- names ---- */

@@ -22,7 +22,6 @@ struct store_state {
     char why[256];       /* the reason, with file and offset; or "" */
     bool torn;           /* this process cut a torn tail when it opened the
                             log */
-    bool weak_locks;     /* as lock_is_by_process */
     bool shared;         /* with other hosts, by a remote */
 };
 /* Valid until the next call. */

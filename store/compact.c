@@ -37,6 +37,7 @@
 #include "store/load.h"
 #include "store/read.h"
 #include "base/clock.h"
+#include "base/os.h"
 #include "base/text.h"
 
 #include <errno.h>
@@ -108,7 +109,7 @@ static int
 sync_out(struct compaction *c)
 {
     c->out_synced = c->out_len;
-    return file_sync(c->fd, fdatasync);
+    return file_sync(c->fd, os_sync_data);
 }
 
 /* Leaves a little room for others. Syncs now and then, so that no sync takes
@@ -270,7 +271,7 @@ store_compact_close(struct store *s, struct str line)
         put_copy(c, &r);
     }
     rc = flush(s, c);
-    return rc == 0 ? file_sync(c->fd, fsync) : rc;
+    return rc == 0 ? file_sync(c->fd, os_sync) : rc;
 }
 
 /* Renames the new file over the log, after giving the log its second name. */

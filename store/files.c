@@ -5,6 +5,7 @@
 
 #include "store/files.h"
 #include "base/clock.h"
+#include "base/os.h"
 #include "base/text.h"
 
 #include <errno.h>
@@ -95,28 +96,14 @@ store_check_names(struct store *s)
                                    : "is mounted by itself");
 }
 
-/* The id of the mount through which fd was opened, or -1. Linux only. */
-static int64_t
-mount_of(int fd)
-{
-    char text[256];
-    uint64_t id;
-    text_put(text, sizeof text, "/proc/self/fdinfo/%d", fd);
-    file_read_text(text, text, sizeof text);
-    const char *at = strstr(text, "mnt_id:");
-    at = at == NULL ? text : at + 7 + strspn(at + 7, " \t");
-    return str_u64((struct str){at, strspn(at, "0123456789")}, &id)
-               ? (int64_t)id : -1;
-}
-
-/* The device is a less reliable sign: some stacked file systems have one for
-   files and one for directories. */
+/* Where the mounts are unknown, the device is a less reliable sign: some
+   stacked file systems have one for files and one for directories. */
 bool
 store_is_mounted(const struct store *s)
 {
     struct stat st;
     int dir = file_open_dir(s->dir);
-    int64_t own = mount_of(s->log.fd), around = dir < 0 ? -1 : mount_of(dir);
+    int64_t own = os_mount_of(s->log.fd), around = os_mount_of(dir);
     bool mounted = own != around;
     if (own < 0 || around < 0)
         mounted = dir >= 0 && fstat(dir, &st) == 0 && st.st_dev != s->dev;

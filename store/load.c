@@ -6,6 +6,7 @@
 #include "store/load.h"
 #include "store/files.h"
 #include "store/write.h"
+#include "base/os.h"
 #include "base/text.h"
 
 #include <errno.h>
@@ -118,7 +119,7 @@ static int
 load_behind_mark(struct store *s, int64_t size)
 {
     if (s->lock.held || !lock_is_free(&s->lock, LOCK_WRITE) ||
-        (file_sync(s->log.fd, fdatasync) != 0 && errno != EINVAL &&
+        (file_sync(s->log.fd, os_sync_data) != 0 && errno != EINVAL &&
          errno != EROFS))
         return 0;
     return load_unmarked(s, size);

@@ -1,13 +1,12 @@
 /* lock - the file beside the log: fcntl locks on its bytes, and the mark.
 
-   The locks belong to the open file description and end only with it. They also
-   conflict with locks that belong to a process, as other programs and older
-   kernels use them.
+   The locks belong to the open file and end with it. Where a kernel has none
+   like these, they belong to the process; both kinds conflict with each other.
 
    Invariants:
    1. The file is opened once and never closed while a lock on it is held. A
-      second descriptor would have to wait for the first, and if locks belong to
-      the process, closing it would drop them all.
+      second descriptor would have to wait for the first; or, by the rule of
+      base/os.h, would get each lock too and drop them all when it is closed.
    2. The mark is overwritten in place by one pwrite of fixed length. It is
       never synced: if it is stale or broken, the next process that opens the
       log reads the log's tail, and that is all. Its CRCs detect a read during a
@@ -19,6 +18,7 @@
 
 #include "store/record.h"
 #include "base/file.h"
+#include "base/os.h"
 #include "base/text.h"
 
 #include <errno.h>
@@ -33,49 +33,12 @@
 
 _Static_assert(LOCK_MARK_LEN + REMOTE_HEAD_MAX < LOCK_FULL_LEN - 9, "it fits");
 
-/* POSIX.1-2024; the C library hides them under the edition before. */
-#if defined(__linux__) && !defined(F_OFD_SETLK)
-#define F_OFD_GETLK 36
-#define F_OFD_SETLK 37
-#define F_OFD_SETLKW 38
-#endif
-
-/* The owner of locks; the first call finds out. */
-static enum { UNKNOWN, DESCRIPTION, PROCESS } owner;
-
-/* fcntl with the command given as F_SETLK, F_SETLKW or F_GETLK. */
-static int
-call_fcntl(int fd, int cmd, struct flock *fl)
-{
-#ifdef F_OFD_SETLK
-    int own = cmd == F_SETLK    ? F_OFD_SETLK
-              : cmd == F_SETLKW ? F_OFD_SETLKW
-                                : F_OFD_GETLK;
-    int rc = owner == PROCESS ? -1 : fcntl(fd, own, fl);
-    if (owner != PROCESS && (rc == 0 || errno != EINVAL)) {
-        owner = DESCRIPTION;
-        return rc;
-    }
-#endif
-    owner = PROCESS;
-    return fcntl(fd, cmd, fl);
-}
-
-bool
-lock_is_by_process(void)
-{
-    struct flock fl = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
-    if (owner == UNKNOWN)
-        call_fcntl(STDERR_FILENO, F_GETLK, &fl); /* any file will do */
-    return owner == PROCESS;
-}
-
 static int
 lock_at(int fd, int cmd, short type, uint64_t at)
 {
     struct flock fl = {.l_type = type, .l_whence = SEEK_SET,
                        .l_start = (off_t)at, .l_len = 1};
-    if (call_fcntl(fd, cmd, &fl) == 0)
+    if (os_lock(fd, cmd, &fl) == 0)
         return 0;
     return errno == EACCES || errno == EAGAIN || errno == EINTR ? ERR_MORE
                                                                 : ERR_IO;
@@ -195,7 +158,7 @@ lock_is_free(const struct lock *l, uint64_t at)
 {
     struct flock fl = {.l_type = F_WRLCK, .l_whence = SEEK_SET,
                        .l_start = (off_t)at, .l_len = 1};
-    return call_fcntl(l->fd, F_GETLK, &fl) == 0 && fl.l_type == F_UNLCK;
+    return os_lock(l->fd, F_GETLK, &fl) == 0 && fl.l_type == F_UNLCK;
 }
 
 /* The first of the numbers of this host's processes: 28 bits are made from the
@@ -204,7 +167,7 @@ static uint64_t
 first_here(const struct lock *l)
 {
     uint64_t file[] = {(uint64_t)l->dev, (uint64_t)l->ino};
-    const char *boot = lock_boot_id();
+    const char *boot = os_boot_id();
     uint32_t sum = crc32c(crc32c(0, boot, strlen(boot)), file, sizeof file);
     return boot[0] == '\0' ? 0
                            : REMOTE_INSTANCES + ((uint64_t)(sum >> 4) << 24);
@@ -233,20 +196,6 @@ lock_instance(struct lock *l)
 
 /* ---- the mark ---- */
 
-const char *
-lock_boot_id(void)
-{
-    static char id[LOCK_BOOT_LEN + 1];
-    static bool looked;
-    if (looked)
-        return id;
-    looked = true;
-    file_read_text("/proc/sys/kernel/random/boot_id", id, sizeof id);
-    if (strlen(id) != LOCK_BOOT_LEN)
-        id[0] = '\0';
-    return id;
-}
-
 bool
 mark_is_of(const struct mark *m, const char *id, uint64_t ino)
 {
@@ -273,7 +222,7 @@ static const struct part {
     PART(SUM_AT, 8, g, SUM),
     PART(64, 32, id, LINE), PART(97, 20, ino, NUMBER),
     PART(118, 20, time_ms, NUMBER), PART(139, 20, boot_ms, NUMBER),
-    PART(160, LOCK_BOOT_LEN, boot, TEXT), PART(197, 20, unused[0], NUMBER),
+    PART(160, OS_BOOT_LEN, boot, TEXT), PART(197, 20, unused[0], NUMBER),
     PART(218, 20, unused[1], NUMBER), PART(LOCK_MARK_LEN - 9, 8, g, SUM),
     PART(LOCK_MARK_LEN, REMOTE_HEAD_MAX - 1, head, LINE),
     PART(LOCK_FULL_LEN - 9, 8, g, SUM),

@@ -16,12 +16,12 @@
    blanks, and the CRC-32C of all bytes before it. */
 
 #include "store/remote.h"
+#include "base/os.h"
 
 #include <sys/types.h>
 
 #define LOCK_MARK_LEN 256
 #define LOCK_FULL_LEN 384 /* with the third line */
-#define LOCK_BOOT_LEN 36 /* length of a boot id */
 #define LOCK_WAIT_TICK_MS 10
 
 enum lock_byte { /* offsets of the locks in the file */
@@ -37,7 +37,7 @@ struct mark {
     int64_t end;
     /* the second line; id is "" if it is missing */
     char id[33];
-    char boot[LOCK_BOOT_LEN + 1]; /* blanks: unknown */
+    char boot[OS_BOOT_LEN + 1]; /* blanks: unknown */
     uint64_t ino;
     int64_t time_ms, boot_ms;
     int64_t unused[2]; /* 0; version 0.2.0 writes numbers */
@@ -74,9 +74,6 @@ void lock_release(struct lock *l, enum lock_byte which);
 /* Locks or unlocks the log itself, open for writing; returns as lock_try. Needs
    the write lock, of which there are two after the lock file was removed. */
 int lock_log(int fd, bool take);
-/* Returns whether the kernel has only locks owned by processes. Reading the
-   file through another descriptor then drops them. */
-bool lock_is_by_process(void);
 /* Whether no other process has locked the byte. Needs no write permission. */
 bool lock_is_free(const struct lock *l, uint64_t at);
 /* Sets instance and locks that byte, if possible. Later, lock_open locks it
@@ -85,8 +82,6 @@ void lock_instance(struct lock *l);
 /* Whether that process, if it lives, has its byte in this file. */
 bool lock_has(const struct lock *l, uint64_t instance);
 
-/* The boot id, or "". */
-const char *lock_boot_id(void);
 /* Returns whether the mark can belong to this log; id "": unknown. */
 bool mark_is_of(const struct mark *m, const char *id, uint64_t ino);
 /* Reads the mark. 0; ERR_MORE: unchanged since last seen; ERR_SYNTAX: missing

@@ -148,8 +148,7 @@ store_state(struct store *s)
         .len = s->log.end, .superseded = s->superseded, .keys = s->index.n,
         .index_bytes = s->index.bytes, .torn = s->torn,
         .err = store_is_readonly(s) ? ERR_READONLY : s->err,
-        .missing = s->room.missing,
-        .weak_locks = lock_is_by_process(), .shared = s->replica != NULL,
+        .missing = s->room.missing, .shared = s->replica != NULL,
     };
     text_put(out->id, sizeof out->id, "%s", s->id);
     text_put(out->why, sizeof out->why, "%s", s->why);

@@ -53,7 +53,7 @@ take_time(struct store *s, const struct mark *m)
 {
     struct store_time *t = &s->time;
     int64_t off = m->time_ms - m->boot_ms;
-    if (strcmp(m->boot, lock_boot_id()) != 0 || m->time_ms > TIME_MAX_MS ||
+    if (strcmp(m->boot, os_boot_id()) != 0 || m->time_ms > TIME_MAX_MS ||
         m->boot_ms > clock_boot_ms())
         return;
     if (s->replica == NULL && off < t->off - SLACK_MS) {
@@ -88,10 +88,10 @@ store_put_mark(struct store *s, uint64_t g, uint64_t n, int64_t end,
     int64_t ahead = clock_wall_ms() - m.boot_ms;
     if (!t->same_boot && t->off < ahead)
         t->off = ahead;
-    t->same_boot = lock_boot_id()[0] != '\0';
+    t->same_boot = os_boot_id()[0] != '\0';
     m.time_ms = t->off + m.boot_ms;
     text_put(m.id, sizeof m.id, "%s", s->id);
-    text_put(m.boot, sizeof m.boot, "%s", lock_boot_id());
+    text_put(m.boot, sizeof m.boot, "%s", os_boot_id());
     if (s->replica != NULL && s->replica->head_n == n)
         text_put(m.head, sizeof m.head, "%s", s->replica->head);
     return mark_write(&s->lock, &m);

@@ -13,6 +13,7 @@
 #include "store/write.h"
 #include "store/files.h"
 #include "base/clock.h"
+#include "base/os.h"
 #include "base/text.h"
 
 #include <errno.h>
@@ -42,7 +43,7 @@ store_reopen(struct store *s)
 static int
 sync_log(struct store *s)
 {
-    if (file_sync(s->log.fd, fdatasync) == 0)
+    if (file_sync(s->log.fd, os_sync_data) == 0)
         return 0;
     int e = errno;
     store_reopen(s); /* otherwise the old descriptor has reported its error */

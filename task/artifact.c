@@ -14,6 +14,7 @@
 
 #include "task/artifact.h"
 #include "base/file.h"
+#include "base/os.h"
 #include "base/text.h"
 #include "base/utf8.h"
 
@@ -103,7 +104,7 @@ renew(const char *dir, const char *hex, struct str content, bool *made)
     if (fd < 0)
         return rc;
     if (holds(fd, content))
-        rc = futimens(fd, NULL) == 0 ? file_sync(fd, fsync) : file_error();
+        rc = futimens(fd, NULL) == 0 ? file_sync(fd, os_sync) : file_error();
     close(fd);
     return rc;
 }

@@ -22,6 +22,7 @@ FILES := write pwrite pwrite64 pread pread64 fdatasync fsync ftruncate \
   ftruncate64 rename link open open64
 WRAP_base := $(ALLOC)
 WRAP_loop := clock_gettime
+WRAP_os := fcntl fcntl64 fsync fdatasync
 WRAP_json := $(ALLOC)
 WRAP_json_write := $(ALLOC)
 WRAP_index := $(ALLOC)
@@ -108,7 +109,7 @@ TEST_CFLAGS := -O0 -ffunction-sections -Wl,--gc-sections
 .SECONDEXPANSION:
 $(B)/t_%: $$(wildcard tests/*/t_$$*.c) $(OBJ) $(wildcard tests/*/*.h)
 	@echo "  TEST  $<"
-	$(Q)$(CC) $(ALL_CFLAGS) -D_XOPEN_SOURCE=700 -DTEST_STEP=$(TEST_STEP) \
+	$(Q)$(CC) $(ALL_CFLAGS) -DTEST_STEP=$(TEST_STEP) \
 	  $(TEST_CFLAGS) -o $@ $< $(OBJ) \
 	  $(foreach w,$(WRAP_$*),$(call wrap,$(w))) $(ALL_LDFLAGS)
 
@@ -116,7 +117,7 @@ $(B)/t_%: $$(wildcard tests/*/t_$$*.c) $(OBJ) $(wildcard tests/*/*.h)
 FIXTURE := $(wildcard tests/mcp/fixture*.c)
 $(B)/fixture: $(FIXTURE) $(wildcard tests/*/*.h) $(OBJ)
 	@echo "  TEST  $@"
-	$(Q)$(CC) $(ALL_CFLAGS) -D_XOPEN_SOURCE=700 -o $@ $(FIXTURE) $(OBJ) \
+	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $(FIXTURE) $(OBJ) \
 	  $(ALL_LDFLAGS)
 
 include tests/etcd/suite.mk
@@ -154,13 +155,13 @@ $(RUNS:%=$(B)/test/%.ok): $(B)/test/%.ok: $(BIN) $(B)/fixture $(B)/bounded
 $(B)/bounded: tests/bounded.c
 	@mkdir -p $(@D)
 	@echo "  TEST  $<"
-	$(Q)$(CC) $(ALL_CFLAGS) -D_XOPEN_SOURCE=700 -o $@ $< $(ALL_LDFLAGS)
+	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $< $(ALL_LDFLAGS)
 
 # ---- check: every compiler's warnings, analyzers and sanitizers ----
 
 SAN := -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all \
   -fno-omit-frame-pointer -DARENA_ALLOCATIONS
-STRICT := $(STD) $(WARN) -Werror -D_DEFAULT_SOURCE
+STRICT := $(STD) $(WARN) -Werror
 
 check:
 	@$(MAKE) -k -O --no-print-directory $(JOBS) lint_builds lint
@@ -235,7 +236,7 @@ fuzz:
 $(FUZZ:%=$(B)/fuzz_%): $(B)/fuzz_%: tests/fuzz/fuzz_%.c \
   $(OBJ) $(wildcard tests/*/*.h)
 	@echo "  FUZZ  $<"
-	$(Q)$(CC) $(ALL_CFLAGS) -D_XOPEN_SOURCE=700 -fsanitize=fuzzer -o $@ $< \
+	$(Q)$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer -o $@ $< \
 	  $(OBJ) $(ALL_LDFLAGS)
 
 $(FUZZ:%=run_fuzz_%): run_fuzz_%: $(B)/fuzz_%
@@ -254,7 +255,7 @@ BENCH := bench bench_http bench_calls $(ETCD:%=bench_%)
 $(BENCH:%=$(B)/%): $(B)/%: tests/bench/%.c tests/bench/bench_rig.c \
   tests/bench/bench_pipe.c $(wildcard tests/bench/*.h) $(OBJ)
 	@echo "  BENCH $<"
-	$(Q)$(CC) $(ALL_CFLAGS) -D_XOPEN_SOURCE=700 -o $@ $(filter %.c %.o,$^) \
+	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $(filter %.c %.o,$^) \
 	  $(ALL_LDFLAGS)
 
 bench: $(BIN) $(BENCH:%=$(B)/%) $(B)/bench_echo $(B)/bench_empty

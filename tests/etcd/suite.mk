@@ -48,7 +48,7 @@ $(B)/shared/%.c: $$(wildcard tests/*/t_$$*.c) tests/etcd/suite.mk
 $(SHARED:%=$(B)/shared/%): $(B)/shared/%: $(B)/shared/%.c $(OBJ) \
   tests/etcd/shared_open.c $(wildcard tests/*/*.h)
 	@echo "  TEST  $@"
-	$(Q)$(CC) $(ALL_CFLAGS) -D_XOPEN_SOURCE=700 -DTEST_STEP=$(TEST_STEP) \
+	$(Q)$(CC) $(ALL_CFLAGS) -DTEST_STEP=$(TEST_STEP) \
 	  -Wno-unused-function $(TEST_CFLAGS) -I. -o $@ $< \
 	  tests/etcd/shared_open.c $(OBJ) $(foreach w,$(WRAP_$*) store_open \
 	  store_close store_lock store_lock_patiently store_commit,$(call wrap,$(w))) \
@@ -58,7 +58,7 @@ $(B)/shared/fixture: $(FIXTURE) $(OBJ) tests/etcd/shared_open.c \
   $(wildcard tests/*/*.h)
 	@mkdir -p $(@D)
 	@echo "  TEST  $@"
-	$(Q)$(CC) $(ALL_CFLAGS) -D_XOPEN_SOURCE=700 -DMEETS_HOSTS $(TEST_CFLAGS) \
+	$(Q)$(CC) $(ALL_CFLAGS) -DMEETS_HOSTS $(TEST_CFLAGS) \
 	  -o $@ $(FIXTURE) \
 	  tests/etcd/shared_open.c $(OBJ) $(foreach w,store_open \
 	  store_close,$(call wrap,$(w))) $(ALL_LDFLAGS)

@@ -23,7 +23,7 @@ test_reading_the_lock_file_drops_no_lock(void)
 {
     struct tstore t;
     char *path = open_log(&t, 3, 3);
-    CHECK(!lock_is_by_process());
+    CHECK(!os_lock_is_by_process());
     CHECK(store_lock(t.s) == 0);
     read_lock_file(path);
     CHECK(lock_elsewhere(path) == ERR_MORE);
@@ -55,7 +55,7 @@ test_kernel_without_them(void)
         struct lock l = {.path = path_with(path, ".lock"), .fd = -1};
         old_kernel = true;
         CHECK(ts_open(&old, path) == 0);
-        CHECK(store_lock(old.s) == ERR_MORE && lock_is_by_process());
+        CHECK(store_lock(old.s) == ERR_MORE && os_lock_is_by_process());
         CHECK(lock_open(&l, false) == 0 && !lock_is_free(&l, LOCK_WRITE));
         child_end();
     }
@@ -604,7 +604,7 @@ test_time_after_a_boot(void)
     m.boot_ms -= HOUR_MS;
     write_mark(path, &m);
     CHECK(about(ahead_of_wall(path), HOUR_MS)); /* writes no record */
-    CHECK(read_mark(path, &m) && strcmp(m.boot, lock_boot_id()) == 0);
+    CHECK(read_mark(path, &m) && strcmp(m.boot, os_boot_id()) == 0);
     clock_ahead_s = 600;
     CHECK(about(ahead_of_wall(path), HOUR_MS));
     clock_ahead_s = 0;
@@ -770,7 +770,7 @@ main(void)
     test_first_line_alone();
     test_part_of_a_mark();
     test_mark_within_a_record();
-    if (lock_boot_id()[0] != '\0') {
+    if (os_boot_id()[0] != '\0') {
         test_time_goes_on();
         test_time_after_a_boot();
         test_time_is_taken_back();
