@@ -4,6 +4,7 @@
 # make demo         one agent takes over from another whose server is killed
 # make cluster      three hosts share a store through etcd; one loses its node
 # make test         all tests in C and sh, without a network
+# make posix        the same with what any POSIX system has
 # make check        warnings, analyzers, sanitizers
 # make install      below PREFIX; make uninstall
 # make bench        figures, each a ratio to something measured in the same run

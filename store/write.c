@@ -83,10 +83,26 @@ put_behind(struct store *s, struct str bytes, const struct mark *m,
                ? 0 : -1;
 }
 
+/* Where locks belong to the process, closing another descriptor of the log has
+   dropped the lock on it: takes it again. False: meanwhile a process with
+   another lock file has written. */
+static bool
+still_owns_log(const struct store *s)
+{
+    struct stat st;
+    return !os_lock_is_by_process() ||
+           (lock_log(s->log.fd, true) != ERR_MORE &&
+            stat(s->path, &st) == 0 && store_is_log(s, &st) &&
+            st.st_size == s->log.end);
+}
+
 int
 store_put(struct store *s, struct str bytes, const struct mark *m, bool *cut)
 {
     const char *step;
+    *cut = true;
+    if (!still_owns_log(s))
+        return ERR_BUSY;
     for (int tries = 0;; tries++) {
         if (put_behind(s, bytes, m, &step) == 0)
             return 0;

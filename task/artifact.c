@@ -267,22 +267,6 @@ below_real(const char *root, struct str *path)
     return is;
 }
 
-/* Opens the next component of path in the directory at and removes it from
-   path. */
-static int
-open_part(int at, struct str *path)
-{
-    struct str name = str_cut(path, '/');
-    char part[256];
-
-    if (name.len >= sizeof part || str_is(name, ".."))
-        return -1;
-    text_put(part, sizeof part, "%.*s", STR_ARG(name));
-    return openat(at, name.len > 0 ? part : ".", O_RDONLY | O_NOFOLLOW |
-                  O_NONBLOCK | O_NOCTTY | O_CLOEXEC |
-                  (path->p ? O_DIRECTORY : 0));
-}
-
 static bool
 is_same(const struct stat *a, const struct stat *b)
 {
@@ -324,6 +308,30 @@ is_kept_any(const char *const *kept, const struct stat *st)
     return *kept;
 }
 
+/* Opens the next component of path in the directory at and removes it from
+   path. ERR_INVALID: it is kept, and so must not even be opened, since closing
+   the lock file may drop its locks (base/os.h). ERR_NOT_FOUND: any other
+   failure. */
+static int
+open_part(int at, struct str *path, const char *const *kept)
+{
+    struct str name = str_cut(path, '/');
+    char part[256] = ".";
+    struct stat st;
+    int fd;
+
+    if (name.len >= sizeof part || str_is(name, ".."))
+        return ERR_NOT_FOUND;
+    if (name.len > 0)
+        text_put(part, sizeof part, "%.*s", STR_ARG(name));
+    if (fstatat(at, part, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+        S_ISREG(st.st_mode) && is_kept_any(kept, &st))
+        return ERR_INVALID;
+    fd = openat(at, part, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY |
+                O_CLOEXEC | (path->p ? O_DIRECTORY : 0));
+    return fd >= 0 ? fd : ERR_NOT_FOUND;
+}
+
 int
 artifact_read_path(const char *root, struct str path, const char *const *kept,
                    struct arena *a, struct str *out)
@@ -335,12 +343,12 @@ artifact_read_path(const char *root, struct str path, const char *const *kept,
         return ERR_NOT_FOUND;
     fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     while (fd >= 0 && path.len) {
-        next = open_part(fd, &path);
+        next = open_part(fd, &path, kept);
         close(fd);
         fd = next;
     }
     if (fd < 0)
-        return ERR_NOT_FOUND;
+        return fd == ERR_INVALID ? fd : ERR_NOT_FOUND;
     if (fstat(fd, &st) != 0)
         rc = ERR_IO;
     else if (!S_ISREG(st.st_mode))

@@ -157,6 +157,11 @@ $(B)/bounded: tests/bounded.c
 	@echo "  TEST  $<"
 	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $< $(ALL_LDFLAGS)
 
+# What other systems make base/os.c do.
+posix:
+	@$(MAKE) CPPFLAGS='$(CPPFLAGS) -DOS_POSIX_ONLY' B=build/posix \
+	  BIN=build/posix/mcptask test
+
 # ---- check: every compiler's warnings, analyzers and sanitizers ----
 
 SAN := -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all \
@@ -279,6 +284,6 @@ chaos: $(BIN)
 faults: $(BIN)
 	@python3 tests/etcd/faults.py ./$(BIN) || [ $$? -eq 77 ]
 
-.PHONY: chaos faults cluster-test upgrade cross clients lint lint_builds \
+.PHONY: posix chaos faults cluster-test upgrade cross clients lint lint_builds \
   sanitized sanitized_gcc sanitized_clang $(LINT) \
   $(FUZZ:%=run_fuzz_%)

@@ -461,9 +461,11 @@ test_read_meanwhile(void)
     host[0].f.hold = 1;
     CHECK(store_commit(host[0].t.s, &unknown) == ERR_MORE);
     CHECK(put(b, "task/a", "\"v\":2") == 0);
-    CHECK(store_lock_patiently(b->t.s) == 0);
-    CHECK(store_commit(host[0].t.s, &unknown) == ERR_MORE);
-    store_unlock(b->t.s);
+    if (!os_lock_is_by_process()) { /* two of one process do not conflict */
+        CHECK(store_lock_patiently(b->t.s) == 0);
+        CHECK(store_commit(host[0].t.s, &unknown) == ERR_MORE);
+        store_unlock(b->t.s);
+    }
     CHECK(finish(&host[0], &unknown) == ERR_AGAIN);
     CHECK(sees(&host[0], "task/a", "\"v\":2"));
     end();
@@ -1056,7 +1058,10 @@ main(void)
     test_clocks();
     test_first_clock();
     test_tend();
-    test_tend_once();
+    if (!os_lock_is_by_process())
+        test_tend_once();
+    else
+        puts("t_replica: skipped what needs locks of open files");
     test_tend_after_failure();
     for (int call = FAULT_WRITE; call <= FAULT_OPEN; call++) {
         test_faults((enum fault_call)call, false);
