@@ -5,6 +5,7 @@
 # make cluster      three hosts share a store through etcd; one loses its node
 # make test         all tests in C and sh, without a network
 # make posix        the same with what any POSIX system has
+# make systems      builds for macOS, BSDs and other processors (npm)
 # make check        warnings, analyzers, sanitizers
 # make install      below PREFIX; make uninstall
 # make bench        figures, each a ratio to something measured in the same run

@@ -165,7 +165,7 @@ put_part(struct engine *e)
         txn_if_mod(&e->body, ALL, e->content.sum_mod);
     txn_then(&e->body);
     if (i < parts_of(size)) {
-        rest = str_from(rest, i * PART_MAX);
+        rest = str_from(rest, (size_t)(i * PART_MAX));
         rest.len = rest.len < PART_MAX ? rest.len : PART_MAX;
         txn_put(&e->body, part_key(e, i++), rest, 0);
     }

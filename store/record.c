@@ -102,9 +102,15 @@ crc32c_table(uint32_t crc, const void *data, size_t n)
 #if defined(__x86_64__) && defined(__GNUC__)
 #include <cpuid.h>
 
+#if defined(__clang__) && __clang_major__ >= 14
+#define SSE42 "sse4.2,crc32" /* zig turns the latter off by itself */
+#else
+#define SSE42 "sse4.2"
+#endif
+
 /* The CPU's own instruction, if it has one: every byte written, read or
    replayed pays for this sum. */
-__attribute__((target("sse4.2"))) static uint32_t
+__attribute__((target(SSE42))) static uint32_t
 crc32c_sse42(uint32_t crc, const void *data, size_t n)
 {
     const uint8_t *p = data;

@@ -157,6 +157,10 @@ $(B)/bounded: tests/bounded.c
 	@echo "  TEST  $<"
 	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $< $(ALL_LDFLAGS)
 
+# Nothing is run of what this builds.
+systems:
+	@sh tests/systems.sh
+
 # What other systems make base/os.c do.
 posix:
 	@$(MAKE) CPPFLAGS='$(CPPFLAGS) -DOS_POSIX_ONLY' B=build/posix \
@@ -284,6 +288,6 @@ chaos: $(BIN)
 faults: $(BIN)
 	@python3 tests/etcd/faults.py ./$(BIN) || [ $$? -eq 77 ]
 
-.PHONY: posix chaos faults cluster-test upgrade cross clients lint lint_builds \
-  sanitized sanitized_gcc sanitized_clang $(LINT) \
+.PHONY: posix systems chaos faults cluster-test upgrade cross clients lint \
+  lint_builds sanitized sanitized_gcc sanitized_clang $(LINT) \
   $(FUZZ:%=run_fuzz_%)

