@@ -18,7 +18,7 @@
 # make clients      config and setup with three coding agents (npm, 700 MB)
 # make oci mcpb     a container image; a bundle for desktop clients
 # make npm wheel deb    packages for npx, for uvx, for Debian
-# make dist         these for x86_64, aarch64, armhf, riscv64
+# make dist         these for x86_64, aarch64, armhf, riscv64 (npm)
 # make help         this list
 # CC, CPPFLAGS, CFLAGS, LDFLAGS, PREFIX and DESTDIR are honoured; CC=musl-gcc
 # makes a smaller program, STATIC= one that is linked dynamically. V=1 shows the

@@ -2,9 +2,9 @@
 # All packages for all processors, in build/dist: dist.sh [ARCHITECTURE...]
 #
 # For each architecture, the program and its packages for npm, Python and
-# Debian; SHA256SUMS lists them all. musl-gcc builds it for this machine, and
-# Debian's cross compilers for others with a static glibc, all of them in the
-# directories of "make cross".
+# Debian, or for mips and mipsel the program alone; SHA256SUMS lists them all.
+# They are static, with musl: musl-gcc builds for this machine, and zig, which
+# npm installs, for others.
 set -eu
 cd "$(dirname "$0")/.."
 unset MAKEFLAGS MFLAGS MAKEOVERRIDES
@@ -12,12 +12,14 @@ version=$(sed -n 's/^#define MCPTASK_VERSION "\(.*\)"/\1/p' base/base.h)
 to=build/dist
 [ $# -gt 0 ] || set -- x86_64 aarch64 armhf riscv64
 
-# compiler ARCHITECTURE: prints its compiler
+# compiler ARCHITECTURE: prints its compiler; the MIPS of routers have no
+# floating point
 compiler() {
     case $1 in
     "$(uname -m)") echo musl-gcc ;;
-    armhf) echo arm-linux-gnueabihf-gcc ;;
-    *) echo "$1-linux-gnu-gcc" ;;
+    armhf) echo "$zig cc -target arm-linux-musleabihf" ;;
+    mips | mipsel) echo "$zig cc -target $1-linux-musleabi" ;;
+    *) echo "$zig cc -target $1-linux-musl" ;;
     esac
 }
 
@@ -28,26 +30,35 @@ wanted() {
     missing=yes
 }
 
-missing=
+missing='' zig=''
 wanted zip zip
 wanted dpkg-deb dpkg
 for arch; do
-    case $(compiler "$arch") in
-    musl-gcc) wanted musl-gcc musl-tools ;;
-    *) wanted "$(compiler "$arch")" \
-        "gcc-$(compiler "$arch" | sed 's/-gcc$//; s/_/-/g')" ;;
+    case $arch in
+    "$(uname -m)") wanted musl-gcc musl-tools ;;
+    x86_64 | aarch64 | armhf | riscv64 | mips | mipsel)
+        wanted npm npm
+        zig=yes
+        ;;
+    *)
+        echo "dist.sh: $arch: name x86_64, aarch64, armhf, riscv64, mips or" \
+            "mipsel" >&2
+        missing=yes
+        ;;
     esac
 done
 [ -z "$missing" ] || exit 1
+[ -z "$zig" ] || zig=$(sh tests/cross/zig.sh)
 
 rm -rf $to
 mkdir -p $to
 install -m 644 LICENSE $to/LICENSE
 for arch; do
-    program=build/cross/$arch/mcptask
+    program=build/static/$arch/mcptask
     make -s "-j$(getconf _NPROCESSORS_ONLN)" CC="$(compiler "$arch")" \
-        B="build/cross/$arch" BIN="$program" "$program"
+        B="build/static/$arch" BIN="$program" "$program"
     install -m 755 "$program" "$to/mcptask-$version-linux-$arch"
+    case $arch in mips*) continue ;; esac
     for what in npm wheel deb; do
         OUT=$to sh packaging/pack.sh $what "$program" >/dev/null
     done
