@@ -4,7 +4,8 @@
    1. A change is at most one record, staged under the lock after everything
       has been checked.
    2. A handler may be run again from its arguments.
-   3. The body of the record is op, by, set, note, idem, warn, v, in this order.
+   3. The body of the record is op, by, set, note, idem, warn, seqs, v, in this
+      order.
       The members of v are in the order of enum task_field, unknown ones last,
       so that the index finds what it needs near the front. */
 
@@ -215,6 +216,73 @@ put_set(struct buf *b, const struct draft *d)
 }
 
 static void
+put_seq(struct buf *b, char *before, struct str name, uint64_t seq)
+{
+    if (seq == 0)
+        return;
+    json_name(b, *before, name);
+    buf_u64(b, seq);
+    *before = ',';
+}
+
+/* Whether the change tells the owner something: see task_told. */
+static bool
+tells(const struct draft *d)
+{
+    return !str_eq(d->by, d->k.f[F_CURRENT_OWNER]) &&
+           (draft_given(d, ARG_MESSAGE) ||
+            (draft_given(d, F_CANCEL_REQUESTED) &&
+             d->k.f[F_CANCEL_REQUESTED].p));
+}
+
+/* When a question that has an answer was answered: before, or by event n. */
+static uint64_t
+answered_at(const struct draft *d, struct str question, uint64_t n)
+{
+    struct str was = question;
+    uint64_t seq;
+
+    if (!d->old.ev.seqs.p)
+        was = raw_list_find(d->old.f[F_QUESTIONS], "question_id",
+                            raw_member(question, "question_id"));
+    seq = task_answered(&d->old, was);
+    return seq ? seq : n;
+}
+
+/* What task_reached and the others read, after event n. A status is reached
+   anew by another owner, and by whoever hands the task over or gives it up
+   again. */
+static void
+put_seqs(struct buf *b, const struct draft *d, uint64_t n)
+{
+    const struct task *old = &d->old;
+    bool anew = d->k.status != old->status || d->tool == TOOL_HANDOFF ||
+                d->tool == TOOL_EXHAUST ||
+                !str_eq(d->k.f[F_CURRENT_OWNER], old->f[F_CURRENT_OWNER]);
+    struct str item = STR_NONE;
+    char before = '{', first = '{';
+
+    buf_z(b, ",\"seqs\":");
+    for (int i = 0; i < TASK_N_STATUSES; i++) {
+        enum task_status s = (enum task_status)i;
+
+        put_seq(b, &before, str_of(task_status_name(s)),
+                anew && s == d->k.status ? n : task_reached(old, s));
+    }
+    put_seq(b, &before, STR("told"), tells(d) ? n : task_told(old));
+    while ((item = raw_list_next(d->k.f[F_QUESTIONS], item)).p) {
+        struct str id = raw_member(item, "question_id");
+
+        if (!str_starts(id, "\"") || !raw_member(item, "answer").p)
+            continue; /* it is open, or of another form */
+        if (first == '{')
+            buf_z(b, ",\"answers\":");
+        put_seq(b, &first, raw_inner(id), answered_at(d, item, n));
+    }
+    buf_z(b, first == '{' ? "}" : "}}");
+}
+
+static void
 put_body(struct buf *b, struct draft *d)
 {
     buf_printf(b, "\"op\":\"%s\",\"by\":%.*s,\"set\":", d->op,
@@ -226,6 +294,8 @@ put_body(struct buf *b, struct draft *d)
         buf_printf(b, ",\"idem\":%.*s", STR_ARG(d->idem));
     if (d->warnings.p)
         buf_printf(b, ",\"warn\":%.*s", STR_ARG(d->warnings));
+    if (d->exists)
+        put_seqs(b, d, store_next_n(d->t->store));
     buf_z(b, ",\"v\":");
 }
 

@@ -148,6 +148,40 @@ task_find_blockers(struct tasks *t, struct arena *a, struct str deps,
     return 0;
 }
 
+uint64_t
+task_reached(const struct task *k, enum task_status s)
+{
+    if (!k->ev.seqs.p)
+        return k->status == s ? k->ev.r.n : 0;
+    return raw_u64(raw_member(k->ev.seqs, task_status_name(s)));
+}
+
+uint64_t
+task_told(const struct task *k)
+{
+    bool tells = k->f[F_MESSAGES].p || k->f[F_CANCEL_REQUESTED].p;
+
+    if (!k->ev.seqs.p)
+        return tells ? k->ev.r.n : 0;
+    return raw_u64(raw_member(k->ev.seqs, "told"));
+}
+
+uint64_t
+task_answered(const struct task *k, struct str question)
+{
+    struct raw_members m = raw_members_of(raw_member(k->ev.seqs, "answers"));
+    struct str id = raw_inner(raw_member(question, "question_id"));
+
+    if (!raw_member(question, "answer").p)
+        return 0;
+    if (!k->ev.seqs.p)
+        return k->ev.r.n;
+    while (raw_next(&m) == 1)
+        if (str_eq(m.name, id))
+            return raw_u64(m.value);
+    return 0;
+}
+
 /* Sets what depends on the time. Most tasks have nothing that does. */
 static void
 judge_time(const struct tasks *t, struct task *k)

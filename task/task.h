@@ -87,6 +87,14 @@ int task_of(struct tasks *t, struct arena *a, const struct task_event *ev,
    needs, and costs little however large the task is. */
 int task_peek(struct tasks *t, struct arena *a, const struct task_event *ev,
               struct task *out);
+/* The seq of the event by which k last reached the status s, whether or not it
+   still has it; its owner was last told something; or a question of its list
+   was answered. 0: never. So a record shows what came and went before it. The
+   first record of a task and those of 0.2.0 do not say: what they show counts
+   as their own doing. */
+uint64_t task_reached(const struct task *k, enum task_status s);
+uint64_t task_told(const struct task *k);
+uint64_t task_answered(const struct task *k, struct str question);
 /* Adds the dependencies that are not done to *blocked_by, and those of them
    that failed or were cancelled to *failed. ERR_NOMEM. */
 int task_find_blockers(struct tasks *t, struct arena *a, struct str deps,
