@@ -49,6 +49,7 @@ WRAP_call := $(ALLOC) pwrite pwrite64 clock_gettime
 WRAP_call_marks := $(WRAP_call)
 WRAP_call_store := $(WRAP_call)
 WRAP_tools := $(TALK)
+WRAP_look := $(TALK)
 WRAP_pieces := $(TALK)
 WRAP_garbled := $(TALK)
 WRAP_artifact := pwrite pwrite64 fsync rename $(TALK)

@@ -1,16 +1,20 @@
-/* look - whether the condition of wait_for_task is met: in a task as it is now,
-   or in an event since the call began.
+/* look - whether the condition of wait_for_task is met: a predicate on a task
+   as its newest record has it.
 
-   The state is looked at first, so it does not matter whether the condition was
-   met before the call. Nor does it matter how often a look is run, by which
-   process, or what that process missed: a condition that was met and no longer
-   is can still be found in the events. A look that takes longer than a run goes
-   on in the next; each event above since is read once.
+   That record says when the task last reached each status, when each question
+   was answered, and when its owner was last told something (task_reached and
+   the functions beside it). So it shows what came and went again, no other
+   record is read, and it does not matter how often a look is run, by which
+   process, or what that process missed.
 
-   1. Without a task's id the first look is at all tasks that may count, with
-      the index; later looks are at those that have changed since. Conditions
-      that other tasks can bring about (ready, work) are always looked up in the
-      index. */
+   1. With a task's id, that task is looked at. Otherwise the index lists tasks,
+      a page at a time; a look that takes longer than a run goes on with the
+      next page. A task counts for its owner now, a question or an answer for
+      its agents, whoever owns the task.
+   2. Of the news on a page, the oldest counts: a caller that passes its seq as
+      the next since_seq finds the others then.
+   3. What other tasks or time alone can bring about (ready, work) is looked up
+      in the index, as it is now. */
 
 #include "tools/look.h"
 #include "base/clock.h"
@@ -20,22 +24,24 @@
 
 #include <string.h>
 
-#define LIST_END "."    /* the cursor after the last task */
-/* look.past: 0: the agent's tasks that have changed since; more: so many others
-   that have changed, and may have been the agent's, were looked at. */
-#define STATES UINT64_MAX /* tasks as they are, whenever they changed */
-#define OPEN (UINT64_MAX - 1) /* those with an open question, anyone's */
+/* What look.pass lists. */
+#define NEWS 'n'   /* what has changed since */
+#define STATES 's' /* tasks as they are, whenever they changed */
+#define OPEN 'o'   /* those with an open question, anyone's */
 
 static const char *const words[UNTIL_STATUS] = {
     "change", "terminal", "answered", "handoff", "ready", "work", "question",
 };
 
-/* Whether the index knows at once: no event is looked at. */
-static bool
-is_of_index(const struct look *w)
+/* The statuses that are waited for, a bit each; 0: something else is. */
+static unsigned
+statuses_of(enum look_until until, int status)
 {
-    return w->until == UNTIL_READY || w->until == UNTIL_WORK ||
-           w->until == UNTIL_QUESTION;
+    if (until == UNTIL_TERMINAL)
+        return TASK_ENDED_BITS;
+    if (until == UNTIL_HANDOFF)
+        return 1u << TASK_HANDOFF_READY;
+    return until == UNTIL_STATUS && status >= 0 ? 1u << status : 0;
 }
 
 int
@@ -43,7 +49,7 @@ look_begin(struct tasks *t, struct task_ctx *x, const struct task_args *args,
            uint64_t since, struct look *w)
 {
     struct str until = task_arg_text(x->a, args, ARG_UNTIL);
-    bool since_seq = args->v[ARG_SINCE_SEQ].p != NULL;
+    bool holds = args->v[ARG_SINCE_SEQ].p == NULL;
     int i = 0;
 
     while (until.p != NULL && i < UNTIL_STATUS && !str_is(until, words[i]))
@@ -55,14 +61,18 @@ look_begin(struct tasks *t, struct task_ctx *x, const struct task_args *args,
         .agent = args->v[ARG_AGENT],
         .self = args->self,
         .until = (enum look_until)i,
-        .status = task_status_of(until),
+        .statuses = statuses_of((enum look_until)i, task_status_of(until)),
         .heard = since,
         /* Every open question is news. */
         .since = task_arg_u64(args, ARG_SINCE_SEQ,
                               i == UNTIL_QUESTION ? 0 : since),
+        .pass = NEWS,
     };
-    if (is_of_index(w) || (i != UNTIL_CHANGE && !since_seq))
-        w->past = i == UNTIL_ANSWERED ? OPEN : STATES;
+    if (holds && w->id.p == NULL && w->statuses != 0)
+        w->pass = STATES;
+    if (holds && w->id.p == NULL && i == UNTIL_ANSWERED)
+        w->pass = OPEN;
+    w->holds = holds || w->id.p != NULL;
     return w->id.p != NULL || w->agent.p != NULL
                ? 0 : task_fail(x, ERR_INVALID, "agent",
                                "task_id or agent is required");
@@ -72,63 +82,12 @@ void
 look_again(struct look *w)
 {
     w->since = w->top;
-    w->top = w->best = w->event = w->message = 0;
-    w->past = is_of_index(w) ? STATES : 0;
+    w->top = 0;
+    w->pass = NEWS;
     w->cursor = STR_NONE;
 }
 
-/* ---- questions ---- */
-
-/* Whether agent asked the question; if no agent is named, anyone. */
-static bool
-is_asked_by(const struct look *w, struct str question)
-{
-    return w->agent.p == NULL ||
-           str_eq(raw_member(question, "by"), w->agent);
-}
-
-/* Whether a question waits for an answer by agent, or by anybody, and is news.
-   Its id says when it was asked. */
-static bool
-is_asked_of(const struct look *w, struct str question)
-{
-    struct str to = raw_member(question, "to");
-    struct str id = raw_inner(raw_member(question, "question_id"));
-    uint64_t n;
-
-    if (raw_member(question, "answer").p != NULL ||
-        (w->agent.p != NULL && is_asked_by(w, question)) ||
-        (w->agent.p != NULL && to.p != NULL && !str_eq(to, w->agent)))
-        return false;
-    return id.len == 0 || *id.p != 'q' || !str_u64(str_from(id, 1), &n) ||
-           n > w->since;
-}
-
-/* How many of agent's questions have an answer, or have none. */
-static size_t
-count_asked(const struct look *w, const struct task *k, bool answered)
-{
-    struct str item = STR_NONE;
-    size_t n = 0;
-
-    while ((item = raw_list_next(k->f[F_QUESTIONS], item)).p != NULL)
-        n += is_asked_by(w, item) &&
-             (raw_member(item, "answer").p != NULL) == answered;
-    return n;
-}
-
-static bool
-is_asked_any(const struct look *w, const struct task *k)
-{
-    struct str item = STR_NONE;
-
-    while ((item = raw_list_next(k->f[F_QUESTIONS], item)).p != NULL)
-        if (k->needs_input && is_asked_of(w, item))
-            return true;
-    return false;
-}
-
-/* ---- conditions ---- */
+/* ---- whose ---- */
 
 static bool
 is_agents(const struct look *w, const struct task *task)
@@ -144,270 +103,256 @@ is_own(const struct look *w, const struct task *task)
            (w->self.p && str_eq(task->f[F_CURRENT_OWNER], w->self));
 }
 
-/* Notes the task's event if it has a message for the owner, or asks it to stop,
-   while it waits for something else. */
-static void
-hear(struct look *w, const struct task *task)
-{
-    const struct task_event *ev = &task->ev;
-
-    if (ev->r.n > w->heard && is_own(w, task) && str_is(ev->op, "update") &&
-        !str_eq(ev->by, task->f[F_CURRENT_OWNER]) &&
-        (raw_list_has(ev->set, STR("\"messages\"")) ||
-         (raw_list_has(ev->set, STR("\"cancel_requested\"")) &&
-          task->f[F_CANCEL_REQUESTED].p)))
-        w->message = ev->r.n;
-}
-
-/* A task as event n left it. ERR_NOT_FOUND: the event was dropped;
-   ERR_GARBLED: only task->ev is set. */
-static int
-read_event(const struct look *w, struct arena *a, uint64_t n,
-           struct task *task)
-{
-    struct task_event ev;
-    int rc = task_event_n(w->t, a, n, &ev);
-
-    if (rc == ERR_GARBLED)
-        task->ev = ev;
-    return rc == 0 ? task_of(w->t, a, &ev, task) : rc;
-}
-
-/* Whether the task's event is an answer to one of agent's questions; or, if no
-   task is named, ended this task while a question was open: nobody can answer
-   that any more. */
+/* Whether the task has something for its owner to read that came while it
+   waits. */
 static bool
-is_answer(const struct look *w, const struct task *task)
+has_message(const struct look *w, const struct task *k)
 {
-    struct arena own = {0};
-    struct task before;
-    bool is;
+    struct str item = STR_NONE;
 
-    if (task->ev.r.n <= w->since || !str_is(task->ev.op, "update"))
+    if (task_told(k) <= w->heard || !is_own(w, k))
         return false;
-    if (w->id.p == NULL && task_status_ended(task->status) &&
-        count_asked(w, task, false) > 0)
-        return true;
-    is = raw_list_has(task->ev.set, STR("\"questions\""));
-    if (is && w->agent.p != NULL &&
-        read_event(w, &own, task->ev.r.p, &before) == 0)
-        is = count_asked(w, task, true) > count_asked(w, &before, true);
-    arena_fini(&own);
-    return is;
+    do
+        item = raw_list_next(k->f[F_MESSAGES], item);
+    while (item.p != NULL && raw_member(item, "seen").p != NULL);
+    return item.p != NULL || k->f[F_CANCEL_REQUESTED].p != NULL;
 }
 
-/* Whether the condition is met in the task as some event left it. */
+/* ---- questions ---- */
+
+/* Whether agent asked the question; if no agent is named, anyone. */
 static bool
-is_met(const struct look *w, const struct task *task)
+is_asked_by(const struct look *w, struct str question)
 {
+    return w->agent.p == NULL ||
+           str_eq(raw_member(question, "by"), w->agent);
+}
+
+/* Which event asked a question, by its id; 0: it does not say. */
+static uint64_t
+asked_at(struct str question)
+{
+    struct str id = raw_inner(raw_member(question, "question_id"));
+    uint64_t n;
+
+    return id.len > 1 && *id.p == 'q' && str_u64(str_from(id, 1), &n) ? n : 0;
+}
+
+/* Whether a question waits for an answer by agent, or by anybody, and is
+   news. */
+static bool
+is_asked_of(const struct look *w, struct str question)
+{
+    struct str to = raw_member(question, "to");
+    uint64_t n = asked_at(question);
+
+    if (raw_member(question, "answer").p != NULL ||
+        (w->agent.p != NULL && is_asked_by(w, question)) ||
+        (w->agent.p != NULL && to.p != NULL && !str_eq(to, w->agent)))
+        return false;
+    return n == 0 || n > w->since;
+}
+
+/* How many of agent's questions have no answer. Sets *last to when the others
+   were answered last, 0: there are none. */
+static size_t
+count_open(const struct look *w, const struct task *k, uint64_t *last)
+{
+    struct str item = STR_NONE;
+    size_t open = 0;
+
+    *last = 0;
+    while ((item = raw_list_next(k->f[F_QUESTIONS], item)).p != NULL) {
+        uint64_t n = is_asked_by(w, item) ? task_answered(k, item) : 0;
+
+        open += is_asked_by(w, item) && n == 0;
+        *last = n > *last ? n : *last;
+    }
+    return open;
+}
+
+/* ---- conditions: the seq of the event that met them, or 0 ---- */
+
+static uint64_t
+question_seq(const struct look *w, const struct task *k)
+{
+    struct str item = STR_NONE;
+
+    if (!k->needs_input)
+        return 0;
+    do
+        item = raw_list_next(k->f[F_QUESTIONS], item);
+    while (item.p != NULL && !is_asked_of(w, item));
+    if (item.p == NULL)
+        return 0;
+    return asked_at(item) != 0 ? asked_at(item) : k->ev.r.n;
+}
+
+/* A status that was reached, and may have been left again. */
+static uint64_t
+status_seq(const struct look *w, const struct task *k)
+{
+    uint64_t last = 0, n;
+
+    if (w->holds && w->statuses >> k->status & 1)
+        return task_reached(k, k->status);
+    for (int i = 0; i < TASK_N_STATUSES; i++) {
+        n = w->statuses >> i & 1 ? task_reached(k, (enum task_status)i) : 0;
+        last = n > w->since && n > last ? n : last;
+    }
+    return last;
+}
+
+/* An answer to one of agent's questions. With a task's id it counts, too, that
+   none is open; without one, that the task ended while one was: nobody can
+   answer that any more. */
+static uint64_t
+answer_seq(const struct look *w, const struct task *k)
+{
+    uint64_t last, end = 0;
+    size_t open = count_open(w, k, &last);
+
+    if (w->pass == OPEN)
+        return open > 0 ? k->ev.r.n : 0;
+    if (w->pass == STATES || last > w->since)
+        return last;
+    if (w->id.p != NULL && open == 0)
+        return last != 0 ? last : k->ev.r.n;
+    if (w->id.p == NULL && open > 0 && task_status_ended(k->status))
+        end = task_reached(k, k->status);
+    return end > w->since ? end : 0;
+}
+
+static uint64_t
+met_seq(const struct look *w, const struct task *k)
+{
+    bool is = k->ready;
+
     switch (w->until) {
-    case UNTIL_TERMINAL:
-        return task_status_ended(task->status);
-    case UNTIL_HANDOFF:
-        return task->status == TASK_HANDOFF_READY;
-    case UNTIL_WORK:
-        return task->ready && (!task->kept || w->agent.p == NULL ||
-                               is_agents(w, task));
-    case UNTIL_READY:
-        return task->ready;
-    case UNTIL_QUESTION:
-        return is_asked_any(w, task);
-    case UNTIL_STATUS:
-        return (int)task->status == w->status;
+    case UNTIL_CHANGE:
+        is = k->ev.r.n > w->since;
+        break;
     case UNTIL_ANSWERED:
-        return is_answer(w, task);
+        return answer_seq(w, k);
+    case UNTIL_QUESTION:
+        return question_seq(w, k);
+    case UNTIL_READY:
+        break;
+    case UNTIL_WORK:
+        is = is && (!k->kept || w->agent.p == NULL || is_agents(w, k));
+        break;
     default:
-        return task->ev.r.n > w->since;
+        return status_seq(w, k);
     }
-}
-
-/* The same of the task as it is now. */
-static bool
-is_met_now(const struct look *w, const struct task *now)
-{
-    return is_met(w, now) || (w->until == UNTIL_ANSWERED && w->id.p != NULL &&
-                              count_asked(w, now, false) == 0);
-}
-
-/* ---- one task ---- */
-
-static bool
-is_of_others(const struct look *w)
-{
-    return w->past > 0 && w->past < OPEN;
-}
-
-/* Whether the tasks of all agents are looked at. */
-static bool
-is_of_all(const struct look *w)
-{
-    return is_of_others(w) || w->past == OPEN || w->until == UNTIL_QUESTION;
-}
-
-/* Whether a task counts in which the condition is, or was, met: an answer
-   counts whoever owns the task. */
-static bool
-counts(const struct look *w, const struct task *task)
-{
-    return !is_of_others(w) || w->until == UNTIL_ANSWERED ||
-           is_agents(w, task);
-}
-
-static void
-keep_oldest(struct look *w, uint64_t n)
-{
-    w->best = w->best == 0 || n < w->best ? n : w->best;
-}
-
-static bool
-is_over(const struct look *w)
-{
-    return w->until_ms != 0 && clock_mono_ms() >= w->until_ms;
-}
-
-/* Takes up a task for all of agent's questions: one that is open is waited
-   for. */
-static void
-take_up_asked(struct look *w, const struct task *now)
-{
-    if (now->needs_input && count_asked(w, now, false) > 0) {
-        w->past = w->best = 0;
-        w->cursor = STR_NONE;
-    } else if (w->best == 0 && count_asked(w, now, true) > 0) {
-        w->best = now->ev.r.n;
-    }
-}
-
-/* Takes up a task as it is now. */
-static void
-take_up(struct look *w, const struct task *now)
-{
-    if (is_of_others(w) && is_agents(w, now))
-        return; /* it was among agent's tasks */
-    hear(w, now);
-    if (is_met_now(w, now) && counts(w, now))
-        keep_oldest(w, now->ev.r.n);
-    else if (!is_of_index(w) || (w->id.p != NULL && w->since >= w->heard))
-        w->event = now->ev.r.p;
-}
-
-/* Looks at the events of the task at hand, back to where the call began. 0;
-   ERR_MORE: the run is over; or an error. */
-static int
-look_back(struct look *w)
-{
-    struct arena own = {0};
-    struct task then;
-    int rc = 0;
-
-    while (rc == 0 && w->event > w->since) {
-        rc = read_event(w, &own, w->event, &then);
-        if (rc == ERR_GARBLED) { /* it says nothing */
-            w->event = then.ev.r.p;
-            rc = 0;
-        } else if (rc == 0) {
-            hear(w, &then);
-            w->event = then.ev.r.p;
-            /* The index knows only the present. */
-            if (!is_of_index(w) && is_met(w, &then) && counts(w, &then)) {
-                keep_oldest(w, then.ev.r.n);
-                w->event = 0;
-            }
-            if (w->event > w->since && is_over(w))
-                rc = ERR_MORE;
-        }
-        arena_reset(&own);
-    }
-    arena_fini(&own);
-    if (rc != ERR_MORE)
-        w->event = 0;
-    return rc == ERR_NOT_FOUND ? 0 : rc;
+    return is ? k->ev.r.n : 0;
 }
 
 /* ---- many tasks ---- */
 
-/* The tasks that may count, one at a time; memory in own. */
-static struct task_query
-query_of(const struct look *w, struct arena *own)
+/* Whether the tasks of all agents may count. */
+static bool
+is_of_all(const struct look *w)
 {
-    bool states = w->past == STATES, asked = w->until == UNTIL_QUESTION;
+    return w->pass == OPEN || w->until == UNTIL_QUESTION ||
+           (w->pass == NEWS && w->until == UNTIL_ANSWERED);
+}
+
+/* The tasks that may count, a page of them. */
+static struct task_query
+query_of(const struct look *w, struct str owner)
+{
+    bool news = w->pass == NEWS;
+    bool asks = w->pass == OPEN || w->until == UNTIL_QUESTION;
 
     return (struct task_query){
-        .owner = is_of_all(w) ? STR_NONE : raw_text(own, w->agent),
-        .status = !states                      ? 0
-                  : w->until == UNTIL_HANDOFF  ? 1u << TASK_HANDOFF_READY
-                  : w->until == UNTIL_STATUS   ? 1u << w->status
-                  : w->until == UNTIL_TERMINAL ? TASK_ENDED_BITS : 0,
-        .since_n = w->past >= OPEN && !asked ? 0 : w->since,
-        .ready = w->until == UNTIL_READY ? TASK_YES : TASK_EITHER,
-        .needs_input = asked || w->past == OPEN ? TASK_YES : TASK_EITHER,
-        .include_done = true, .limit = 1, .uncounted = true,
+        .owner = owner,
+        .status = news ? 0 : w->statuses,
+        .since_n = news ? w->since : 0,
+        .needs_input = asks ? TASK_YES : TASK_EITHER,
+        .include_done = true, .limit = TASK_LIST_MAX, .uncounted = true,
         .cursor = w->cursor};
 }
 
-/* Takes up the next of these tasks. Of tasks as they are now, one is enough; of
-   news, the oldest counts. */
 static int
-next_task(struct look *w)
+keep_id(const struct look *w, const struct task *k, struct str *id)
+{
+    *id = arena_str(w->a, k->ev.id);
+    return id->p != NULL ? 0 : ERR_NOMEM;
+}
+
+/* Notes the task if it meets the condition, or else has a message: invariant
+   2. */
+static int
+look_at(struct look *w, const struct task *k)
+{
+    uint64_t seq = met_seq(w, k);
+
+    if (seq == 0)
+        return w->told.p == NULL && has_message(w, k)
+                   ? keep_id(w, k, &w->told) : 0;
+    if (w->seq != 0 && (w->pass != NEWS || w->seq < seq))
+        return 0;
+    w->seq = seq;
+    return keep_id(w, k, &w->found);
+}
+
+/* Looks at the next page of tasks. *last: there is no other. */
+static int
+look_at_page(struct look *w, bool *last)
 {
     struct arena own = {0};
-    struct task_query q = query_of(w, &own);
-    bool asked = w->past >= OPEN && w->until == UNTIL_ANSWERED, end;
+    struct str owner = is_of_all(w) ? STR_NONE : raw_text(&own, w->agent);
+    struct task_query q = query_of(w, owner);
     struct task_list list;
-    int rc = !q.owner.p && !is_of_all(w)
+    int rc = owner.p == NULL && !is_of_all(w)
                  ? ERR_NOMEM : tasks_list(w->t, &own, &q, &list);
 
     if (rc == 0) {
-        w->past += is_of_others(w);
-        end = list.next.len == 0 ||
-              (is_of_others(w) && w->past > TASK_LIST_MAX);
-        w->cursor = end ? STR(LIST_END) : arena_str(w->a, list.next);
+        *last = list.next.len == 0;
+        w->cursor = arena_str(w->a, list.next);
         rc = w->cursor.p != NULL ? 0 : ERR_NOMEM;
     }
-    if (rc == 0 && list.n > 0 && !list.tasks[0].garbled)
-        (asked ? take_up_asked : take_up)(w, &list.tasks[0]);
-    if (w->past == STATES && !asked && w->best != 0 &&
-        (w->until != UNTIL_QUESTION || w->since == 0))
-        w->cursor = STR(LIST_END);
+    for (size_t i = 0; rc == 0 && i < list.n; i++)
+        if (!list.tasks[i].garbled)
+            rc = look_at(w, &list.tasks[i]);
     arena_fini(&own);
     return rc;
 }
 
-/* Looks at all tasks that may count: as they are now, then at those that have
-   changed. One may have been handed on in the very batch that meets the
-   condition, so the latest tasks of others are looked at as well. Returns as
-   look_back does; 1: it is met, whether or not by a task. */
+/* Looks at all tasks that may count. 0; ERR_MORE: the run is over; or an
+   error. */
 static int
 look_around(struct look *w)
 {
+    bool last, open;
     int rc;
 
     for (;;) {
-        rc = 0;
-        if (w->event != 0) {
-            rc = look_back(w);
-        } else if (!str_is(w->cursor, LIST_END)) {
-            rc = next_task(w);
-        } else if (w->past == OPEN) {
-            w->past = STATES;
-            w->cursor = STR_NONE;
-        } else if (w->past == STATES && w->until == UNTIL_ANSWERED) {
-            return 1;
-        } else if (w->best != 0 || is_of_index(w) || is_of_others(w)) {
+        open = w->pass == OPEN;
+        rc = look_at_page(w, &last);
+        if (rc == 0 && w->seq != 0 && open) { /* its answer will be news */
+            w->pass = NEWS;
+            w->seq = 0;
+            w->found = STR_NONE;
             return 0;
-        } else {
-            w->past = w->past == STATES ? 0 : 1;
+        }
+        if (rc != 0 || w->seq != 0 || (last && !open))
+            return rc;
+        if (last) { /* none is open: the answered ones are next */
+            w->pass = STATES;
             w->cursor = STR_NONE;
         }
-        if (rc != 0 || is_over(w))
-            return rc != 0 ? rc : ERR_MORE;
+        if (w->until_ms != 0 && clock_mono_ms() >= w->until_ms)
+            return w->told.p != NULL ? 0 : ERR_MORE;
     }
 }
 
-/* A task that agent could claim: of those it owns, or of all. */
+/* A task that agent could claim: of those it owns, or of all. It also says when
+   time may bring one. */
 static int
-find_work(struct look *w, bool own)
+find_work(struct look *w)
 {
+    bool own = w->until == UNTIL_READY;
     struct task_want want = {.by = w->agent,
                              .owner = own ? w->agent : STR_NONE};
     struct str id;
@@ -421,25 +366,27 @@ find_work(struct look *w, bool own)
     w->due_ms = want.due_ms;
     if (rc == 0 && id.p != NULL)
         rc = task_get(w->t, w->a, id, &w->task);
-    if (rc == 0)
-        w->best = w->task.ev.r.n;
+    w->seq = w->task.ev.r.n;
     return rc;
 }
 
 /* ---- a look ---- */
 
-/* The task of an id, and its events. */
 static int
-look_at_one(struct look *w, bool begins)
+look_at_one(struct look *w)
 {
     int rc;
 
-    if (is_of_index(w)) /* first: time may come while it looks */
+    /* First: time may come while it looks. */
+    if (w->until == UNTIL_READY || w->until == UNTIL_WORK)
         w->due_ms = tasks_due_ms(w->t, w->id);
     rc = task_get(w->t, w->a, w->id, &w->task);
-    if (rc == 0 && begins)
-        take_up(w, &w->task);
-    return rc == 0 ? look_back(w) : rc;
+    if (rc != 0)
+        return rc;
+    w->seq = met_seq(w, &w->task);
+    if (has_message(w, &w->task))
+        w->told = w->id;
+    return 0;
 }
 
 /* Whether the condition can no longer be met, unless somebody reopens what has
@@ -447,38 +394,66 @@ look_at_one(struct look *w, bool begins)
 static bool
 is_never(const struct look *w)
 {
+    if (w->id.p == NULL)
+        return false;
     if (w->until == UNTIL_READY || w->until == UNTIL_WORK)
         return w->task.deps_failed.p != NULL ||
                task_status_ended(w->task.status);
     return w->until != UNTIL_CHANGE && task_status_ended(w->task.status);
 }
 
+/* Reads the event that met the condition, and the task as it was then if it has
+   left that status since. The event may be gone with an old generation. */
+static int
+read_cause(struct look *w)
+{
+    bool left = w->statuses != 0 && !(w->statuses >> w->task.status & 1);
+    struct task_event ev;
+    int rc = 0;
+
+    w->event = w->task.ev;
+    if (w->seq == 0 || w->seq == w->event.r.n)
+        return 0;
+    rc = task_event_n(w->t, w->a, w->seq, &ev);
+    if (rc == ERR_NOT_FOUND || rc == ERR_FORMAT || rc == ERR_GARBLED ||
+        (rc == 0 && !str_eq(ev.id, w->task.ev.id)))
+        return 0;
+    if (rc == 0)
+        w->event = ev;
+    return rc == 0 && left ? task_of(w->t, w->a, &ev, &w->task) : rc;
+}
+
 int
 look_take(struct look *w, struct task_ctx *x)
 {
-    bool begins = w->top == 0;
     int rc;
 
-    if (begins)
+    if (w->top == 0)
         w->top = store_next_n(tasks_store(w->t)) - 1;
-    w->task.ev.r.n = 0;
+    w->task.ev.r.n = w->seq = 0;
+    w->found = w->told = STR_NONE;
     w->due_ms = 0;
-    rc = w->id.p != NULL ? look_at_one(w, begins)
-         : w->until == UNTIL_WORK ? find_work(w, false) : look_around(w);
-    if (rc == 0 && w->until == UNTIL_READY && w->id.p == NULL && w->best == 0)
-        rc = find_work(w, true); /* it says when time may bring one */
-    if (rc >= 0 && w->best != 0 && w->best != w->task.ev.r.n)
-        rc = read_event(w, w->a, w->best, &w->task);
-    if (rc < 0)
+    if (w->id.p != NULL)
+        rc = look_at_one(w);
+    else if (w->until == UNTIL_READY || w->until == UNTIL_WORK)
+        rc = find_work(w);
+    else
+        rc = look_around(w);
+    if (rc == 0 && w->found.p == NULL)
+        w->found = w->told;
+    if (rc == 0 && w->task.ev.r.n == 0 && w->found.p != NULL)
+        rc = task_get(w->t, w->a, w->found, &w->task);
+    if (rc == 0 && w->task.ev.r.n != 0)
+        rc = read_cause(w);
+    if (rc != 0)
         return rc == ERR_MORE ? rc : task_fail_read(x, w->t, w->id, rc);
-    if (rc == 1 || w->best != 0)
+    if (w->seq != 0)
         return LOOK_MET;
-    if (w->task.ev.r.n != 0 && is_never(w))
+    if (w->id.p == NULL && w->until == UNTIL_ANSWERED && w->pass == STATES)
+        return LOOK_MET; /* no question of agent is open */
+    if (is_never(w))
         return LOOK_NEVER;
-    if (w->message != 0 && w->task.ev.r.n == 0)
-        rc = read_event(w, w->a, w->message, &w->task);
-    return rc != 0 ? task_fail_read(x, w->t, w->id, rc)
-           : w->message != 0 ? LOOK_MESSAGE : LOOK_NOT_YET;
+    return w->told.p != NULL ? LOOK_MESSAGE : LOOK_NOT_YET;
 }
 
 struct str
@@ -497,31 +472,35 @@ look_watch(const struct look *w)
                             : w->until == UNTIL_ANSWERED ? "\t" TASK_ASKED
                                                          : "");
     return arena_printf(w->a, "task/%.*s%s", STR_ARG(w->id),
-                        is_of_index(w) && w->task.blocked_by.p != NULL
+                        (w->until == UNTIL_READY || w->until == UNTIL_WORK) &&
+                                w->task.blocked_by.p != NULL
                             ? "\t" TASK_ENDED : "");
 }
 
 struct str
 look_state(const struct look *w)
 {
-    return arena_printf(w->a, "%llu %llu %llu %llu %llu %llu %.*s",
+    return arena_printf(w->a, "%llu %llu %c %.*s",
                         (unsigned long long)w->since,
-                        (unsigned long long)w->top,
-                        (unsigned long long)w->event,
-                        (unsigned long long)w->best,
-                        (unsigned long long)w->past,
-                        (unsigned long long)w->message, STR_ARG(w->cursor));
+                        (unsigned long long)w->top, w->pass,
+                        STR_ARG(w->cursor));
 }
 
 void
 look_resume(struct look *w, struct str state)
 {
-    uint64_t *const numbers[] = {&w->since, &w->top, &w->event, &w->best,
-                                 &w->past, &w->message};
+    uint64_t since, top;
+    struct str pass;
 
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        if (!str_u64(str_cut(&state, ' '), numbers[i]))
-            *numbers[i] = 0;
+    if (!str_u64(str_cut(&state, ' '), &since) ||
+        !str_u64(str_cut(&state, ' '), &top))
+        return;
+    pass = str_cut(&state, ' ');
+    if (!str_is(pass, "n") && !str_is(pass, "s") && !str_is(pass, "o"))
+        return;
+    w->since = since;
+    w->top = top;
+    w->pass = *pass.p;
     w->cursor = state;
 }
 
@@ -563,9 +542,12 @@ static struct str
 questions_of(const struct look *w, size_t max)
 {
     bool open = w->until == UNTIL_QUESTION;
-    size_t n = open ? 0 : count_asked(w, &w->task, true);
     struct str list = STR("[]"), item = STR_NONE;
+    size_t n = 0;
 
+    while (!open &&
+           (item = raw_list_next(w->task.f[F_QUESTIONS], item)).p != NULL)
+        n += is_asked_by(w, item) && raw_member(item, "answer").p != NULL;
     while ((item = raw_list_next(w->task.f[F_QUESTIONS], item)).p != NULL &&
            list.p != NULL) {
         bool answered = raw_member(item, "answer").p != NULL;
@@ -593,10 +575,10 @@ put_found(struct answer *p, const struct look *w)
         }
         put_fitting(p, "questions", questions);
     } else {
-        put_fitting(p, "by", k->ev.by);
-        put_fitting(p, "changed", k->ev.set);
+        put_fitting(p, "by", w->event.by);
+        put_fitting(p, "changed", w->event.set);
     }
-    put_fitting(p, "reason", k->ev.note);
+    put_fitting(p, "reason", w->event.note);
     if (k->status == TASK_HANDOFF_READY)
         put_fitting(p, "handoff", k->f[F_HANDOFF]);
     if (task_status_ended(k->status))
@@ -614,7 +596,7 @@ look_put(struct buf *out, const struct look *w, int outcome)
 
     buf_printf(out, "{\"met\":%s,\"seq\":%llu",
                outcome == LOOK_MET ? "true" : "false",
-               (unsigned long long)(outcome == LOOK_MET && n != 0 ? n
+               (unsigned long long)(outcome == LOOK_MET && n != 0 ? w->seq
                                                                   : head));
     if (blocked)
         buf_z(out, ",\"never\":true,\"message\":\"a task that it depends on "

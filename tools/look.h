@@ -24,21 +24,23 @@ struct look {
     struct str agent;     /* raw; .p NULL: anyone's */
     struct str self;      /* raw: the own name of who waits; or .p NULL */
     enum look_until until;
-    int status; /* of UNTIL_STATUS */
+    unsigned statuses;    /* those waited for, a bit each; or 0 */
+    bool holds;           /* one counts while it holds, whenever reached */
 
     uint64_t since; /* events up to this are known, */
     uint64_t heard; /* and messages: only a call that waits is interrupted */
     uint64_t top;   /* the newest one when the look began; 0: it has not */
-    uint64_t event; /* of the task at hand, to be looked at next; 0: none */
-    uint64_t best;  /* the oldest that was waited for, so far; 0: none */
-    uint64_t message; /* that has a message for agent, so far; 0: none */
-    uint64_t past;  /* which tasks are looked at: see tools/look.c */
-    struct str cursor; /* of the next task */
+    char pass;      /* which tasks are looked at: see tools/look.c */
+    struct str cursor; /* of the next ones */
 
-    struct task task; /* as it was when met, or is; without an id and unmet,
-                         or without a task, its ev.r.n is 0 */
-    int64_t due_ms;   /* wall clock, when time alone may meet the condition; 0:
-                         never */
+    uint64_t seq;      /* of the event that met it; 0: none */
+    struct str found;  /* the id of its task; .p NULL: none */
+    struct str told;   /* of a task with a message for agent */
+    struct task task;  /* as it was when met, or is; without an id and unmet,
+                          or without a task, its ev.r.n is 0 */
+    struct task_event event; /* that met it */
+    int64_t due_ms;    /* wall clock, when time alone may meet the condition; 0:
+                          never */
 };
 
 /* Begins to look for what args, those of wait_for_task, ask for. Without a
@@ -53,8 +55,9 @@ void look_again(struct look *w);
 /* The names to watch for what may meet the condition: one, or two with a tab
    between them; .p NULL: no memory. */
 struct str look_watch(const struct look *w);
-/* How far it has come, as text, and back; .p NULL: no memory. */
+/* How far it has come, as text; .p NULL: no memory. */
 struct str look_state(const struct look *w);
+/* Goes on from there; a text that look_state did not write changes nothing. */
 void look_resume(struct look *w, struct str state);
 /* Appends what wait_for_task answers. */
 void look_put(struct buf *out, const struct look *w, int outcome);
