@@ -5,7 +5,10 @@
 #include "base/text.h"
 #include "serve/post.h"
 
-#define MAX_POSTS (2 * HTTP_MAX_BODY) /* bytes that a stream has yet to run */
+/* Bytes posted for streams that have yet to be run: of all streams, and
+   share_fits limits each principal. A turn may stay open, or wait for the lock,
+   for seconds. */
+#define MAX_POSTS (4 * HTTP_MAX_BODY)
 
 /* Replies to the opening of a stream. Its first event carries an id, so that a
    client that loses the stream before any message can come back, and gets the
@@ -78,6 +81,20 @@ find_client(const struct exchange *x, struct str id)
     return y;
 }
 
+/* Whether so many bytes more may be posted for the stream to. */
+static bool
+has_room(const struct exchange *to, size_t len)
+{
+    size_t own = len, all = len;
+
+    for (const struct exchange *y = to->all->first; y != NULL; y = y->next) {
+        all += y->posts_len;
+        own += str_eq(exchange_principal(y), exchange_principal(to))
+                   ? y->posts_len : 0;
+    }
+    return share_fits(own, all, MAX_POSTS);
+}
+
 /* Pushes a copy of the message that x posts for the stream to, since the
    connection of x goes on to its next request before the message is run. */
 static int
@@ -85,11 +102,12 @@ push_copy(struct exchange *x, struct exchange *to)
 {
     struct mcp_facts f = exchange_facts(x), *own;
     struct str body = http_body(x->c);
+    size_t len = sizeof(f) + f.version.len + body.len;
     int err = ERR_NOMEM;
 
-    to->posts_len += sizeof(f) + f.version.len + body.len;
-    if (to->posts_len > MAX_POSTS)
+    if (!has_room(to, len))
         return ERR_MORE; /* until earlier ones are done */
+    to->posts_len += len;
     f.principal = exchange_principal(to);
     f.session = to->session;
     f.session_id = STR_NONE;

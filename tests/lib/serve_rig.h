@@ -65,6 +65,8 @@ search(struct mcp_call *c)
 static const struct mcp_tool tools[] = {
     {.name = "quick", .title = "Quick", .description = "Is quick",
      .input_schema = OBJECT, .run = quick},
+    {.name = "write", .title = "Write", .description = "Takes the lock",
+     .input_schema = OBJECT, .run = quick, .writes = true},
     {.name = "search", .title = "Search", .description = "Takes turns",
      .input_schema = OBJECT, .run = search},
 };

@@ -7,6 +7,8 @@
 #include "tests/lib/memory.h"
 #include "tests/lib/serve_rig.h"
 
+#include <sys/wait.h>
+
 /* ---- turns ---- */
 
 /* However many connections one principal searches on. */
@@ -569,6 +571,88 @@ has_output(void *ctx)
     return can_now(*(int *)ctx) || n_turns++ == 1000;
 }
 
+#define POSTS 8 /* each of half a body */
+
+/* Another process has the lock, and posts a long message for each stream.
+   Returns how many were accepted. */
+static int
+post_behind_the_lock(char *const to[POSTS])
+{
+    static const char head[] = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":"
+        "\"tools/call\",\"params\":{\"name\":\"write\",\"arguments\":{\"a\":\"";
+    size_t len = HTTP_MAX_BODY / 2;
+    char *body = malloc(len + sizeof(head) + 5), why[256];
+    struct store_options o = {.path = store_path(store)};
+    struct store *other;
+    struct client c;
+    int i, accepted = 0;
+
+    if (body == NULL || store_open(&other, &o, NULL, 0, why) != 0 ||
+        store_lock(other) != 0)
+        return -1;
+    memcpy(body, head, sizeof(head));
+    memset(body + sizeof(head) - 1, 'a', len);
+    memcpy(body + sizeof(head) - 1 + len, "\"}}}", 5);
+    for (i = 0; i < POSTS; i++) {
+        c = dial(web_address(web));
+        ask(&c, "POST", to[i], JSON ANN, body);
+        accepted += reply_of(&c) == 202;
+        hang_up(&c);
+    }
+    store_close(other);
+    free(body);
+    return accepted;
+}
+
+static bool
+has_ended(void *ctx)
+{
+    int *status = ctx;
+
+    web_ended(web);
+    return waitpid(-1, status, WNOHANG) > 0;
+}
+
+/* What is posted for streams while nothing can be run has one limit for all of
+   them, and leaves room for others. */
+static void
+test_streams_share_what_is_posted(void)
+{
+    struct client stream[POSTS], bob, c;
+    char *to[POSTS], *bobs;
+    int i, status = -1;
+
+    begin(1);
+    web_begin(0, 0, true);
+    for (i = 0; i < POSTS; i++) {
+        CHECK(get(&stream[i], "GET", "/sse", STREAM ANN, NULL) == 200);
+        to[i] = next_event(&stream[i]);
+    }
+    CHECK(get(&bob, "GET", "/sse", STREAM BOB, NULL) == 200);
+    bobs = next_event(&bob);
+    if (fork() == 0)
+        _exit(post_behind_the_lock(to));
+    CHECK(turn_run(turn, has_ended, &status) == 0);
+    /* The sixth would be more than three quarters of the room. */
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 5);
+    for (i = 0; i < 5; i++) {
+        n_turns = 0;
+        CHECK(turn_run(turn, has_reply, &stream[i]) == 0);
+        CHECK(hears_past(&stream[i], "none", "\"id\":1,"));
+    }
+    CHECK(get(&c, "POST", to[POSTS - 1], JSON ANN, QUICK) == 202);
+    hang_up(&c);
+    CHECK(get(&c, "POST", bobs, JSON BOB, QUICK) == 202);
+    hang_up(&c);
+    for (i = 0; i < POSTS; i++) {
+        hang_up(&stream[i]);
+        free(to[i]);
+    }
+    hang_up(&bob);
+    free(bobs);
+    web_close(web);
+}
+
 /* And on standard output. */
 static void
 test_the_end_answers_the_lines(void)
@@ -647,6 +731,7 @@ main(void)
     test_nobody_has_all_connections();
     test_heavy_messages_take_turns();
     test_the_wait_for_room_ends();
+    test_streams_share_what_is_posted();
     test_the_end_answers_what_was_taken();
     server_again();
     test_the_end_answers_on_the_stream();
