@@ -625,7 +625,8 @@ take_piece(struct import *im)
 }
 
 /* Reads the input, and commits whenever there is enough for a batch. Returns 0,
-   ERR_NOMEM, or an error of the store; *got is what input_next returned last. */
+   ERR_NOMEM, or an error of the store; *got is what input_next returned
+   last. */
 static int
 read_pieces(struct import *im, int *got)
 {
