@@ -413,7 +413,7 @@ key: value\n|text
 \037\213\010|an archive
 a\000b|a binary file
 END
-for i in 1 2 3; do echo '{"number":1,"title":"t","body":"b"}'; done >in
+for _ in 1 2 3; do echo '{"number":1,"title":"t","body":"b"}'; done >in
 run 1 import in
 has err 'line 1: there is no task_id; it has number, title, body: a task has'
 has out '0 imported, 0 skipped, 3 failed'

