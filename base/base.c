@@ -551,7 +551,7 @@ random_hex(char *out, int n)
     int rc = random_bytes(raw, sizeof raw);
 
     for (int i = 0; i < n; i++)
-        text_hex(out + i, 1, raw[i / 2] >> (i & 1 ? 4 : 0));
+        text_hex(out + i, 1, (uint32_t)raw[i / 2] >> (i & 1 ? 4 : 0));
     out[n] = '\0';
     return rc;
 }
