@@ -34,7 +34,7 @@ ETCD = etcd
 # needs no dynamic linker, or else as it does by itself. STATIC= is the latter.
 takes = $(shell mkdir -p $(B) && echo 'int main(void){return 0;}' | \
   $(CC) $1 -x c - -o $(B)/probe 2>/dev/null && $(or $2,:) && echo '$1')
-alone = ! grep -Eq '/(ld[-.]|dyld)' $(B)/probe
+alone = ! grep -Eq '/ld-|/libexec/ld|/dyld' $(B)/probe
 ifndef STATIC
 STATIC := $(or $(call takes,-fPIE -static-pie,$(alone)),$(call \
   takes,-static,$(alone)))
