@@ -381,8 +381,8 @@ record_peek(struct str *line, struct store_rec *out)
     return found;
 }
 
-/* Whether only the digit of the version is damaged: with that of a known
-   version the line is whole. */
+/* Whether only the digit of the version of a damaged line is wrong: with that
+   of a known version the line is whole. */
 static bool
 has_wrong_digit(struct str line)
 {
@@ -411,7 +411,7 @@ record_parse_header(struct str line, struct record_header *out)
     if (!find_u64(line, VERSION, &out->version) || out->version < 1)
         return ERR_FORMAT;
     if (out->version > RECORD_VERSION) {
-        if (!has_wrong_digit(line))
+        if (whole || !has_wrong_digit(line))
             return ERR_FORMAT;
         out->version = 0;
     }

@@ -207,6 +207,19 @@ test_header_versions(void)
         CHECK(got.version == cases[i].version);
     }
     snprintf(h.id, sizeof h.id, "00112233445566778899aabbccddeeff");
+    for (unsigned version = 3; version < 40; version++) { /* whole lines */
+        char body[80];
+        struct buf b = {0};
+        snprintf(body, sizeof body, "\"mcptask-log\":%u,\"id\":\"%s\"",
+                 version, h.id);
+        struct store_rec r = {.g = 1, .key = STR(RECORD_KEY_LOG),
+                              .time = STR("2026-07-28T09:00:00.000Z"),
+                              .body = str_of(body)};
+        record_put(&b, &r);
+        CHECK(record_parse_header((struct str){b.p, b.len - 1}, &got) ==
+                  ERR_FORMAT && got.version == version);
+        buf_fini(&b);
+    }
     for (int i = 0; i < 4; i++) {
         struct buf b = {0};
         h.compacted = i & 1;

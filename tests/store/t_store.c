@@ -187,8 +187,32 @@ test_foreign_files_untouched(void)
     }
 }
 
-/* A later version may have any first line with this text and a number, before
-   records that look like ours. */
+/* A log of a later version with the first line head, before records that look
+   like ours, is left alone. */
+static void
+check_left_alone(struct str head, const char *version, struct str records)
+{
+    struct buf b = {0};
+    struct tstore t;
+    struct store_report rep;
+    char *path = path_fresh("tasks.log");
+    buf_str(&b, head);
+    buf_str(&b, records);
+    file_put(path, b.p, b.len);
+    CHECK(ts_open(&t, path) == ERR_FORMAT && t.s == NULL);
+    CHECK(strstr(t.why, "written by a later version") != NULL &&
+          strstr(t.why, version) && !strstr(t.why, "verify"));
+    CHECK(store_repair(path, path_with(path, ".out"), &rep) ==
+              ERR_FORMAT && !file_exists(path_with(path, ".out")));
+    CHECK(strstr(rep.what, "written by a later version") != NULL);
+    CHECK(file_is(path, b.p, b.len));
+    CHECK(!file_exists(path_with(path, ".lock")));
+    buf_fini(&b);
+    free(path);
+}
+
+/* A later version may have any first line with this text and a number; also a
+   whole record. */
 static void
 test_later_versions_untouched(void)
 {
@@ -198,28 +222,31 @@ test_later_versions_untouched(void)
         "{\"c\":\"00000000\",\"more\":\"%0600d\",\"mcptask-log\":3}",
         "%0200000d \"mcptask-log\":31",
     };
+    static const int versions[] = {3, 10, 12, 25};
     size_t len;
     struct tstore t;
-    struct store_report rep;
     char *made = open_log(&t, 3, 3), *log = file_get(made, &len);
     size_t head = (size_t)(strchr(log, '\n') - log);
+    struct str records = {log + head, len - head};
     close_log(&t, made);
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
         struct buf b = {0};
-        char *path = path_fresh("tasks.log");
         buf_printf(&b, forms[i], 0);
-        buf_str(&b, (struct str){log + head, len - head});
-        file_put(path, b.p, b.len);
-        CHECK(ts_open(&t, path) == ERR_FORMAT && t.s == NULL);
-        CHECK(strstr(t.why, "written by a later version") != NULL &&
-              strstr(t.why, "version 3") && !strstr(t.why, "verify"));
-        CHECK(store_repair(path, path_with(path, ".out"), &rep) ==
-                  ERR_FORMAT && !file_exists(path_with(path, ".out")));
-        CHECK(strstr(rep.what, "written by a later version") != NULL);
-        CHECK(file_is(path, b.p, b.len));
-        CHECK(!file_exists(path_with(path, ".lock")));
+        check_left_alone(buf_view(&b), "version 3", records);
         buf_fini(&b);
-        free(path);
+    }
+    for (size_t i = 0; i < sizeof versions / sizeof *versions; i++) {
+        struct buf b = {0};
+        char body[96], version[24];
+        snprintf(version, sizeof version, "version %d", versions[i]);
+        snprintf(body, sizeof body, "\"mcptask-log\":%d,\"id\":\"%032d\"",
+                 versions[i], 7);
+        struct store_rec r = {.g = 1, .key = STR(RECORD_KEY_LOG),
+                              .time = STR("2026-07-28T09:00:00.000Z"),
+                              .body = str_of(body)};
+        record_put(&b, &r);
+        check_left_alone((struct str){b.p, b.len - 1}, version, records);
+        buf_fini(&b);
     }
     free(log);
 }
