@@ -60,6 +60,8 @@ room_look(struct store *s, int64_t need)
     struct room *m = &s->room;
     m->end = s->log.end;
     m->free = free_room(s);
+    if (m->free < need)
+        m->free += begun_len(s);
     if (m->free < need) {
         store_prune(s, 0);
         m->free = free_room(s) + begun_len(s);

@@ -60,6 +60,20 @@ test_closed_max_0(void)
     }
 }
 
+/* Room that is enough for a compaction is enough while one writes: no history
+   has to go. */
+static void
+test_history_stays(void)
+{
+    begin(&(struct store_options){.closed_max = STORE_CLOSED_MAX});
+    CHECK(put(0, 1, 10) == 0 && ts_compact(&t) == 0 && exists(".1"));
+    for (int i = 0; i < 500; i++)
+        CHECK(put(i, 2, 1000) == 0);
+    alien = disk - used() - t.s->live * 3 / 2;
+    CHECK(ts_compact(&t) == 0 && exists(".1") && exists(".2"));
+    end();
+}
+
 /* ---- a full disk ---- */
 
 /* Writes new tasks until there is no room. */
@@ -217,6 +231,7 @@ main(void)
     test_in_memory();
     test_ten_thousand_checkpoints();
     test_closed_max_0();
+    test_history_stays();
     test_full_of_tasks();
     test_others_take_the_room();
     test_held_records();
