@@ -54,6 +54,14 @@ begun_len(const struct store *s)
                                                         : 0;
 }
 
+/* The room for a compaction's file, with what that has taken. */
+static int64_t
+copy_room(const struct store *s)
+{
+    int64_t room = free_room(s);
+    return room == INT64_MAX ? room : room + begun_len(s);
+}
+
 int64_t
 room_look(struct store *s, int64_t need)
 {
@@ -61,10 +69,10 @@ room_look(struct store *s, int64_t need)
     m->end = s->log.end;
     m->free = free_room(s);
     if (m->free < need)
-        m->free += begun_len(s);
+        m->free = copy_room(s);
     if (m->free < need) {
         store_prune(s, 0);
-        m->free = free_room(s) + begun_len(s);
+        m->free = copy_room(s);
     }
     return m->free < need ? need - m->free : 0;
 }
@@ -86,6 +94,7 @@ store_has_room(struct store *s)
         need += GROWTH + s->log.end / 1024;
     m->missing = room_look(s, need);
     m->full = m->missing > 0;
+    m->refused = m->free;
     if (m->full)
         store_deny(s, ERR_FULL, "%s: the disk lacks %lld bytes for changes, "
                    "but tasks can still be ended and handed over; free some "
@@ -105,6 +114,7 @@ room_note_full(struct store *s, int64_t len)
     s->room.full = true;
     s->room.missing = len;
     store_prune(s, 0);
+    s->room.refused = copy_room(s);
 }
 
 /* ---- when to compact ---- */
@@ -145,18 +155,21 @@ is_hopeless(const struct store *s, int64_t len)
 }
 
 /* Whether the log should be compacted for want of room. On a full disk a small
-   gain is enough, and now and then one that is not certain. */
+   gain is enough, and now and then one that is not certain. It counts as full
+   until as much has been freed as was missing: the file system may lie. */
 static bool
 wants_room(struct store *s)
 {
-    const struct room *m = &s->room;
+    struct room *m = &s->room;
     const struct staged *g = s->first; /* what is staged can be undone */
     int64_t live = g != NULL ? g->live : s->live;
     int64_t len = live + (g != NULL ? g->held : s->held);
     int64_t older = g != NULL ? g->superseded : s->superseded;
-    int64_t gain = m->full ? s->log.end / 2048 + 512 : s->log.end / 4;
     if (m->full || llabs(s->log.end - m->end) >= STEP)
         room_look(s, len + ROOM_SPARE + AHEAD);
+    if (m->full && m->free - m->missing >= m->refused)
+        m->full = false;
+    int64_t gain = m->full ? s->log.end / 2048 + 512 : s->log.end / 4;
     /* An idle process may keep the old file for a while. */
     if (!m->full && m->free >= len + ROOM_SPARE + AHEAD + s->log.end)
         return false;
@@ -175,7 +188,9 @@ store_wants_compact(struct store *s)
     int64_t gain = s->superseded - s->superseded_base;
     if (s->moving || !store_is_writable(s))
         return false;
-    if (s->err == 0 && gain >= min && gain > s->log.end / 2)
+    /* After ERR_FULL there may be room again without a write since. */
+    bool refused = s->err != 0 && (s->err != ERR_FULL || s->room.full);
+    if (!refused && gain >= min && gain > s->log.end / 2)
         return !is_hopeless(s, s->live + s->held);
     return wants_room(s);
 }

@@ -17,7 +17,8 @@ struct room {
     int64_t free;      /* bytes when it was last looked at, */
     int64_t end;       /* and s->log.end then */
     int64_t missing;   /* bytes that the last batch lacked */
-    bool full;         /* it was refused, or a write failed for want of room */
+    bool full;         /* it was refused, or a write failed for want of room, */
+    int64_t refused;   /* and so much was free then */
     bool ordinary;     /* the batch has other records than of
                           store_stage_last */
     bool last_only;    /* until store_unlock no other records are staged */

@@ -114,6 +114,32 @@ test_full_of_tasks(void)
     end();
 }
 
+/* A server that was refused once, and then only reads, does not compact after
+   each change of others once there is room again. */
+static void
+test_full_no_more(void)
+{
+    struct tstore other;
+    int n = 0;
+    begin(&(struct store_options){.closed_max = 0,
+                                  .compact_at = 128 * 1024});
+    CHECK(fill_up() > 0 && store_state(t.s)->err == ERR_FULL);
+    disk = 1 << 30;
+    CHECK(ts_open(&other, path) == 0);
+    uint64_t g = store_state(t.s)->g;
+    int64_t len = store_state(t.s)->len;
+    for (; n < 5000 && store_state(t.s)->g == g; n++) {
+        char body[1024];
+        snprintf(body, sizeof body, "\"v\":%d,\"fill\":\"%0900d\"", n, 0);
+        CHECK(ts_put(&other, "task/1", body) == 0);
+        CHECK(store_follow(t.s) == 0);
+        between_turns();
+    }
+    CHECK(n < 5000 && n > len / 1100); /* by half of it, as if never full */
+    ts_close(&other);
+    end();
+}
+
 /* Others take the room: it is told how much is missing, only what is the last
    of a task is still taken, and everything as soon as they free that much. */
 static void
@@ -233,6 +259,7 @@ main(void)
     test_closed_max_0();
     test_history_stays();
     test_full_of_tasks();
+    test_full_no_more();
     test_others_take_the_room();
     test_held_records();
     test_failed_compaction();
