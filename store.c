@@ -872,5 +872,6 @@ store_make_room(struct store *s)
         return moved;
     while (rc == ERR_MORE)
         rc = store_compact(s);
-    return end_move(s) || moved || rc == 0;
+    end_move(s);
+    return true;
 }

@@ -78,6 +78,7 @@ struct cli {
     struct cli_store s; /* s.store is NULL while it is closed */
     bool json;      /* --json */
     bool quiet;     /* nobody reads what becomes of a change */
+    int no_room;    /* commits in a row that failed for want of room */
     bool stale;     /* it was told that other hosts may have newer records */
     bool tty;       /* stdout is a terminal */
     bool color;     /* stdout is a terminal that shows colours */

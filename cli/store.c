@@ -12,6 +12,8 @@
 #include <errno.h>
 #include <unistd.h>
 
+#define TRIES 3 /* to make room, while what is free keeps changing */
+
 /* Every command knows all kinds of records: a compaction that did not know a
    kind would keep its records for ever. */
 int
@@ -94,7 +96,9 @@ cli_commit(struct cli *c, bool *unknown)
     while ((rc = store_commit(c->s.store, unknown)) == ERR_MORE)
         store_await(c->s.store);
     store_unlock(c->s.store);
-    if (rc == ERR_FULL && !*unknown && store_make_room(c->s.store))
+    c->no_room = rc == ERR_FULL ? c->no_room + 1 : 0;
+    if (rc == ERR_FULL && !*unknown && c->no_room <= TRIES &&
+        store_make_room(c->s.store))
         rc = ERR_AGAIN;
     return rc;
 }

@@ -22,8 +22,8 @@ int cli_close(struct cli *c, int rc);
 int cli_try_lock(struct cli *c);
 /* Call it under the lock: settles the calls that wait for the staged changes,
    commits, and releases the lock. Returns what store_commit returns once it is
-   known: after ERR_AGAIN, which also means that a compaction has made room, the
-   caller takes the lock and does it all again. */
+   known: after ERR_AGAIN, which also means that a compaction was tried for want
+   of room, the caller takes the lock and does it all again. */
 int cli_commit(struct cli *c, bool *unknown);
 /* store_follow, and what other hosts committed. That they cannot be asked is
    told once, and is no error. */

@@ -87,8 +87,9 @@ int store_compact(struct store *s);
    generation keeps them. Not for a store with a remote. */
 void store_take_back_time(struct store *s);
 /* Compacts at once, if store_wants_compact, or ends what store_compact and
-   store_move began. Returns whether it did. Needs the lock to be free, and
-   nothing staged. */
+   store_move began. Returns whether it tried: also after a compaction that
+   failed, what store_stage_last takes may be committed now. Needs the lock to
+   be free, and nothing staged. */
 bool store_make_room(struct store *s);
 /* Abandons a compaction in progress. */
 void store_compact_stop(struct store *s);

@@ -127,6 +127,8 @@ room_note_attempt(struct store *s, int rc)
     m->tried_ms = clock_mono_ms();
     m->tried_end = s->log.end;
     m->reached = c == NULL ? 0 : c->out_len + (int64_t)c->out.len;
+    if (rc == ERR_FULL)
+        m->free = copy_room(s);
     if (rc == 0) {
         m->found = -1;
     } else if (rc == ERR_FULL &&

@@ -112,5 +112,26 @@ run 0 verify
 has out 'nothing is wrong'
 checks=$((checks + 1))
 [ ! -e "$log.compact" ] || fail 'a compaction left its file'
+
+# A compaction would keep all of these, and each command has to find that out.
+name=a_compaction_in_vain
+rm -r "$MCP_TASK_BASE_DIR"
+run 0 import tasks
+i=0
+while [ $i -lt 100 ]; do
+    echo '{"resume_prompt":"'"$state"'","idempotency_key":"'$i'"}' >in
+    run 0 checkpoint t$((i % 10)) --agent a - <in
+    i=$((i + 1))
+done
+leave 600
+run 3 add new
+has err 'the disk lacks ' ' bytes for changes'
+run 3 checkpoint t1 --agent a --notes n
+run 3 attach t1 tasks
+run 0 'done' t1
+run 0 handoff t2 --agent a --to b
+rm "$disk/other"
+run 0 verify
+has out 'nothing is wrong'
 umount -l "$disk"
 finish
