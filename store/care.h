@@ -83,8 +83,9 @@ bool store_wants_compact(struct store *s);
    compacting, or the write lock stayed taken). */
 int store_compact(struct store *s);
 /* Makes the next compaction take back times that are ahead of the wall clock.
-   They become that clock's, in the new generation and in all processes; the old
-   generation keeps them. Not for a store with a remote. */
+   They become that clock's, in the new generation and in all processes (where
+   os_boot_id is "", in this one only); the old generation keeps them. Not for a
+   store with a remote. */
 void store_take_back_time(struct store *s);
 /* Compacts at once, if store_wants_compact, or ends what store_compact and
    store_move began. Returns whether it tried: also after a compaction that

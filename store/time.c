@@ -4,7 +4,8 @@
    then; the mark records both. So setting the wall clock back has no effect.
    Nor has setting it right after it was ahead: this host cannot tell the two
    apart, so a person has to say so. Then a compaction takes those times back,
-   and the mark has an earlier time than memory.
+   and the mark has an earlier time than memory. Where the boot has no name,
+   marks carry no time, so processes keep theirs until they end.
 
    Records of other hosts carry the time of their clocks, while this host's is
    known to be right: without that it may not write. So a time that is far ahead
