@@ -25,7 +25,8 @@
    2. Bytes after it count only once the lock holder has checked and synced them
       (store_recover).
    3. Memory equals the log read up to s->log.end, plus what is staged.
-   4. Nothing on disk changes without the lock. */
+   4. Without the lock, the log and its mark do not change. A compaction writes
+      its own file, and closed generations may be deleted (store_prune). */
 
 #include "store.h"
 #include "store/compact.h"
