@@ -697,17 +697,23 @@ open_input(struct cli *c, struct input *in, const char *name)
 
 /* ---- a folder of Backlog.md ---- */
 
-/* Takes the file in, if front matter opens it. One that cannot be opened
-   counts as a bad record. */
+/* A file or a folder that cannot be read counts as a bad record. */
+static void
+count_unread(struct import *im)
+{
+    im->n_files++;
+    im->counts.failed++;
+    im->stop |= im->c->args.strict;
+}
+
+/* Takes the file in, if front matter opens it. */
 static int
 import_file(struct import *im, const char *path)
 {
     int got = 0, rc = open_input(im->c, &im->in, path);
 
     if (rc != 0) {
-        im->n_files++;
-        im->counts.failed++;
-        im->stop |= im->c->args.strict;
+        count_unread(im);
         return 0;
     }
     input_begin(&im->in);
@@ -736,33 +742,53 @@ by_name(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
+/* Lists the Markdown files of a folder, which need not exist: in each element
+   of list is a path. */
+static void
+list_files(struct import *im, const char *path, struct buf *list)
+{
+    struct arena *a = &im->c->kept; /* errors name the file later */
+    DIR *dir = opendir(path);
+    bool failed = dir == NULL && errno != ENOENT && errno != ENOTDIR;
+    struct dirent *e;
+    const char *name;
+
+    while (dir != NULL && list->err == 0) {
+        errno = 0;
+        e = readdir(dir);
+        failed = e == NULL && errno != 0;
+        if (e == NULL)
+            break;
+        if (!is_markdown(e->d_name))
+            continue;
+        name = arena_printf(a, "%s/%s", path, e->d_name).p;
+        buf_put(list, &name, sizeof(name));
+        list->err = name == NULL ? ERR_NOMEM : list->err;
+    }
+    if (failed) {
+        cli_fail_errno(im->c, ERR_NOT_FOUND, path);
+        count_unread(im);
+    }
+    if (dir != NULL)
+        closedir(dir);
+}
+
 /* Takes the Markdown files of a folder in, in order, so that an import that is
    repeated meets them alike. */
 static int
 import_files(struct import *im, const char *path)
 {
-    DIR *dir = path != NULL ? opendir(path) : NULL;
-    struct arena *a = &im->c->kept; /* errors name the file later */
     struct buf list = {.err = path == NULL ? ERR_NOMEM : 0};
     char **all;
-    struct dirent *e;
-    struct str name;
     struct stat st;
     size_t i, n;
     int rc;
 
-    while (dir != NULL && list.err == 0 && (e = readdir(dir)) != NULL) {
-        if (!is_markdown(e->d_name))
-            continue;
-        name = arena_printf(a, "%s/%s", path, e->d_name);
-        buf_put(&list, &name.p, sizeof(name.p));
-        list.err = name.p == NULL ? ERR_NOMEM : list.err;
-    }
-    if (dir != NULL)
-        closedir(dir);
+    if (path != NULL)
+        list_files(im, path, &list);
     rc = list.err;
     all = (char **)(void *)list.p;
-    n = list.len / sizeof(name.p);
+    n = list.len / sizeof(*all);
     if (rc == 0 && n > 0)
         qsort(all, n, sizeof(*all), by_name);
     for (i = 0; i < n && rc == 0 && !im->stop; i++)
@@ -780,7 +806,8 @@ import_folder(struct import *im, const char *path)
     int rc = 0;
 
     im->folder = true;
-    for (size_t i = 0; i < (im->n_files > 0 ? 3 : 4) && rc == 0; i++)
+    for (size_t i = 0; i < (im->n_files > 0 ? 3 : 4) && rc == 0 && !im->stop;
+         i++)
         rc = import_files(im, arena_printf(&im->c->kept, "%s%s", path,
                                            inner[i]).p);
     if (rc == 0)

@@ -145,6 +145,15 @@ has err 'three.md: task_id is missing (it was read as a task of Backlog.md)'
 mkdir empty
 run 1 import empty
 has err 'name the folder that holds tasks/'
+mkdir -p loop/completed
+ln -s tasks loop/tasks
+cp two.md loop/completed
+run 1 import loop
+has err 'mcptask: loop/tasks: '
+has out '0 imported, 1 skipped, 1 failed'
+run 1 import --strict loop
+has err 'mcptask: loop/tasks: '
+has out '0 imported, 0 skipped, 1 failed'
 
 # Each of data/import, and what is expected of it: the counts, then texts that
 # the summary and "show ID --json" have.
