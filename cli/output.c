@@ -184,6 +184,7 @@ names_secret(struct str name)
 static size_t
 value_at(struct str word, size_t at, bool option)
 {
+    struct str rest;
     size_t sign;
 
     if (at < word.len && (word.p[at] == '"' || word.p[at] == '\''))
@@ -196,9 +197,12 @@ value_at(struct str word, size_t at, bool option)
         return 0;
     if (option && sign > at)
         return at + 1;
-    if (word.p[at] != ':' || (at + 1 < word.len && word.p[at + 1] == ':'))
+    if (sign == word.len || word.p[sign] != ':')
+        return 0;
+    rest = str_from(word, sign + 1);
+    if (str_starts(rest, ":"))
         return 0; /* file::test */
-    return at + 1;
+    return sign + 1 + str_starts(rest, "=");
 }
 
 /* Where the secret in a word begins, which takes the rest of it; its length:

@@ -117,6 +117,11 @@ stored '-H Authorization:***' -H 'Authorization: Bearer hunter2'
 stored '-H X-Api-Key: *** x' -H X-Api-Key: hunter2 x
 stored 'cd a && ToKeN=***' 'cd a && ToKeN=hunter2 make && echo hunter2'
 stored 'password =***' "password = 'hunter2'"
+stored '{"password" :***' '{"password" : "hunter2"}'
+stored 'password :***' 'password : hunter2'
+stored 'password :=***' 'password := hunter2'
+stored 'password:= ***' password:= hunter2
+stored 'key ::x token y' 'key ::x token y'
 stored 'curl --secret *** y' 'curl --secret hunter2 b' y
 stored '{"user":1,"pass":***' '{"user":1,"pass":"hunter2"}'
 stored 'a://***@h/p,b://***@h c://h/@d' 'a://u:hunter2@h/p,b://u:@hunter2@h' \
