@@ -596,7 +596,13 @@ json_get(const struct json_tok *t, const char *name)
 bool
 json_is(const struct json_tok *t, const char *z)
 {
-    return t != NULL && t->type == JSON_STRING && says(t, z, strlen(z));
+    return json_is_str(t, str_of(z));
+}
+
+bool
+json_is_str(const struct json_tok *t, struct str s)
+{
+    return t != NULL && t->type == JSON_STRING && says(t, s.p, s.len);
 }
 
 /* Parses the exponent at p, clamped: beyond the bound no text has enough digits

@@ -56,8 +56,9 @@ const struct json_tok *json_get(const struct json_tok *t, const char *name);
    NULL or not a string, has an escape that json_parse would refuse, or memory
    ran out. */
 struct str json_str(struct arena *a, const struct json_tok *t);
-/* Returns whether t is a string equal to z. */
+/* Returns whether t is a string equal to z, or to s. Needs no memory. */
 bool json_is(const struct json_tok *t, const char *z);
+bool json_is_str(const struct json_tok *t, struct str s);
 /* Returns whether t is a number with an integral value in int64_t (1, 1.0,
    1e3). */
 bool json_int(const struct json_tok *t, int64_t *out);

@@ -127,16 +127,19 @@ carry(struct reading *r, const char *to, const struct json_tok *t)
 
 /* ---- ids ---- */
 
-/* Whether the task that r->parent is has a task of this id within it. */
+/* Whether the task that r->parent is has a task of this id within it. It may
+   have thousands, and each of them ask: no id is decoded into memory. */
 static bool
-has_sub(struct reading *r, struct str id)
+has_sub(const struct reading *r, struct str id)
 {
-    const struct json_tok *list = json_get(r->parent, "subtasks"), *t;
+    const struct json_tok *list = json_get(r->parent, "subtasks"), *t, *of;
     uint32_t i;
 
     for (i = 0, t = list; list != NULL && i < list->n; i++) {
         t = i == 0 ? list + 1 : t + t->span;
-        if (str_eq(text_of(r, json_get(t, "id")), id))
+        of = json_get(t, "id");
+        if (json_is_str(of, id) || (of != NULL && of->type == JSON_NUMBER &&
+                                    str_eq(json_raw(of), id)))
             return true;
     }
     return false;

@@ -1,5 +1,5 @@
 /* Tasks of other programs while memory runs out: they are read whole, or not
-   at all. */
+   at all; and how much of it they take. */
 
 #include "cli/backlog.h"
 #include "cli/foreign.h"
@@ -74,6 +74,36 @@ test_no_memory(const char *text, bool md, uint32_t sub)
     arena_fini(&whole);
 }
 
+/* A task waits for many, and each of them may be one beside it: looking for
+   them all takes no memory for each look. */
+static void
+test_many_beside(void)
+{
+    static const char *const none[] = {NULL};
+    const struct foreign f = {.statuses = none, .priorities = none};
+    const struct json_tok *task;
+    struct foreign_task ft;
+    struct arena a = {0};
+    struct buf b = {0};
+    size_t before;
+
+    buf_z(&b, "{\"id\":1,\"title\":\"t\",\"subtasks\":[{\"dependencies\":[");
+    for (int i = 0; i < 300; i++)
+        buf_printf(&b, "%s%d", i > 0 ? "," : "", 1000 + i);
+    buf_z(&b, "]}");
+    for (int i = 0; i < 300; i++)
+        buf_printf(&b, ",{\"id\":\"\\u0031%03d\"}", i);
+    buf_z(&b, "]}");
+    CHECK(json_parse(&a, buf_view(&b), &task, NULL) == 0);
+    before = arena_size(&a);
+    CHECK(foreign_take(&a, &f, FOREIGN_ANY, "", task, 1, &ft) == 0);
+    CHECK(str_find(json_raw(ft.task), STR("\"master-1.1000\"")) != SIZE_MAX);
+    CHECK(str_find(json_raw(ft.task), STR("\"master-1.1299\"")) != SIZE_MAX);
+    CHECK(arena_size(&a) - before < (size_t)256 * 1024);
+    buf_fini(&b);
+    arena_fini(&a);
+}
+
 int
 main(void)
 {
@@ -81,5 +111,6 @@ main(void)
     test_no_memory(warrior, false, 0);
     test_no_memory(master, false, 1);
     test_no_memory(backlog, true, 0);
+    test_many_beside();
     return test_end("import");
 }

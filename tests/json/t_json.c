@@ -537,6 +537,8 @@ test_strings(void)
     s = json_str(&arena, root);
     CHECK(s.len == 3 && memcmp(s.p, "a\0b", 3) == 0);
     CHECK(!json_is(root, "a") && !json_is(root, "a0b"));
+    CHECK(json_is_str(root, s) && !json_is_str(root, str_from(s, 1)));
+    CHECK(!json_is_str(NULL, s) && !json_is_str(root, STR_NONE));
     CHECK(parse_z("\"tasks\\/get\"") == 0 && json_is(root, "tasks/get"));
     CHECK(!json_is(root, "tasks/ge") && !json_is(root, "tasks/gets"));
     CHECK(parse_z("\"\"") == 0 && json_is(root, ""));
