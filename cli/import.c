@@ -187,6 +187,25 @@ is_of_store(int err)
 
 #define CUT "records of the archive before it are missing"
 
+/* Whether a piece is a line of a log, damaged or not: a task may have a member
+   c, too. */
+static bool
+is_record(const struct import *im, struct str piece)
+{
+    static const char begin[] = "{\"c\":\"";
+    struct record_header h;
+    uint32_t crc;
+
+    if (!str_starts(piece, begin))
+        return false;
+    if (im->counts.archive || (record_parse_header(piece, &h) == ERR_FORMAT &&
+                               h.version > 0))
+        return true;
+    piece = str_from(piece, sizeof(begin) - 1);
+    return piece.len > 8 && text_hex32(piece.p, &crc) &&
+           str_starts(str_from(piece, 8), "\",\"g\":");
+}
+
 /* Whether a line of a log is a task in an archive; its state is then in *root.
    Other logs hold many records of each task: export finds the newest. */
 static bool
@@ -240,7 +259,7 @@ parse_piece(struct import *im, struct str text, const struct json_tok **root)
                         : arena_printf(a, rc == ERR_TOO_LARGE
                               ? "too many values, or too deep, at byte %zu"
                               : "not JSON from byte %zu on", at + 1));
-    return rc == 0 && (!str_starts(text, "{\"c\":\"") ||
+    return rc == 0 && (md || !is_record(im, text) ||
                        take_record(im, text, root));
 }
 

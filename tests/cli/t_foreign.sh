@@ -142,6 +142,10 @@ has out '"priority":3'
 printf '%s\n' --- 'title: No id' --- >three.md
 run 1 import three.md
 has err 'three.md: task_id is missing (it was read as a task of Backlog.md)'
+printf '%s\n' --- 'c: 00000000' 'g: 1' 'id: x-3' 'title: Its first is c' \
+    --- >four.md
+run 0 import four.md
+has out '1 imported, 0 skipped, 0 failed'
 mkdir empty
 run 1 import empty
 has err 'name the folder that holds tasks/'
@@ -405,6 +409,21 @@ run 1 import in
 has out '100 failed' 'only the first 20 errors are shown'
 checks=$((checks + 1))
 [ "$(wc -l <err)" -eq 20 ] || fail "$(wc -l <err) lines"
+
+begin tasks_that_begin_as_a_log_does
+cat >in <<'END'
+{"c":"x","task_id":"c-1","title":"t"}
+{"c":"0123abcd","task_id":"c-2","title":"t"}
+END
+run 0 import in
+has out '2 imported, 0 skipped, 0 failed'
+shows c-1 '"c":"x"'
+for line in '{"c":"0123abcd","g":1,"task_id":"c-3","title":"t"}' \
+    '{"c":"00000000","task_id":"c-3","title":"t","mcptask-log":3}'; do
+    echo "$line" >in
+    run 1 import in
+    has out '0 imported, 0 skipped, 1 failed'
+done
 
 begin files_of_no_known_kind
 while IFS='|' read -r text looks; do
