@@ -844,7 +844,7 @@ foreign_take(struct arena *a, const struct foreign *f, enum foreign_kind kind,
     struct str text;
     int rc;
 
-    *out = (struct foreign_task){.task = record};
+    *out = (struct foreign_task){.record = record, .task = record};
     r.source = source_of(kind, record);
     if (r.source == NULL)
         return 0;
@@ -855,6 +855,7 @@ foreign_take(struct arena *a, const struct foreign *f, enum foreign_kind kind,
         for (t = subs + 1; sub > 1; sub--)
             t += t->span;
     }
+    out->record = t;
     out->of = r.source->name;
     json_begin(&r.w, &r.b);
     put_members(&r, t);

@@ -19,7 +19,8 @@ enum foreign_kind { FOREIGN_ANY, FOREIGN_BACKLOG, FOREIGN_TASKMASTER };
 
 /* A record that becomes a task. */
 struct foreign_task {
-    const struct json_tok *task; /* what task_import takes */
+    const struct json_tok *record; /* as it came */
+    const struct json_tok *task;   /* what task_import takes */
     const char *of;       /* the program; NULL: it is none that is known */
     struct str id;        /* as it was; .p NULL: it has none */
     int64_t updated_ms;   /* its last change there; 0: unknown */

@@ -352,8 +352,9 @@ place(struct import *im, struct fit *f, struct str text,
     struct str id = raw_inner(v[F_TASK_ID]), was = ft->id.p ? ft->id : id;
     /* Two files are two tasks, unless their titles are the same. */
     size_t title = im->in.form == INPUT_MARKDOWN ? v[F_TITLE].len : 0;
-    struct twin_of of = {.was = was, .state = json_raw(ft->task),
+    struct twin_of of = {.was = was, .state = json_raw(ft->record),
                          .changed_ms = ft->updated_ms};
+    size_t n_renamed = im->twins.n_renamed;
     const char *how = NULL;
     struct piece p;
     int rc;
@@ -384,8 +385,10 @@ place(struct import *im, struct fit *f, struct str text,
         return 0;
     }
     if (rc == TWIN_OTHER)
-        fit_note(f, "its id was \"%.*s\", which another task has",
-                 STR_ARG(utf8_cut(was, 64)));
+        fit_note(f, "its id was \"%.*s\", which another task has: references "
+                 "%s mean that one", STR_ARG(utf8_cut(was, 64)),
+                 im->twins.n_renamed > n_renamed ? "that came before it"
+                                                 : "to it");
     return add_piece(im, f, rc == TWIN_OTHER ? STR_NONE : text, ft->task, id,
                      rc == TWIN_NEWER);
 }
@@ -435,19 +438,20 @@ fit_record(struct import *im, struct foreign_task *ft, struct str piece)
     return rc;
 }
 
-/* A task as export writes it is taken as it is. Returns 1; 0: it is none; or
-   ERR_NOMEM. */
+/* A task as export writes it is taken as it is, unless it may refer to one that
+   got another id. Returns 1; 0: it is none; or ERR_NOMEM. */
 static int
 take_exact(struct import *im, const struct json_tok *root)
 {
     struct fit f = {.c = im->c, .a = &im->a};
     struct task_ctx x = {.a = &im->a};
     struct str text = json_raw(root), updated;
-    struct foreign_task ft = {.task = root};
+    struct foreign_task ft = {.task = root, .record = root};
     int rc;
 
     if (im->foreign.statuses[0] != NULL || im->foreign.priorities[0] != NULL ||
-        text.len > STATE_MAX || json_get(root, "task_id") == NULL)
+        im->foreign.n_renamed > 0 || text.len > STATE_MAX ||
+        json_get(root, "task_id") == NULL)
         return 0;
     rc = task_args_parse(&x, TOOL_IMPORT, root, &f.args);
     if (rc != 0)

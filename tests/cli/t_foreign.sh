@@ -616,4 +616,26 @@ run 0 import in
 has out '0 imported, 2 skipped, 0 failed'
 shows n '"title":"old"' '"goal":"mine"'
 
+begin references_to_a_task_that_got_another_id
+cat >in <<'END'
+{"task_id":"z","title":"before","depends_on":["a-b"]}
+{"id":"a b","title":"first","priority":1}
+{"task_id":"a-b","title":"second"}
+{"task_id":"y","title":"after","depends_on":["a-b"],"more":{"k":[1,2]}}
+{"task_id":"z","title":"before","depends_on":["a-b"]}
+END
+run 0 import in
+has out '4 imported, 1 skipped, 0 failed'
+told 'a-b: its id was "a b"' \
+    'a-b-2: its id was "a-b", which another task has: references that came before it mean that one'
+shows z '"depends_on":["a-b"]'
+shows a-b '"title":"first"'
+shows y '"depends_on":["a-b-2"]' '"more":{"k":[1,2]}'
+cat >in <<'END'
+{"task_id":"c","title":"1","created_at":"2026-01-01T00:00:00Z"}
+{"task_id":"c","title":"2","created_at":"2026-02-01T00:00:00Z"}
+END
+run 0 import in
+told 'c-2: its id was "c", which another task has: references to it mean that one'
+
 finish
