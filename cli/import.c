@@ -389,8 +389,9 @@ place(struct import *im, struct fit *f, struct str text,
                  "%s mean that one", STR_ARG(utf8_cut(was, 64)),
                  im->twins.n_renamed > n_renamed ? "that came before it"
                                                  : "to it");
-    return add_piece(im, f, rc == TWIN_OTHER ? STR_NONE : text, ft->task, id,
-                     rc == TWIN_NEWER);
+    if (!str_eq(id, raw_inner(v[F_TASK_ID])))
+        text = STR_NONE; /* it has the other id */
+    return add_piece(im, f, text, ft->task, id, rc == TWIN_NEWER);
 }
 
 /* Reports what is wrong with a task. */

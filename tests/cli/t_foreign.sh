@@ -637,5 +637,12 @@ cat >in <<'END'
 END
 run 0 import in
 told 'c-2: its id was "c", which another task has: references to it mean that one'
+shows c-2 '"title":"2"'
+# The newer state of a task that got another id goes there.
+echo '{"task_id":"c","title":"3","created_at":"2026-02-01T00:00:00Z"}' >>in
+rm -rf "$MCP_TASK_BASE_DIR"
+run 0 import in
+shows c '"title":"1"'
+shows c-2 '"title":"3"'
 
 finish
