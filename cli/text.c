@@ -18,6 +18,7 @@
 #include "task/view.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -176,7 +177,8 @@ align(struct cli *c)
 
 /* ---- writing ---- */
 
-/* Returns 0 or errno. */
+/* Returns 0 or errno. A pipe that another process made non-blocking is waited
+   for. */
 static int
 write_all(int fd, const struct buf *b)
 {
@@ -187,6 +189,8 @@ write_all(int fd, const struct buf *b)
 
         if (n >= 0)
             at += (size_t)n;
+        else if (errno == EAGAIN)
+            poll(&(struct pollfd){fd, POLLOUT, 0}, 1, -1);
         else if (errno != EINTR)
             return errno;
     }

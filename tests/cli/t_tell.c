@@ -1,7 +1,12 @@
-/* t_tell - cli_tell: facts as JSON, or in a sentence. */
+/* t_tell - cli_tell: facts as JSON, or in a sentence; and cli_say: all of it,
+   however slowly it is read. */
 
 #include "cli/text.h"
 #include "tests/lib/test.h"
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 /* Whether the facts num (a number), who and ok are told so. */
 static bool
@@ -38,9 +43,45 @@ test_misspelt(void)
     CHECK(tells(false, "{num} }", 2, "2 }"));
 }
 
+/* Reads all from fd. Returns how much there was. */
+static size_t
+read_all(int fd)
+{
+    size_t all = 0;
+    char chunk[512];
+    ssize_t n;
+
+    while ((n = read(fd, chunk, sizeof(chunk))) > 0)
+        all += (size_t)n;
+    return all;
+}
+
+static void
+test_does_not_block(void)
+{
+    size_t len = (size_t)1024 * 1024;
+    struct buf b = {0};
+    int fds[2], status;
+    pid_t pid;
+
+    for (size_t i = 0; i < len; i++)
+        buf_char(&b, 'x');
+    CHECK(pipe(fds) == 0 && fcntl(fds[1], F_SETFL, O_NONBLOCK) == 0);
+    pid = fork();
+    if (pid == 0) {
+        close(fds[1]);
+        _exit(read_all(fds[0]) == len ? 0 : 1);
+    }
+    CHECK(cli_say(fds[1], &b));
+    close(fds[1]);
+    close(fds[0]);
+    CHECK(waitpid(pid, &status, 0) == pid && status == 0);
+}
+
 int
 main(void)
 {
+    test_does_not_block();
     test_facts();
     test_misspelt();
     return test_end("tell");
