@@ -149,16 +149,20 @@ tell(struct doctor *d, const char *check, const char *fix, const char *fmt, ...)
 }
 
 /* Cuts off the advice that an error text holds after its last semicolon, and
-   returns it; "" if there is none. */
+   returns it; "" if there is none. The path that the text may begin with can
+   have semicolons, too. */
 static char *
 advice(char *why)
 {
-    char *at = strrchr(why, ';');
+    char *path_end = *why == '/' ? strstr(why, ": ") : NULL;
+    char *next = path_end != NULL ? path_end : why, *at = NULL;
 
+    while ((next = strstr(next, "; ")) != NULL)
+        at = next++;
     if (at == NULL)
         return why + strlen(why);
     *at = '\0';
-    return at + 1 + strspn(at + 1, " ");
+    return at + 2;
 }
 
 /* ---- the store ---- */

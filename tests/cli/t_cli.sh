@@ -1384,6 +1384,11 @@ MCP_TASK_BASE_DIR=$dir/empty run 1 doctor --port 1
 has out 'problem  store' 'Not a directory: correct the path or'
 lacks out 'closed to other users' 'made with the first'
 lacks err mcptask
+for path in 'a;b' 'a; b'; do
+    : >"$path"
+    MCP_TASK_BASE_DIR=$dir/$path run 1 doctor --port 1
+    has out "problem  store" "$path/tasks.log: Not a directory: correct the path"
+done
 chmod 600 empty
 run 1 doctor --port 65536
 has out 'problem  http' ': no such port: name one from 0 to 65535'
