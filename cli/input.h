@@ -37,7 +37,6 @@ struct input {
     size_t reread;      /* bytes that were, in all */
     uint64_t line;      /* lines that were read */
     bool closed;        /* the array has ended */
-    bool lost;          /* lines are skipped up to one that begins a record */
     bool string, escape; /* within the value */
     uint32_t depth;     /* of open brackets */
     uint64_t arrays;    /* which of them are arrays, the innermost in bit 0 */
