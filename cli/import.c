@@ -402,12 +402,16 @@ refused(struct import *im, struct task_ctx *x, const struct foreign_task *ft)
                                                    : STR("it is no object");
 
     if (ft->of == NULL && ft->task->type == JSON_OBJECT &&
-        json_get(ft->task, "task_id") == NULL)
-        report_stranger(im, ft->task);
-    else
-        bad_here(im, ft->of == NULL ? why
-                 : arena_printf(x->a, "%.*s (it was read as a task of %s)",
-                                STR_ARG(why), ft->of));
+        json_get(ft->task, "task_id") == NULL) {
+        if (json_get(ft->record, "task_id") == NULL)
+            report_stranger(im, ft->task);
+        else
+            bad_here(im, STR("task_id is empty"));
+        return;
+    }
+    bad_here(im, ft->of == NULL ? why
+             : arena_printf(x->a, "%.*s (it was read as a task of %s)",
+                            STR_ARG(why), ft->of));
 }
 
 /* Makes a record one that fits, and adds it. piece: all of its input. */

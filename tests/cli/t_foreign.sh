@@ -31,6 +31,9 @@ has out '"title":"'"$(printf '%0256d' 0)"'"' '"imported_title":"'"$x"'"'
 echo '{"id":7,"title":"of no program that is known"}' >in
 run 1 import in
 has err 'line 1: there is no task_id; it has id, title: a task has task_id'
+echo '{"title":"x","task_id":""}' >in
+run 1 import in
+has err 'line 1: task_id is empty'
 
 begin tasks_of_taskwarrior
 run 0 import "$data/taskwarrior.json"
