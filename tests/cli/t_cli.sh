@@ -1387,7 +1387,7 @@ lacks err mcptask
 for path in 'a;b' 'a; b'; do
     : >"$path"
     MCP_TASK_BASE_DIR=$dir/$path run 1 doctor --port 1
-    has out "problem  store" "$path/tasks.log: Not a directory: correct the path"
+    has out "$path/tasks.log: Not a directory: correct the path"
 done
 chmod 600 empty
 run 1 doctor --port 65536

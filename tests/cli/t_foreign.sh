@@ -630,7 +630,8 @@ END
 run 0 import in
 has out '4 imported, 1 skipped, 0 failed'
 told 'a-b: its id was "a b"' \
-    'a-b-2: its id was "a-b", which another task has: references that came before it mean that one'
+    'a-b-2: its id was "a-b", which another task has: references that came '\
+'before it mean that one'
 shows z '"depends_on":["a-b"]'
 shows a-b '"title":"first"'
 shows y '"depends_on":["a-b-2"]' '"more":{"k":[1,2]}'
@@ -639,7 +640,8 @@ cat >in <<'END'
 {"task_id":"c","title":"2","created_at":"2026-02-01T00:00:00Z"}
 END
 run 0 import in
-told 'c-2: its id was "c", which another task has: references to it mean that one'
+told 'c-2: its id was "c", which another task has: references to it mean '\
+'that one'
 shows c-2 '"title":"2"'
 # The newer state of a task that got another id goes there.
 echo '{"task_id":"c","title":"3","created_at":"2026-02-01T00:00:00Z"}' >>in
