@@ -187,6 +187,8 @@ value_at(struct str word, size_t at, bool option)
     struct str rest;
     size_t sign;
 
+    if (at < word.len && word.p[at] == '\\')
+        at++; /* of JSON in a script */
     if (at < word.len && (word.p[at] == '"' || word.p[at] == '\''))
         at++; /* of JSON */
     for (sign = at; sign < word.len && (uint8_t)word.p[sign] <= ' '; )

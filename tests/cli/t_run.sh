@@ -118,6 +118,7 @@ stored '-H X-Api-Key: *** x' -H X-Api-Key: hunter2 x
 stored 'cd a && ToKeN=***' 'cd a && ToKeN=hunter2 make && echo hunter2'
 stored 'password =***' "password = 'hunter2'"
 stored '{"password" :***' '{"password" : "hunter2"}'
+stored 'curl -d "{\"pass\":***' 'curl -d "{\"pass\":\"hunter2\"}"'
 stored 'password :***' 'password : hunter2'
 stored 'password :=***' 'password := hunter2'
 stored 'password:= ***' password:= hunter2
