@@ -7,7 +7,7 @@ UNITS := lib/systemd/system
 image oci mcpb npm wheel deb: $(BIN)
 	@sh packaging/pack.sh $@ $(BIN)
 
-# For other processors too, with Debian's cross compilers.
+# For other processors too: musl-gcc for this one, zig from npm for the others.
 dist:
 	@sh packaging/dist.sh $(ARCHS)
 
