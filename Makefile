@@ -11,7 +11,7 @@
 # make bench        figures, each a ratio to something measured in the same run
 # make fuzz         libFuzzer targets, FUZZ_SECONDS each
 # make soak         processes killed at random, 10,000 rounds
-# make upgrade      this version and the release before on one store
+# make upgrade      this version and each release before on one store
 # make cross        the tests on other processors (cross compilers, qemu)
 # make conformance  the official suite of MCP (npm)
 # make cluster-test  tests, clients and the suite with each store in etcd

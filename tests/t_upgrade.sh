@@ -1,29 +1,52 @@
 #!/bin/sh
-# The previous release and this version on one live store, in turns and at once:
-# t_upgrade.sh OLD NEW. Nothing that one acknowledged may be missing for the
-# other, neither may see damage, and leases and deferred calls go on. If OLD is
-# empty, it is built from the release's commit, which needs git and the history.
+# A release and this version on one live store, in turns and at once:
+# t_upgrade.sh [NEW], or t_upgrade.sh RELEASE OLD NEW. Nothing that one
+# acknowledged may be missing for the other, neither may see damage, and leases
+# and deferred calls go on. Without RELEASE all are built from their commits,
+# which needs git and the history, and each is tested.
 
 cd "$(dirname "$0")/.." || exit 1
-release=b0ecbf2d2b228793f575c7dce2c0818f91cd4818
+releases='0.1.0:b0ecbf2d2b228793f575c7dce2c0818f91cd4818
+0.2.0:063d42833e42117f03bf7b3f558b7703136b07c4'
 . tests/lib/check.sh
 
 # whole PATH: prints it as an absolute path
 whole() {
     echo "$(cd "$(dirname "$1")" && pwd)/$(basename "$1")"
 }
-if [ $# -eq 2 ]; then
-    old=$(whole "$1") new=$(whole "$2")
-elif git cat-file -e "$release^{commit}" 2>/dev/null; then
-    mkdir "$dir/src"
-    git archive "$release" | tar -x -C "$dir/src" &&
-        make -s -C "$dir/src" >"$dir/log" 2>&1 ||
-        { cat "$dir/log"; exit 1; }
-    old=$dir/src/mcptask new=$(whole "${1:-./mcptask}")
-else
-    echo "$me: skipped, commit $release is not in this clone"
-    exit 0
+
+# each NEW: builds all releases beside each other, and tests each with NEW. The
+# compiler is this one's, since 0.2.0 prefers musl-gcc.
+each() {
+    builds=
+    for one in $releases; do
+        src=$dir/${one%:*}
+        mkdir "$src"
+        git archive "${one#*:}" | tar -x -C "$src" || exit 1
+        make -s -C "$src" CC="${CC:-cc}" B=build BIN=mcptask \
+            >"$src.log" 2>&1 &
+        builds="$builds $!:$src"
+    done
+    for one in $builds; do
+        wait "${one%%:*}" || { cat "${one#*:}.log"; exit 1; }
+    done
+    for one in $releases; do
+        sh tests/t_upgrade.sh "${one%:*}" "$dir/${one%:*}/mcptask" "$1" ||
+            failed=1
+    done
+    exit $failed
+}
+
+if [ $# -lt 3 ]; then
+    for one in $releases; do
+        git cat-file -e "${one#*:}^{commit}" 2>/dev/null && continue
+        echo "$me: skipped, commit ${one#*:} is not in this clone"
+        exit 0
+    done
+    each "${1:-./mcptask}"
 fi
+release=$1 old=$(whole "$2") new=$(whole "$3")
+me="$me $release"
 cd "$dir" || exit 1
 
 begin() {
@@ -114,7 +137,7 @@ for pair in "$old:$new" "$new:$old"; do
     good
 done
 
-# ---- what the old release does not know ----
+# ---- what neither release knows: people, messages, takeovers, seqs ----
 
 begin unknown
 { hello
@@ -144,6 +167,82 @@ has out 'me took the task over: gone'
 run 0 "$old" handoff a --agent me --to you
 run 4 "$new" claim a --agent other
 good
+# Its record has no member seqs: what it shows counts as its own doing.
+seq=$(tail -n 1 "$MCP_TASK_BASE_DIR/tasks.log" |
+    sed 's/.*"n":\([0-9]*\),.*/\1/')
+run 0 "$old" claim a --agent you
+run 0 "$new" wait a --until in_progress --since-seq "$seq" --timeout 0
+run 0 "$old" checkpoint a --agent you --notes z
+run 0 "$new" wait a --until in_progress --since-seq "$seq" --timeout 0
+run 0 "$new" checkpoint a --agent you --notes z
+good
+
+# ---- what each release knows: questions, the lock file, the reserve ----
+
+begin questions
+for pair in "$old:$new" "$new:$old"; do
+    one=${pair%:*} two=${pair#*:}
+    task=t$checks
+    { hello
+      call 1 create_task '{"task_id":"'$task'","title":"a"}'
+      call 2 request_input '{"task_id":"'$task'","agent":"me","question":"q"}'
+    } | "$one" >answers 2>err || fail "$(cat err)"
+    run 0 "$two" answer $task --agent you 'the answer'
+    run 0 "$one" show $task
+    has out 'the answer'
+    run 0 "$one" wait $task --until answered --since-seq 1 --timeout 0
+    good
+done
+
+# 0.1.0 leaves the second line of the lock file alone, whose checksum is then
+# wrong; 0.2.0 writes it too.
+begin the_mark
+second() {
+    tail -c +65 "$MCP_TASK_BASE_DIR/tasks.log.lock"
+}
+{ hello; call 1 create_task '{"task_id":"a","title":"a"}'
+} | "$new" >answers 2>err || fail "$(cat err)"
+second >line.new
+sleep 0.01
+run 0 "$old" checkpoint a --agent a --notes x
+second >line.old
+checks=$((checks + 1))
+if [ "$release" = 0.1.0 ]; then
+    same line.new line.old
+else
+    ! cmp -s line.new line.old || fail 'the second line is as it was'
+fi
+# A copy is another log, whatever the lock file says.
+mkdir copy
+cp "$MCP_TASK_BASE_DIR"/tasks.log* copy
+for bin in "$new" "$old" "$new"; do
+    run 0 env MCP_TASK_BASE_DIR="$dir/copy" "$bin" checkpoint a --agent a \
+        --notes y
+    run 0 "$bin" checkpoint a --agent a --notes y
+done
+good
+# 0.2.0 kept room on the disk in a file, which a compaction removes.
+[ "$release" = 0.1.0 ] || cp "$old" "$MCP_TASK_BASE_DIR/tasks.log.reserve"
+run 0 "$new" compact
+run 0 "$old" checkpoint a --agent a --notes z
+check test ! -e "$MCP_TASK_BASE_DIR/tasks.log.reserve"
+good
+
+# ---- a later format: all leave it alone ----
+
+begin later
+mkdir later
+{
+    printf '{"c":"c2ba078d","g":1,"n":0,"b":0,"p":0,"k":"log",'
+    printf '"t":"2026-07-28T09:30:00.000Z","mcptask-log":3,'
+    printf '"id":"0123456789abcdef0123456789abcdef"}\n'
+} >later/tasks.log
+cp later/tasks.log log.later
+for bin in "$old" "$new"; do
+    run 3 "$bin" list
+    run 3 "$bin" checkpoint a --agent a --notes x
+    same later/tasks.log log.later
+done
 
 # ---- deferred calls ----
 

@@ -214,7 +214,7 @@ sanitized_gcc sanitized_clang: sanitized_%:
 	  $(MAKE) CC=$* B=build/san_$* BIN=build/san_$*/mcptask STATIC= \
 	    CFLAGS='$(SAN)' TEST_STEP=7 ROUNDS=20 test; fi
 
-# ---- upgrade: the release before, built from the history ----
+# ---- upgrade: the releases before, built from the history ----
 
 upgrade: $(BIN)
 	sh tests/t_upgrade.sh $(BIN)
