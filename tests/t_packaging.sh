@@ -241,6 +241,7 @@ if wants npm; then
     (
         # shellcheck disable=SC3045 # where there is no such limit, so be it
         ulimit -c 0
+        failed=0
         passes QUIT 131 "$launcher"
         exit $failed
     ) || fail 'passes QUIT'
