@@ -9,10 +9,12 @@
 
    1. With a task's id, that task is looked at. Otherwise the index lists tasks,
       a page at a time; a look that takes longer than a run goes on with the
-      next page. A task counts for its owner now, a question or an answer for
-      its agents, whoever owns the task.
-   2. Of the news on a page, the oldest counts: a caller that passes its seq as
-      the next since_seq finds the others then.
+      next page, and with what it has found. A task counts for its owner now, a
+      question or an answer for its agents, whoever owns the task.
+   2. Of all news, the oldest counts: a caller that passes its seq as the next
+      since_seq finds the others then. Pages have the newest changes first, so
+      it is known only after the last page, and after those of the tasks that
+      changed meanwhile, which have left their places.
    3. What other tasks or time alone can bring about (ready, work) is looked up
       in the index, as it is now. */
 
@@ -68,6 +70,7 @@ look_begin(struct tasks *t, struct task_ctx *x, const struct task_args *args,
                               i == UNTIL_QUESTION ? 0 : since),
         .pass = NEWS,
     };
+    w->from = w->since;
     if (holds && w->id.p == NULL && w->statuses != 0)
         w->pass = STATES;
     if (holds && w->id.p == NULL && i == UNTIL_ANSWERED)
@@ -81,10 +84,10 @@ look_begin(struct tasks *t, struct task_ctx *x, const struct task_args *args,
 void
 look_again(struct look *w)
 {
-    w->since = w->top;
-    w->top = 0;
+    w->since = w->from = w->top;
+    w->top = w->seq = 0;
     w->pass = NEWS;
-    w->cursor = STR_NONE;
+    w->cursor = w->found = w->told = STR_NONE;
 }
 
 /* ---- whose ---- */
@@ -267,7 +270,7 @@ query_of(const struct look *w, struct str owner)
     return (struct task_query){
         .owner = owner,
         .status = news ? 0 : w->statuses,
-        .since_n = news ? w->since : 0,
+        .since_n = news ? w->from : 0,
         .needs_input = asks ? TASK_YES : TASK_EITHER,
         .include_done = true, .limit = TASK_LIST_MAX, .uncounted = true,
         .cursor = w->cursor};
@@ -319,6 +322,25 @@ look_at_page(struct look *w, bool *last)
     return rc;
 }
 
+/* After the last page, begins with what is looked at next. False: nothing
+   is. */
+static bool
+look_at_others(struct look *w)
+{
+    uint64_t head = store_next_n(tasks_store(w->t)) - 1;
+
+    if (w->pass == OPEN) { /* none is open: the answered ones are next */
+        w->pass = STATES;
+    } else if (w->pass == NEWS && w->top < head) {
+        w->from = w->top;
+        w->top = head;
+    } else {
+        return false;
+    }
+    w->cursor = STR_NONE;
+    return true;
+}
+
 /* Looks at all tasks that may count. 0; ERR_MORE: the run is over; or an
    error. */
 static int
@@ -336,14 +358,11 @@ look_around(struct look *w)
             w->found = STR_NONE;
             return 0;
         }
-        if (rc != 0 || w->seq != 0 || (last && !open))
+        if (rc != 0 || (w->seq != 0 && w->pass != NEWS) ||
+            (last && !look_at_others(w)))
             return rc;
-        if (last) { /* none is open: the answered ones are next */
-            w->pass = STATES;
-            w->cursor = STR_NONE;
-        }
         if (w->until_ms != 0 && clock_mono_ms() >= w->until_ms)
-            return w->told.p != NULL ? 0 : ERR_MORE;
+            return ERR_MORE;
     }
 }
 
@@ -430,8 +449,7 @@ look_take(struct look *w, struct task_ctx *x)
 
     if (w->top == 0)
         w->top = store_next_n(tasks_store(w->t)) - 1;
-    w->task.ev.r.n = w->seq = 0;
-    w->found = w->told = STR_NONE;
+    w->task.ev.r.n = 0;
     w->due_ms = 0;
     if (w->id.p != NULL)
         rc = look_at_one(w);
@@ -477,30 +495,45 @@ look_watch(const struct look *w)
                             ? "\t" TASK_ENDED : "");
 }
 
+/* The id is that of the task found; without a seq, of one with a message. */
 struct str
 look_state(const struct look *w)
 {
-    return arena_printf(w->a, "%llu %llu %c %.*s",
+    return arena_printf(w->a, "%llu %llu %llu %c %llu %.*s %.*s",
                         (unsigned long long)w->since,
+                        (unsigned long long)w->from,
                         (unsigned long long)w->top, w->pass,
+                        (unsigned long long)w->seq,
+                        STR_ARG(w->seq != 0 ? w->found : w->told),
                         STR_ARG(w->cursor));
 }
 
 void
 look_resume(struct look *w, struct str state)
 {
-    uint64_t since, top;
-    struct str pass;
+    uint64_t since, from, top, seq;
+    struct str pass, id;
 
     if (!str_u64(str_cut(&state, ' '), &since) ||
+        !str_u64(str_cut(&state, ' '), &from) ||
         !str_u64(str_cut(&state, ' '), &top))
         return;
     pass = str_cut(&state, ' ');
-    if (!str_is(pass, "n") && !str_is(pass, "s") && !str_is(pass, "o"))
+    if ((!str_is(pass, "n") && !str_is(pass, "s") && !str_is(pass, "o")) ||
+        !str_u64(str_cut(&state, ' '), &seq))
         return;
-    w->since = since;
-    w->top = top;
+    id = str_cut(&state, ' ');
+    if (seq != 0 && id.len == 0)
+        return;
+    w->since = w->from = since;
     w->pass = *pass.p;
+    if (tasks_is_archived(w->t, id)) /* what was found is gone: anew */
+        return;
+    w->from = from;
+    w->top = top;
+    w->seq = seq;
+    if (id.len > 0)
+        *(seq != 0 ? &w->found : &w->told) = id;
     w->cursor = state;
 }
 
@@ -588,16 +621,16 @@ put_found(struct answer *p, const struct look *w)
 void
 look_put(struct buf *out, const struct look *w, int outcome)
 {
-    uint64_t head = store_next_n(tasks_store(w->t)) - 1;
     uint64_t n = w->task.ev.r.n;
     struct answer p = {.out = out, .start = out->len};
     /* Because of another task that failed; this one has not changed. */
     bool blocked = outcome == LOOK_NEVER && !task_status_ended(w->task.status);
 
+    /* Not the head of the log: more may have come since it looked. */
     buf_printf(out, "{\"met\":%s,\"seq\":%llu",
                outcome == LOOK_MET ? "true" : "false",
                (unsigned long long)(outcome == LOOK_MET && n != 0 ? w->seq
-                                                                  : head));
+                                                                  : w->top));
     if (blocked)
         buf_z(out, ",\"never\":true,\"message\":\"a task that it depends on "
               "failed or was cancelled\"");

@@ -28,6 +28,7 @@ struct look {
     bool holds;           /* one counts while it holds, whenever reached */
 
     uint64_t since; /* events up to this are known, */
+    uint64_t from;  /* or looked at already, up to this, */
     uint64_t heard; /* and messages: only a call that waits is interrupted */
     uint64_t top;   /* the newest one when the look began; 0: it has not */
     char pass;      /* which tasks are looked at: see tools/look.c */

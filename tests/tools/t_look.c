@@ -444,7 +444,7 @@ test_random_histories(void)
     }
 }
 
-/* ---- what is not in the log any more, or is older ---- */
+/* ---- more tasks than a page has ---- */
 
 /* A look for this, without an agent's name and from event since on. */
 static struct outcome
@@ -456,6 +456,122 @@ look_since(struct fixture *f, const char *args, uint64_t since,
     snprintf(w.args, sizeof w.args, "%s", args);
     return look(f, &w, 0, l);
 }
+
+#define DONE "'status':'done','current_owner':'a1','version':2"
+
+/* Creates this many tasks m0, ... of a1, as a record of len bytes or more has
+   them. */
+static void
+put_many(struct fixture *f, int n, int len, const char *members)
+{
+    char key[32];
+    bool unknown;
+    struct str body;
+
+    CHECK(store_lock_patiently(f->s) == 0);
+    for (int i = 0; i < n; i++) {
+        arena_reset(&f->a);
+        snprintf(key, sizeof key, "task/m%d", i);
+        body = arena_printf(&f->a, "'op':'update','by':'a0','v':{"
+                            "'task_id':'m%d',%s,'title':'t','goal':'%0*d'}",
+                            i, members, len, 0);
+        CHECK(store_stage(f->s, str_of(key), quoted(&f->a, body.p)) == 0);
+        if (i % 5 == 4 || i == n - 1)
+            CHECK(store_commit(f->s, &unknown) == 0);
+    }
+    store_unlock(f->s);
+}
+
+/* As tools_wait looks in runs of a page each; change comes after the first.
+   Returns what look_take does, and in *runs how many there were. */
+static int
+look_in_runs(struct fixture *f, const char *args, uint64_t since,
+             const char *update, struct look *l, int *runs)
+{
+    static char text[600];
+    struct task_ctx x = {.a = &f->a, .principal = STR(""), .self = STR("")};
+    const struct json_tok *obj = NULL;
+    struct task_args parsed;
+    int rc = ERR_MORE;
+
+    *text = '\0';
+    for (*runs = 0; rc == ERR_MORE && *runs < 100; ++*runs) {
+        if (*runs == 1 && update) {
+            call(f, "update_task", update);
+            CHECK(ok(f));
+        }
+        arena_reset(&f->a);
+        CHECK(json_parse(&f->a, quoted(&f->a, args), &obj, NULL) == 0);
+        CHECK(task_args_parse(&x, TOOL_WAIT, obj, &parsed) == 0);
+        CHECK(look_begin(f->t, &x, &parsed, since, l) == 0);
+        l->until_ms = 1; /* long ago */
+        look_resume(l, str_of(text));
+        rc = look_take(l, &x);
+        snprintf(text, sizeof text, "%.*s", STR_ARG(look_state(l)));
+    }
+    return rc;
+}
+
+/* A caller that passes on each seq is told of each task once, in order. */
+static void
+test_each_is_told_once(void)
+{
+    static const struct {
+        int n, len;
+    } cases[] = {{14, 200000}, {150, 1}, {250, 20000}};
+    static const char *const until[] = {"done", "change"};
+    char args[100], id[16];
+    struct fixture f;
+    struct outcome o;
+    struct look l;
+    uint64_t since;
+    int runs, told, n;
+
+    for (size_t i = 0; i < 2 * sizeof cases / sizeof *cases; i++) {
+        fixture_init(&f);
+        n = cases[i / 2].n;
+        put_many(&f, n, cases[i / 2].len, DONE);
+        since = 0;
+        for (told = 0; told < n; told++) {
+            snprintf(args, sizeof args, "{'agent':'a1','until':'%s',"
+                     "'since_seq':%d}", until[i % 2], (int)since);
+            snprintf(id, sizeof id, "m%d", told);
+            o = look_since(&f, args, since, &l);
+            CHECK(o.rc == LOOK_MET && str_is(l.task.ev.id, id));
+            CHECK(look_in_runs(&f, args, since, NULL, &l, &runs) == LOOK_MET);
+            CHECK(runs > 1 || told > 0);
+            if (!CHECK(str_is(l.task.ev.id, id) && l.seq > since))
+                break;
+            since = l.seq;
+        }
+        snprintf(args, sizeof args, "{'agent':'a1','until':'%s',"
+                 "'since_seq':%d}", until[i % 2], (int)since);
+        CHECK(look_since(&f, args, since, &l).rc == LOOK_NOT_YET);
+        fixture_fini(&f);
+    }
+}
+
+/* The task that comes first leaves its place in the order while others are
+   looked at. */
+static void
+test_changes_between_runs(void)
+{
+    static const char args[] =
+        "{'agent':'a1','until':'in_progress','since_seq':0}";
+    struct fixture f;
+    struct look l;
+    int runs;
+
+    fixture_init(&f);
+    put_many(&f, 250, 1, "'status':'in_progress','current_owner':'a1',"
+                         "'version':2");
+    CHECK(look_in_runs(&f, args, 0, "{'task_id':'m0','agent':'a1',"
+                       "'status':'open','reason':'r'}", &l, &runs) == LOOK_MET);
+    CHECK(runs > 3 && l.seq == 1 && str_is(l.task.ev.id, "m0"));
+    fixture_fini(&f);
+}
+
+/* ---- what is not in the log any more, or is older ---- */
 
 /* A task was done and was reopened, a question was answered, and all that is
    left is the newest record. */
@@ -532,7 +648,8 @@ test_states_of_other_versions(void)
 {
     static const char *const states[] = {
         "", "x", "5 6", "5 6 7 8 9 10 ", "5 6 7 8 9 10 9/1/t0/", "5 6 x 9/",
-        "5 6 nn ",
+        "5 6 nn ", "5 6 n ", "5 6 n 9/1/t0/", "5 6 7 x 0  ", "5 6 7 n x t0 ",
+        "5 6 7 n 8  9/1/t0/", "5 6 7 n",
     };
     struct fixture f;
     struct look l;
@@ -541,13 +658,15 @@ test_states_of_other_versions(void)
     look_since(&f, "{'agent':'a1','until':'done'}", 3, &l);
     l.top = 9;
     l.cursor = STR("8/1/t0/");
-    CHECK(str_is(look_state(&l), "3 9 n 8/1/t0/"));
+    CHECK(str_is(look_state(&l), "3 3 9 n 0  8/1/t0/"));
     for (size_t i = 0; i < sizeof states / sizeof *states; i++) {
         look_resume(&l, str_of(states[i]));
-        CHECK(str_is(look_state(&l), "3 9 n 8/1/t0/"));
+        CHECK(str_is(look_state(&l), "3 3 9 n 0  8/1/t0/"));
     }
-    look_resume(&l, STR("5 6 o 9/1/t1/"));
-    CHECK(str_is(look_state(&l), "5 6 o 9/1/t1/"));
+    look_resume(&l, STR("5 6 7 o 0  9/1/t1/"));
+    CHECK(str_is(look_state(&l), "5 6 7 o 0  9/1/t1/"));
+    look_resume(&l, STR("5 6 7 n 4 t0 9/1/t1/"));
+    CHECK(str_is(look_state(&l), "5 6 7 n 4 t0 9/1/t1/"));
     fixture_fini(&f);
 }
 
@@ -558,5 +677,7 @@ main(void)
     test_after_compaction();
     test_records_of_older_versions();
     test_states_of_other_versions();
+    test_each_is_told_once();
+    test_changes_between_runs();
     return test_end("look");
 }
