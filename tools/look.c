@@ -467,7 +467,8 @@ look_take(struct look *w, struct task_ctx *x)
         return rc == ERR_MORE ? rc : task_fail_read(x, w->t, w->id, rc);
     if (w->seq != 0)
         return LOOK_MET;
-    if (w->id.p == NULL && w->until == UNTIL_ANSWERED && w->pass == STATES)
+    if (w->id.p == NULL && w->until == UNTIL_ANSWERED && w->pass == STATES &&
+        w->told.p == NULL)
         return LOOK_MET; /* no question of agent is open */
     if (is_never(w))
         return LOOK_NEVER;

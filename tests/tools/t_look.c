@@ -571,6 +571,40 @@ test_changes_between_runs(void)
     fixture_fini(&f);
 }
 
+/* A message that comes before the look for an answer ends is none. */
+static void
+test_message_is_no_answer(void)
+{
+    static const char args[] = "{'agent':'a1','until':'answered'}";
+    struct fixture f;
+    struct look l;
+    uint64_t since;
+    int runs;
+
+    for (int asked = 0; asked < 2; asked++) {
+        fixture_init(&f);
+        call(&f, "create_task", "{'task_id':'t0','title':'t',"
+             "'current_owner':'a1'}");
+        if (asked) {
+            call(&f, "request_input",
+                 "{'task_id':'t0','agent':'a1','question':'?'}");
+            call(&f, "update_task", "{'task_id':'t0','answer':{'text':'y'}}");
+            CHECK(ok(&f));
+        }
+        put_many(&f, 150, 1, "'status':'open','current_owner':'a1',"
+                 "'version':2,'questions':[{'question_id':'q1','question':'?',"
+                 "'by':'a2'}]");
+        since = store_next_n(f.s) - 1;
+        call(&f, "update_task", "{'task_id':'m7','message':'m'}");
+        CHECK(ok(&f));
+        CHECK(look_in_runs(&f, args, since, NULL, &l, &runs) ==
+              (asked ? LOOK_MET : LOOK_MESSAGE));
+        CHECK(runs > 2 && l.seq == (asked ? 3 : 0));
+        CHECK(str_is(l.task.ev.id, asked ? "t0" : "m7"));
+        fixture_fini(&f);
+    }
+}
+
 /* ---- what is not in the log any more, or is older ---- */
 
 /* A task was done and was reopened, a question was answered, and all that is
@@ -679,5 +713,6 @@ main(void)
     test_states_of_other_versions();
     test_each_is_told_once();
     test_changes_between_runs();
+    test_message_is_no_answer();
     return test_end("look");
 }
