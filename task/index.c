@@ -298,9 +298,14 @@ read_entry(struct tasks *t, const struct store_rec *r,
     if (!time_parse(r->time, &now->changed_ms))
         now->changed_ms = 0;
     read_head(now, f);
+    if (now->status == TASK_N_STATUSES && !json_is_valid(r->line)) {
+        if (rc == 0)
+            drop_atoms(t, now);
+        rc = ERR_GARBLED;
+        now->status = TASK_OPEN;
+    }
     if (rc != 0) {
         memset(now->atom, 0, sizeof now->atom);
-        now->status = json_is_valid(r->line) ? TASK_N_STATUSES : TASK_OPEN;
         now->priority = TASK_N_PRIORITIES - 1;
     }
     return 0;

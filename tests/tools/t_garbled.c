@@ -55,6 +55,10 @@ static const char *const broken[] = {
          "'version':2,'title':'T'}"),
     BODY("{'task_id':'d','status':'done','current_owner':'\\u','title':'T'}"),
     BODY("{'task_id':'d','status':'open','tags':['a'},'title':'T'}"),
+    BODY("{'task_id':'d','status':'op\x01n','current_owner':'x','priority':0,"
+         "'version':2,'depends_on':['a'],'title':'T'}"),
+    BODY("{'task_id':'d','status':'op\\xn','title':'T'}"),
+    BODY("{'task_id':'d','status':'opened','title':'T'"),
     BODY("{'task_id':'d'"),
     BODY("{}}"),
     "'op':'update','by':'x\t','v':" HEAD("d") "'title':'T'}",
