@@ -679,12 +679,6 @@ etcd_trip_us(const struct etcd *e)
 }
 
 unsigned
-etcd_place(const struct etcd *e)
-{
-    return e->cur;
-}
-
-unsigned
 etcd_places(const struct etcd *e)
 {
     return e->n;

@@ -56,8 +56,7 @@ int etcd_watch(const struct etcd *e, bool *write, int64_t *due_ms);
 const char *etcd_endpoint(const struct etcd *e);
 /* How long an answer takes, smoothed; 0: none has come. */
 int64_t etcd_trip_us(const struct etcd *e);
-/* The index of that endpoint in the list, and how many there are. */
-unsigned etcd_place(const struct etcd *e);
+/* How many endpoints there are. */
 unsigned etcd_places(const struct etcd *e);
 
 #endif

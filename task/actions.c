@@ -526,7 +526,6 @@ warn_of_done(struct draft *d)
         draft_warn(d, "done with open children");
 }
 
-
 /* Checks what a new status requires apart from the transition. */
 static int
 check_update_status(struct draft *d)
