@@ -284,14 +284,16 @@ keep_id(const struct look *w, const struct task *k, struct str *id)
 }
 
 /* Notes the task if it meets the condition, or else has a message: invariant
-   2. */
+   2. Who waits for questions does not see all its own tasks, nor is it woken
+   by a change of them, so it is told of none. */
 static int
 look_at(struct look *w, const struct task *k)
 {
     uint64_t seq = met_seq(w, k);
 
     if (seq == 0)
-        return w->told.p == NULL && has_message(w, k)
+        return w->told.p == NULL && w->until != UNTIL_QUESTION &&
+                       has_message(w, k)
                    ? keep_id(w, k, &w->told) : 0;
     if (w->seq != 0 && (w->pass != NEWS || w->seq < seq))
         return 0;

@@ -605,6 +605,30 @@ test_message_is_no_answer(void)
     }
 }
 
+/* Without a task's id, a wait for questions hears no messages. */
+static void
+test_message_is_no_question(void)
+{
+    static const char *const waits[] = {
+        "{'agent':'a1','until':'question'}",
+        "{'agent':'a1','until':'question','task_id':'t0'}",
+    };
+    struct fixture f;
+    struct look l;
+    int runs;
+
+    fixture_init(&f);
+    call(&f, "create_task", "{'task_id':'t0','title':'t',"
+         "'current_owner':'a1'}");
+    call(&f, "request_input", "{'task_id':'t0','agent':'a1','question':'?'}");
+    call(&f, "update_task", "{'task_id':'t0','message':'m'}");
+    CHECK(ok(&f));
+    for (size_t i = 0; i < sizeof waits / sizeof *waits; i++)
+        CHECK(look_in_runs(&f, waits[i], 2, NULL, &l, &runs) ==
+              (i > 0 ? LOOK_MESSAGE : LOOK_NOT_YET));
+    fixture_fini(&f);
+}
+
 /* ---- what is not in the log any more, or is older ---- */
 
 /* A task was done and was reopened, a question was answered, and all that is
@@ -714,5 +738,6 @@ main(void)
     test_each_is_told_once();
     test_changes_between_runs();
     test_message_is_no_answer();
+    test_message_is_no_question();
     return test_end("look");
 }
