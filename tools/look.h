@@ -49,7 +49,8 @@ struct look {
    *w refers to args and uses x->a. */
 int look_begin(struct tasks *t, struct task_ctx *x,
                const struct task_args *args, uint64_t since, struct look *w);
-/* One of LOOK_*; ERR_MORE: the run is over; or a code that x->e explains. */
+/* After look_begin, look_resume or look_again: one of LOOK_*; ERR_MORE: the run
+   is over; or a code that x->e explains. */
 int look_take(struct look *w, struct task_ctx *x);
 /* After a look that found nothing: the next one looks at what came since. */
 void look_again(struct look *w);
