@@ -33,7 +33,7 @@
 #define ARENA_KEEP ((size_t)0)
 #endif
 #define BUF_MIN ((size_t)256)
-#define RANDOM_MAX 256
+#define RANDOM_BYTES_MAX 256
 
 /* ---- slices ---- */
 
@@ -539,7 +539,7 @@ buf_take(struct buf *b, struct arena *a)
 int
 random_bytes(void *p, size_t n)
 {
-    ASSERT(n <= RANDOM_MAX);
+    ASSERT(n <= RANDOM_BYTES_MAX);
     /* Never falls back to anything weaker: ids and keys depend on it. */
     return n == 0 || os_random(p, n) == 0 ? 0 : ERR_IO;
 }
