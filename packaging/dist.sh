@@ -12,12 +12,13 @@ version=$(sed -n 's/^#define MCPTASK_VERSION "\(.*\)"/\1/p' base/base.h)
 to=build/dist
 [ $# -gt 0 ] || set -- x86_64 aarch64 armhf riscv64
 
-# compiler ARCHITECTURE: prints its compiler; the MIPS of routers have no
-# floating point
+# compiler ARCHITECTURE: prints its compiler. Debian's armhf has half of the
+# registers for floating point, and the MIPS of routers have none.
 compiler() {
     case $1 in
     "$(uname -m)") echo musl-gcc ;;
-    armhf) echo "$zig cc -target arm-linux-musleabihf" ;;
+    armhf) echo "$zig cc -target arm-linux-musleabihf" \
+        "-mcpu=generic+v7a-neon-d32" ;;
     mips | mipsel) echo "$zig cc -target $1-linux-musleabi" ;;
     *) echo "$zig cc -target $1-linux-musl" ;;
     esac
