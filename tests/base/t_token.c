@@ -203,7 +203,7 @@ static void
 test_credential_of_a_service(void)
 {
     struct tokens *t;
-    char dir[sizeof path];
+    char dir[512];
 
     text_put(dir, sizeof dir, "%s", path);
     *strrchr(dir, '/') = '\0';
