@@ -441,6 +441,7 @@ test('the keyboard has a card that can be seen', LIMIT, async (t) => {
   }
   await go();
   await live(page);
+  await cardOf(page, 'ready', 'No 3').waitFor();
   await page.keyboard.press('j');
   await at('No 1');
   await page.keyboard.press('Enter');
