@@ -26,7 +26,7 @@
 #define FIELDS_MAX ((size_t)144 * 1024) /* more than this */
 
 void
-fit_note(struct fit *f, const char *fmt, ...)
+fit_note(struct buf *notes, const char *fmt, ...)
 {
     char text[512];
     va_list ap;
@@ -34,8 +34,8 @@ fit_note(struct fit *f, const char *fmt, ...)
     va_start(ap, fmt);
     text_vput(text, sizeof(text), fmt, ap);
     va_end(ap);
-    buf_z(&f->notes, f->notes.len > 0 ? "; " : "");
-    view_plain(&f->notes, str_of(text), sizeof(text), ' ');
+    buf_z(notes, notes->len > 0 ? "; " : "");
+    view_plain(notes, str_of(text), sizeof(text), ' ');
 }
 
 /* ---- beside the task ---- */
@@ -85,8 +85,8 @@ keep_long(struct fit *f, struct str name, struct str raw)
 
     if (file.p == NULL || (*raw.p == '"' && text.p == NULL))
         return ERR_NOMEM;
-    fit_note(f, "%.*s is kept whole as artifact import-%u", STR_ARG(file),
-             f->n_artifacts + 1);
+    fit_note(&f->notes, "%.*s is kept whole as artifact import-%u",
+             STR_ARG(file), f->n_artifacts + 1);
     return fit_keep(f, file, text.p != NULL ? text : raw);
 }
 
@@ -114,7 +114,7 @@ keep(void *of, struct str field, const struct json_tok *whole, struct str why)
 {
     struct fit *f = of;
 
-    fit_note(f, "%.*s", STR_ARG(why));
+    fit_note(&f->notes, "%.*s", STR_ARG(why));
     return keep_field(f, field, json_raw(whole));
 }
 
@@ -156,7 +156,7 @@ check_size(struct fit *f)
     for (i = 0; all > FIELDS_MAX && i < TASK_N_FIELDS && rc == 0; i++) {
         if (v[i].len <= FIELD_MAX || i == F_TITLE || i == F_DEPENDS_ON)
             continue;
-        fit_note(f, "the task is too long with all of its %.*s",
+        fit_note(&f->notes, "the task is too long with all of its %.*s",
                  STR_ARG(task_arg_name(i)));
         rc = keep_field(f, task_arg_name(i), v[i]);
         v[i] = STR_NONE;

@@ -17,8 +17,8 @@ struct fit {
     int failed; /* an exit code: a content was not stored, and this is told */
 };
 
-/* Adds a note. */
-void fit_note(struct fit *f, const char *fmt, ...) PRINTF(2, 3);
+/* Adds a note to those before it. */
+void fit_note(struct buf *notes, const char *fmt, ...) PRINTF(2, 3);
 /* Reads the object task into f->args, and stores the contents that are kept
    beside it. f is zeroed but for c and a. Returns 0; ERR_NOMEM; ERR_IO with
    f->failed; or a code that x->e explains. */

@@ -12,6 +12,7 @@
       it depends on "status:WORD", which is no task. */
 
 #include "cli/foreign.h"
+#include "cli/fit.h"
 #include "base/clock.h"
 #include "base/text.h"
 #include "base/utf8.h"
@@ -69,20 +70,6 @@ text_of(struct reading *r, const struct json_tok *t)
     if (s.p == NULL && t != NULL && t->type == JSON_STRING)
         r->b.err = ERR_NOMEM;
     return t != NULL && t->type == JSON_NUMBER ? json_raw(t) : s;
-}
-
-/* Notes what is not taken over exactly. */
-static void PRINTF(2, 3)
-note(struct reading *r, const char *fmt, ...)
-{
-    char text[512];
-    va_list ap;
-
-    va_start(ap, fmt);
-    text_vput(text, sizeof(text), fmt, ap);
-    va_end(ap);
-    buf_z(&r->notes, r->notes.len > 0 ? "; " : "");
-    view_plain(&r->notes, str_of(text), sizeof(text), ' ');
 }
 
 /* The start of a word, for a note. */
@@ -216,7 +203,7 @@ put_own_id(struct reading *r, const char *to, const struct json_tok *t)
 
     r->out->id = text_of(r, t);
     if (!put_id(r, &b, r->out->id, true)) {
-        note(r, "its id was \"%.*s\"", STR_ARG(brief(r->out->id)));
+        fit_note(&r->notes, "its id was \"%.*s\"", STR_ARG(brief(r->out->id)));
         carry(r, to, t);
     }
     put_key(r, str_of(to), true);
@@ -274,7 +261,7 @@ add_deps(struct reading *r, const char *to, const struct json_tok *t)
         item += item->span;
     }
     if (!all || r->n_deps > MANY) {
-        note(r, "not all of %s are ids, or there are too many", to);
+        fit_note(&r->notes, "not all of %s are ids, or there are too many", to);
         carry(r, to, t);
     }
 }
@@ -403,8 +390,9 @@ put_status(struct reading *r, const char *to, const struct json_tok *t)
         if (!r->blocked)
             hold(r, "status", word);
         if (!r->blocked)
-            note(r, "its status \"%.*s\" is none here: it is open, but not "
-                 "ready (--status maps it)", STR_ARG(brief(word)));
+            fit_note(&r->notes, "its status \"%.*s\" is none here: it is open, "
+                     "but not ready (--status maps it)",
+                     STR_ARG(brief(word)));
     }
     put_key(r, str_of(to), true);
     json_z(&r->w, is);
@@ -429,8 +417,8 @@ put_level(struct reading *r, const char *to, const struct json_tok *t)
         if (same_word(word, str_of(levels[i].from)))
             level = levels[i].to;
     if (level < 0) {
-        note(r, "its priority \"%.*s\" is none here: it is 2 (--priority maps "
-             "it)", STR_ARG(brief(word)));
+        fit_note(&r->notes, "its priority \"%.*s\" is none here: it is 2 "
+                 "(--priority maps it)", STR_ARG(brief(word)));
         carry(r, to, t);
         level = 2;
     }
@@ -504,7 +492,8 @@ put_until(struct reading *r, const char *to, const struct json_tok *t)
     if (ms <= r->f->now_ms)
         return;
     hold(r, to, str_of(time_text(ms)));
-    note(r, "%s puts it off until %s: it is not ready", to, time_text(ms));
+    fit_note(&r->notes, "%s puts it off until %s: it is not ready", to,
+             time_text(ms));
 }
 
 /* ---- texts ---- */
@@ -648,7 +637,7 @@ put_aside(struct reading *r, const char *to, const struct json_tok *t)
     if (t->type != JSON_TRUE)
         return;
     hold(r, "status", str_of(to));
-    note(r, "it is %s, and so not ready", to);
+    fit_note(&r->notes, "it is %s, and so not ready", to);
 }
 
 /* Those within a list become tasks of their own. */
@@ -762,7 +751,8 @@ put_ends(struct reading *r)
 
     if (r->blocked && r->deps.len == 0) {
         hold(r, "status", STR("blocked"));
-        note(r, "its status is \"blocked\", by no task: it is not ready");
+        fit_note(&r->notes, "its status is \"blocked\", by no task: it is not "
+                 "ready");
     }
     if (r->n_deps > DEPS_MAX) /* the others may be left out */
         hold(r, "status", STR("too-many-dependencies"));

@@ -375,7 +375,7 @@ place(struct import *im, struct fit *f, struct str text,
         return 0;
     }
     if (rc == TWIN_NEWER)
-        fit_note(f, "it came twice: this is the newer one");
+        fit_note(&f->notes, "it came twice: this is the newer one");
     else if (rc >= 0 && is_taken(im, f, id, &how) != 0)
         return ERR_NOMEM;
     if (rc < 0 || how != NULL) {
@@ -385,8 +385,8 @@ place(struct import *im, struct fit *f, struct str text,
         return 0;
     }
     if (rc == TWIN_OTHER)
-        fit_note(f, "its id was \"%.*s\", which another task has: references "
-                 "%s mean that one", STR_ARG(utf8_cut(was, 64)),
+        fit_note(&f->notes, "its id was \"%.*s\", which another task has: "
+                 "references %s mean that one", STR_ARG(utf8_cut(was, 64)),
                  im->twins.n_renamed > n_renamed ? "that came before it"
                                                  : "to it");
     if (!str_eq(id, raw_inner(v[F_TASK_ID])))
@@ -424,7 +424,8 @@ fit_record(struct import *im, struct foreign_task *ft, struct str piece)
 
     buf_str(&f.notes, ft->notes);
     if (im->in.form == INPUT_MARKDOWN && !utf8_is_valid(piece)) {
-        fit_note(&f, "its file is not UTF-8, and kept whole as an artifact");
+        fit_note(&f.notes, "its file is not UTF-8, and kept whole as an "
+                 "artifact");
         rc = fit_keep(&f, STR("imported.md"), piece);
     }
     if (rc == 0)
