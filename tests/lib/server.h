@@ -72,6 +72,23 @@ add(struct text *t, const char *p, size_t n)
     t->p[t->len] = '\0';
 }
 
+/* All of a file, or "" if there is none; the caller frees it. */
+static inline struct text
+file_text(const char *path)
+{
+    struct text t = {0};
+    char chunk[65536];
+    size_t n;
+    FILE *f = fopen(path, "r");
+
+    add(&t, "", 0);
+    while (f != NULL && (n = fread(chunk, 1, sizeof(chunk), f)) > 0)
+        add(&t, chunk, n);
+    if (f != NULL)
+        fclose(f);
+    return t;
+}
+
 static inline void addf(struct text *t, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 

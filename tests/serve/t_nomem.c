@@ -129,19 +129,10 @@ end_run(struct srv *s, const char *what)
 static struct text
 log_of(const char *dir)
 {
-    struct text t = {0};
-    char path[400], chunk[4096];
-    size_t n;
-    FILE *f;
+    char path[400];
 
     snprintf(path, sizeof(path), "%s/tasks.log", dir);
-    add(&t, "", 0);
-    f = fopen(path, "r");
-    while (f != NULL && (n = fread(chunk, 1, sizeof(chunk), f)) > 0)
-        add(&t, chunk, n);
-    if (f != NULL)
-        fclose(f);
-    return t;
+    return file_text(path);
 }
 
 /* Whether each number of a record in text is in the log of dir. */

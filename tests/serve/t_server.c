@@ -36,22 +36,6 @@ path_in(const char *dir, const char *name)
     return path;
 }
 
-static struct text
-file_text(const char *path)
-{
-    struct text t = {0};
-    char chunk[65536];
-    size_t n;
-    FILE *f = fopen(path, "r");
-
-    add(&t, "", 0);
-    while (f != NULL && (n = fread(chunk, 1, sizeof(chunk), f)) > 0)
-        add(&t, chunk, n);
-    if (f != NULL)
-        fclose(f);
-    return t;
-}
-
 static bool
 log_has(const struct text *log, const char *task)
 {
