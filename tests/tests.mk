@@ -8,7 +8,7 @@ left_out := $(if $(ETCD),%/t_no_etcd.sh,tests/etcd/%)
 found = $(patsubst t_%,%,$(basename $(notdir $(filter-out $(left_out),\
   $(wildcard tests/*/t_*.$1)))))
 TESTS := $(call found,c)
-SCRIPTS := layers layers_fail example bounded $(call found,sh)
+SCRIPTS := layers layers_fail shape example bounded $(call found,sh)
 SLOW := abuse crowd unread store_cut crash server
 RUNS := $(SLOW) $(filter-out $(SLOW),$(SCRIPTS) $(TESTS))
 ifneq ($(words $(RUNS)),$(words $(sort $(RUNS))))
@@ -131,6 +131,7 @@ JOBS = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell expr 2 \* \
   $$(getconf _NPROCESSORS_ONLN)))
 RUN_layers = tests/layers.sh $(B) $(SRC) mcptask
 RUN_layers_fail = tests/t_layers.sh
+RUN_shape = tests/t_shape.sh
 RUN_example = tests/t_example.sh $(B) "$(CC)" "$(CFLAGS)" \
   "$(STATIC)"
 RUN_bounded = tests/t_bounded.sh $(B) "$(CC)"
