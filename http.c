@@ -51,7 +51,7 @@ own_part(const struct http_conn *c)
 
 /* How much of the common half c uses if its input has this capacity. */
 static size_t
-excess(const struct http_conn *c, size_t cap)
+excess_input(const struct http_conn *c, size_t cap)
 {
     return c->state != DEAD && cap > own_part(c) ? cap - own_part(c) : 0;
 }
@@ -66,8 +66,8 @@ refuse_growing(struct http *s)
 
     for (unsigned i = 0; i < s->counts.open; i++) {
         c = s->conn[i];
-        if (http_is_growing(c) && excess(c, c->in.cap) > most) {
-            most = excess(c, c->in.cap);
+        if (http_is_growing(c) && excess_input(c, c->in.cap) > most) {
+            most = excess_input(c, c->in.cap);
             worst = c;
         }
     }
@@ -82,7 +82,8 @@ static int
 judge_room(struct http_conn *c, size_t cap)
 {
     struct http *s = c->server;
-    size_t more = excess(c, cap), own = more, known = more, growing = 0, n;
+    size_t more = excess_input(c, cap), own = more, known = more, growing = 0;
+    size_t n;
 
     if (more == 0)
         return 0;
@@ -91,7 +92,7 @@ judge_room(struct http_conn *c, size_t cap)
     for (unsigned i = 0; i < s->counts.open; i++) {
         const struct http_conn *d = s->conn[i];
 
-        n = d != c ? excess(d, d->in.cap) : 0;
+        n = d != c ? excess_input(d, d->in.cap) : 0;
         if (d->who == c->who)
             own += n;
         if (http_is_growing(d) && !http_is_growing(c))
@@ -109,7 +110,7 @@ judge_room(struct http_conn *c, size_t cap)
 /* The capacity to give a buffer that needs this one: doubled to limit copying,
    but not if that takes more than c's part, or than its request can need. */
 static size_t
-doubled(const struct http_conn *c, size_t need)
+doubled_cap(const struct http_conn *c, size_t need)
 {
     size_t cap = 2 * c->in.cap, most = http_most(c) + HTTP_SPARE;
 
@@ -135,7 +136,7 @@ make_space(struct http_conn *c, size_t n)
     c->pos = 0;
     c->moved = true;
     if (reading)
-        cap = doubled(c, cap);
+        cap = doubled_cap(c, cap);
     status = judge_room(c, cap);
     if (status == 0)
         buf_reserve(&c->in, cap);
@@ -174,7 +175,7 @@ take_chunks(struct http_conn *c)
 
 /* Passes the request to the handler once its body is complete. */
 static void
-take_body(struct http_conn *c)
+take_request_body(struct http_conn *c)
 {
     const struct http_handler *h = c->server->handler;
     size_t len = c->head->content_length;
@@ -216,12 +217,12 @@ ask_for_body(struct http_conn *c)
         http_flush(c);
     }
     if (c->state == BODY)
-        take_body(c);
+        take_request_body(c);
 }
 
 /* Parses the next head once it is complete. */
 static void
-take_head(struct http_conn *c)
+take_request_head(struct http_conn *c)
 {
     const struct http_handler *h = c->server->handler;
     struct http_head *head = c->head;
@@ -271,7 +272,7 @@ note_eof(struct http_conn *c)
 /* After a read without bytes: the client closed, the connection broke, or more
    may come later. */
 static void
-note_end(struct http_conn *c, ssize_t got)
+note_read_end(struct http_conn *c, ssize_t got)
 {
     if (got == 0)
         note_eof(c);
@@ -280,13 +281,13 @@ note_end(struct http_conn *c, ssize_t got)
 }
 
 static void
-linger(struct http_conn *c)
+discard_input(struct http_conn *c)
 {
     char junk[16 * 1024];
     ssize_t got = read(c->fd, junk, sizeof junk);
 
     if (got <= 0)
-        note_end(c, got);
+        note_read_end(c, got);
 }
 
 static void
@@ -301,7 +302,7 @@ read_some(struct http_conn *c)
         return;
     got = read(c->fd, c->in.p + c->in.len, n);
     if (got <= 0) {
-        note_end(c, got);
+        note_read_end(c, got);
         return;
     }
     c->server->counts.bytes_in += (uint64_t)got;
@@ -309,15 +310,15 @@ read_some(struct http_conn *c)
         http_touch(c);
     c->in.len += (size_t)got;
     if (c->state == HEAD)
-        take_head(c);
+        take_request_head(c);
     else if (c->state == BODY)
-        take_body(c);
+        take_request_body(c);
     else if (http_is_waiting(c) && http_room(c) == 0)
         http_drop(c);
 }
 
 static void
-on_ready(void *ctx, int fd, int events)
+on_conn_ready(void *ctx, int fd, int events)
 {
     struct http_conn *c = ctx;
 
@@ -325,7 +326,7 @@ on_ready(void *ctx, int fd, int events)
     if (events & LOOP_WRITE)
         http_flush(c);
     if (c->state == LINGER)
-        linger(c);
+        discard_input(c);
     else if ((events & LOOP_READ) && c->state != DEAD)
         read_some(c);
     http_update(c);
@@ -371,7 +372,7 @@ static void run_todo(void *ctx);
 /* Returns whether there is room for a new connection, dropping another one if
    necessary. */
 static bool
-make_room(struct http *s)
+make_slot(struct http *s)
 {
     struct http_conn *c, *worst = NULL;
     unsigned i, n = 0;
@@ -396,13 +397,13 @@ make_room(struct http *s)
 
 /* Adds fd to the table. Returns false on failure. */
 static bool
-admit(struct http *s, int fd)
+admit_conn(struct http *s, int fd)
 {
     struct http_conn *c;
 
-    if (!make_room(s) || (c = calloc(1, sizeof *c)) == NULL)
+    if (!make_slot(s) || (c = calloc(1, sizeof *c)) == NULL)
         return false;
-    if (loop_watch(s->loop, fd, LOOP_READ, on_ready, c) < 0) {
+    if (loop_watch(s->loop, fd, LOOP_READ, on_conn_ready, c) < 0) {
         free(c);
         return false;
     }
@@ -428,7 +429,7 @@ on_accept(void *ctx, int fd, int events)
         n = accept(fd, NULL, NULL);
         if (n < 0)
             break;
-        if (http_prepare_fd(n) && admit(s, n))
+        if (http_prepare_fd(n) && admit_conn(s, n))
             continue;
         s->counts.refused++;
         turn_away(n);
@@ -463,7 +464,7 @@ free_conn(struct http_conn *c)
 
 /* Frees buffer memory that the bytes from c->pos on do not need. */
 static void
-repack(struct http_conn *c)
+repack_input(struct http_conn *c)
 {
     struct buf rest = {0};
 
@@ -496,8 +497,8 @@ run_todo(void *ctx)
             c->pos = 0;
         } else if (c->state == HEAD) {
             if (c->in.cap > HTTP_KEEP && c->in.len - c->pos < c->in.cap / 4)
-                repack(c);
-            take_head(c);
+                repack_input(c);
+            take_request_head(c);
         }
         http_update(c);
     }
@@ -528,7 +529,7 @@ has_unread(const struct http_conn *c)
 /* Ends c when its time is up: with 408 if it has sent part of a request, else
    silently. Pings a quiet stream. */
 static void
-check_time(struct http_conn *c)
+check_conn_time(struct http_conn *c)
 {
     int64_t quiet = loop_now(c->server->loop) - c->since_ms;
     bool begun = c->state == BODY ||
@@ -542,7 +543,7 @@ check_time(struct http_conn *c)
 
     if (quiet >= SWEEP_MS)
         free_idle_memory(c);
-    if (c->state == STREAM && unsent(c) == 0) {
+    if (c->state == STREAM && conn_unsent(c) == 0) {
         if (quiet >= HTTP_PING_MS && !c->is_head)
             http_ping(c);
     } else if (begun) {
@@ -555,7 +556,7 @@ check_time(struct http_conn *c)
 }
 
 static void
-sweep(void *ctx)
+sweep_conns(void *ctx)
 {
     struct http *s = ctx;
     int64_t late_ms = loop_now(s->loop) - s->sweep_timer.at_ms;
@@ -563,7 +564,7 @@ sweep(void *ctx)
     listen_again(s);
     for (unsigned i = 0; i < s->counts.open; i++) {
         s->conn[i]->since_ms += late_ms; /* meanwhile nobody was read */
-        check_time(s->conn[i]);
+        check_conn_time(s->conn[i]);
     }
     if (s->counts.open > 0)
         start_sweep(s);
@@ -618,7 +619,7 @@ http_forget(struct http_conn *c)
     if (c->eof || http_room(c) == 0)
         http_drop(c);
     else
-        repack(c);
+        repack_input(c);
     http_update(c);
 }
 
@@ -661,7 +662,7 @@ http_open(struct http **out, struct loop *l, const struct http_options *o,
     *s = (struct http){
         .loop = l, .handler = h, .fd = -1, .limit = limit_of(o),
         .todo_timer = {.fn = run_todo, .ctx = s},
-        .sweep_timer = {.fn = sweep, .ctx = s},
+        .sweep_timer = {.fn = sweep_conns, .ctx = s},
     };
     s->conn = calloc(s->limit, sizeof *s->conn);
     if (s->conn == NULL || (err = http_listen(o, &s->fd, s->address, why)) < 0)

@@ -39,7 +39,7 @@ _Static_assert(JSON_MAX_TOKENS < SIZE_MAX / sizeof(struct json_tok) / 2,
    character or not ASCII. A borrow can only affect bytes after a true hit, so
    the lowest bit set is exact. */
 static inline uint64_t
-special(uint64_t w)
+special_bytes(uint64_t w)
 {
     uint64_t quote = w ^ ONES * '"', backslash = w ^ ONES * '\\';
 
@@ -55,7 +55,7 @@ ascii_run(const char *p, const char *end)
     uint64_t hit;
 
     while (end - p >= 8) {
-        hit = special(load64(p));
+        hit = special_bytes(load64(p));
         if (hit != 0)
             return p + __builtin_ctzll(hit) / 8;
         p += 8;
@@ -105,7 +105,7 @@ struct parse {
 /* Records an error. Parsing functions return their position, so that it stays
    in a register; NULL means that this was called. */
 static const char *
-fail(struct parse *s, const char *p, int err)
+fail_parse(struct parse *s, const char *p, int err)
 {
     s->bad = p;
     s->err = err;
@@ -131,10 +131,10 @@ grow_tokens(struct parse *s, const char *p)
     uint32_t cap = s->cap < JSON_MAX_TOKENS / 2 ? s->cap * 2 : JSON_MAX_TOKENS;
 
     if (s->n == JSON_MAX_TOKENS)
-        return fail(s, p, ERR_TOO_LARGE);
+        return fail_parse(s, p, ERR_TOO_LARGE);
     tok = arena_grow(s->a, s->tok, s->n * sizeof(*tok), cap * sizeof(*tok));
     if (tok == NULL)
-        return fail(s, p, ERR_NOMEM);
+        return fail_parse(s, p, ERR_NOMEM);
     s->tok = tok;
     s->cap = cap;
     return p;
@@ -206,7 +206,7 @@ replace_lone(struct parse *s, const char *start)
     char *copy = arena_alloc(s->a, len), *p = copy;
 
     if (copy == NULL)
-        return fail(s, start, ERR_NOMEM);
+        return fail_parse(s, start, ERR_NOMEM);
     memcpy(copy, start, len);
     s->end = copy + len;
     s->n = s->depth = 0;
@@ -232,12 +232,12 @@ parse_string(struct parse *s, const char *p)
     for (;;) {
         p = clean_run(p, s->end);
         if (p == s->end)
-            return fail(s, p, ERR_SYNTAX);
+            return fail_parse(s, p, ERR_SYNTAX);
         if (*p == '"')
             break;
         n = *p == '\\' ? escape_len(p, s->end) : 0;
         if (n == 0 || n == LONE)
-            return fail(s, p, n == 0 ? ERR_SYNTAX : ERR_MORE);
+            return fail_parse(s, p, n == 0 ? ERR_SYNTAX : ERR_MORE);
         t->escaped = true;
         p += n;
     }
@@ -246,18 +246,18 @@ parse_string(struct parse *s, const char *p)
 }
 
 static inline bool
-is_digit(const char *p, const char *end)
+at_digit(const char *p, const char *end)
 {
     return p < end && *p >= '0' && *p <= '9';
 }
 
 /* Skips one or more digits. */
 static const char *
-digits(struct parse *s, const char *p)
+skip_digits(struct parse *s, const char *p)
 {
-    if (!is_digit(p, s->end))
-        return fail(s, p, ERR_SYNTAX);
-    while (is_digit(p, s->end))
+    if (!at_digit(p, s->end))
+        return fail_parse(s, p, ERR_SYNTAX);
+    while (at_digit(p, s->end))
         p++;
     return p;
 }
@@ -276,15 +276,15 @@ parse_number(struct parse *s, const char *p)
        the caller sees. */
     if (p < s->end && *p == '0')
         p++;
-    else if ((p = digits(s, p)) == NULL)
+    else if ((p = skip_digits(s, p)) == NULL)
         return NULL;
-    if (p < s->end && *p == '.' && (p = digits(s, p + 1)) == NULL)
+    if (p < s->end && *p == '.' && (p = skip_digits(s, p + 1)) == NULL)
         return NULL;
     if (p < s->end && (*p == 'e' || *p == 'E')) {
         p++;
         if (p < s->end && (*p == '+' || *p == '-'))
             p++;
-        if ((p = digits(s, p)) == NULL)
+        if ((p = skip_digits(s, p)) == NULL)
             return NULL;
     }
     t->len = (uint32_t)(p - t->p);
@@ -299,7 +299,7 @@ parse_word(struct parse *s, const char *p, struct str word,
 
     for (size_t n = 0; n < word.len; n++)
         if (p + n == s->end || p[n] != word.p[n])
-            return fail(s, p + n, ERR_SYNTAX);
+            return fail_parse(s, p + n, ERR_SYNTAX);
     t = add_token(s, p, type);
     if (t == NULL)
         return NULL;
@@ -314,7 +314,7 @@ open_container(struct parse *s, const char *p)
     struct json_tok *t;
 
     if (s->depth == s->max_depth)
-        return fail(s, p, ERR_TOO_LARGE);
+        return fail_parse(s, p, ERR_TOO_LARGE);
     /* Invariant 1: the chain of open containers is the stack. */
     t = add_token(s, p, type);
     if (t == NULL)
@@ -343,13 +343,13 @@ static const char *
 parse_name(struct parse *s, const char *p)
 {
     if (p == s->end || *p != '"')
-        return fail(s, p, ERR_SYNTAX);
+        return fail_parse(s, p, ERR_SYNTAX);
     p = parse_string(s, p);
     if (p == NULL)
         return NULL;
     p = skip_space(p, s->end);
     if (p == s->end || *p != ':')
-        return fail(s, p, ERR_SYNTAX);
+        return fail_parse(s, p, ERR_SYNTAX);
     return skip_space(p + 1, s->end);
 }
 
@@ -358,7 +358,7 @@ static const char *
 parse_value(struct parse *s, const char *p)
 {
     if (p == s->end)
-        return fail(s, p, ERR_SYNTAX);
+        return fail_parse(s, p, ERR_SYNTAX);
     switch (*p) {
     case '"':
         return parse_string(s, p);
@@ -372,9 +372,9 @@ parse_value(struct parse *s, const char *p)
     case 'n':
         return parse_word(s, p, STR("null"), JSON_NULL);
     default:
-        if (*p == '-' || is_digit(p, s->end))
+        if (*p == '-' || at_digit(p, s->end))
             return parse_number(s, p);
-        return fail(s, p, ERR_SYNTAX);
+        return fail_parse(s, p, ERR_SYNTAX);
     }
 }
 
@@ -392,14 +392,14 @@ parse_between(struct parse *s, const char *p, bool empty)
             s->n = s->open + 1;
         p = skip_space(p, s->end);
         if (p == s->end)
-            return fail(s, p, ERR_SYNTAX);
+            return fail_parse(s, p, ERR_SYNTAX);
         if (*p == (t->type == JSON_OBJECT ? '}' : ']')) {
             close_container(s, ++p);
             continue;
         }
         if (!empty) {
             if (*p != ',')
-                return fail(s, p, ERR_SYNTAX);
+                return fail_parse(s, p, ERR_SYNTAX);
             p = skip_space(p + 1, s->end);
         }
         /* Counted at its start; if it fails, no token is visible. */
@@ -425,7 +425,7 @@ parse_text(struct parse *s, const char *p)
     if (p == NULL)
         return NULL;
     p = skip_space(p, s->end);
-    return p == s->end ? p : fail(s, p, ERR_SYNTAX);
+    return p == s->end ? p : fail_parse(s, p, ERR_SYNTAX);
 }
 
 int
@@ -445,10 +445,10 @@ json_parse(struct arena *a, struct str text, const struct json_tok **root,
     *root = NULL;
     s.tok = arena_alloc(a, s.cap * sizeof(*s.tok));
     if (text.len >= UINT32_MAX) /* token lengths have 32 bits */
-        p = fail(&s, start, ERR_TOO_LARGE);
+        p = fail_parse(&s, start, ERR_TOO_LARGE);
     else
         p = s.tok != NULL ? parse_text(&s, start)
-                          : fail(&s, start, ERR_NOMEM);
+                          : fail_parse(&s, start, ERR_NOMEM);
     if (s.err == ERR_MORE && (p = replace_lone(&s, start)) != NULL) {
         s.err = 0;
         p = parse_text(&s, start = p);
@@ -551,7 +551,7 @@ json_str(struct arena *a, const struct json_tok *t)
 
 /* Returns whether the string t equals z, without decoding into memory. */
 static bool
-says(const struct json_tok *t, const char *z, size_t len)
+string_equals(const struct json_tok *t, const char *z, size_t len)
 {
     const char *p = t->p, *end = p + t->len;
     char piece[4];
@@ -586,7 +586,7 @@ json_get(const struct json_tok *t, const char *name)
     member = t + 1;
     for (uint32_t i = 0; i < t->n; i++) {
         if ((member->len == len || member->escaped) &&
-            says(member, name, len))
+            string_equals(member, name, len))
             found = member + 1;
         member += 1 + member[1].span; /* skips name and value */
     }
@@ -602,7 +602,7 @@ json_is(const struct json_tok *t, const char *z)
 bool
 json_is_str(const struct json_tok *t, struct str s)
 {
-    return t != NULL && t->type == JSON_STRING && says(t, s.p, s.len);
+    return t != NULL && t->type == JSON_STRING && string_equals(t, s.p, s.len);
 }
 
 /* Parses the exponent at p, clamped: beyond the bound no text has enough digits

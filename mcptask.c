@@ -100,7 +100,7 @@ is_directory(const char *path)
 /* Parses text as one of two words, no being the default. *is_yes: it is yes.
    False: it is neither. */
 static bool
-choose(const char *text, const char *yes, const char *no, bool *is_yes)
+choose_word(const char *text, const char *yes, const char *no, bool *is_yes)
 {
     *is_yes = text != NULL && strcmp(text, yes) == 0;
     return text == NULL || *is_yes || strcmp(text, no) == 0;
@@ -109,17 +109,17 @@ choose(const char *text, const char *yes, const char *no, bool *is_yes)
 /* Checks the options and passes them to the parts. Returns NULL, or what is
    wrong. */
 static const char *
-apply(struct options *o)
+apply_options(struct options *o)
 {
     struct cli_env *e = &o->e;
     const char *root = o->artifact_root;
     int n = 0;
 
-    if (!choose(o->tools, "core", "all", &e->core))
+    if (!choose_word(o->tools, "core", "all", &e->core))
         return "--tools needs core or all";
-    if (!choose(o->ownership, "warn", "enforce", &e->ownership_warn))
+    if (!choose_word(o->ownership, "warn", "enforce", &e->ownership_warn))
         return "--ownership needs enforce or warn";
-    if (!choose(o->evidence, "pass", "", &e->require_pass))
+    if (!choose_word(o->evidence, "pass", "", &e->require_pass))
         return "--require-evidence takes no value but pass";
     e->require_evidence = o->evidence != NULL;
     if (e->store == NULL)
@@ -195,7 +195,7 @@ apply_http(struct options *o, bool command)
 /* Returns how many words of argv were options; or, after an error message,
    -CLI_USAGE. */
 static int
-take_options(struct options *o, char **argv)
+parse_options(struct options *o, char **argv)
 {
     const char *wrong;
     char why[256];
@@ -212,7 +212,7 @@ take_options(struct options *o, char **argv)
         if (o->help || o->version)
             return i; /* the rest does not matter */
     }
-    wrong = apply(o);
+    wrong = apply_options(o);
     if (wrong == NULL)
         wrong = apply_http(o, argv[i] != NULL);
     return wrong == NULL ? i : -cli_fail(NULL, ERR_INVALID, "%s", wrong);
@@ -308,7 +308,7 @@ struct parts { /* each depends on those before */
 };
 
 static void
-tell_state(struct store *store)
+report_state(struct store *store)
 {
     const struct store_state *st = store_state(store);
 
@@ -320,7 +320,7 @@ tell_state(struct store *store)
 }
 
 static void
-tell_address(const struct cli_env *e, const struct web *w)
+report_address(const struct cli_env *e, const struct web *w)
 {
     const char *address = w != NULL ? web_address(w) : "";
 
@@ -389,8 +389,8 @@ serve_clients(const struct options *o)
     int err = open_parts(&p, o, why), exit_code = CLI_OK;
 
     if (err == 0) {
-        tell_address(&o->e, p.web);
-        tell_state(p.s.store);
+        report_address(&o->e, p.web);
+        report_state(p.s.store);
         err = p.web != NULL ? turn_run(p.turn, web_ended, p.web)
                             : turn_run(p.turn, stdio_ended, p.stdio);
         if (err == ERR_IO)
@@ -425,7 +425,7 @@ main(int argc, char **argv)
     stdio_fill();
     /* A file size limit must make write fail, not end the process. */
     signal(SIGXFSZ, SIG_IGN);
-    i = 1 + take_options(&o, argv + 1);
+    i = 1 + parse_options(&o, argv + 1);
     if (o.help)
         cli_help(&b, NULL);
     if (o.version)

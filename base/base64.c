@@ -4,7 +4,7 @@
 
 /* The value of a digit, or 64. */
 static unsigned
-digit(char c, bool url)
+digit_value(char c, bool url)
 {
     if (c >= 'A' && c <= 'Z')
         return (unsigned)(c - 'A');
@@ -17,7 +17,7 @@ digit(char c, bool url)
 
 /* Unused bits must be zero: one text per content. */
 static int
-decode(struct arena *a, struct str digits, bool url, struct str *out)
+decode_digits(struct arena *a, struct str digits, bool url, struct str *out)
 {
     char *p = arena_alloc(a, digits.len / 4 * 3 + 3);
     size_t i, j, n = 0;
@@ -29,7 +29,7 @@ decode(struct arena *a, struct str digits, bool url, struct str *out)
         uint32_t v = 0;
 
         for (j = 0; j < 4; j++) {
-            unsigned d = j < k ? digit(digits.p[i + j], url) : 0;
+            unsigned d = j < k ? digit_value(digits.p[i + j], url) : 0;
 
             if (d > 63)
                 return ERR_SYNTAX;
@@ -52,17 +52,18 @@ base64_decode(struct arena *a, struct str text, struct str *out)
     while (text.len - digits.len < 2 && digits.len > 0 &&
            digits.p[digits.len - 1] == '=')
         digits.len--;
-    return text.len % 4 != 0 ? ERR_SYNTAX : decode(a, digits, false, out);
+    return text.len % 4 != 0 ? ERR_SYNTAX
+                             : decode_digits(a, digits, false, out);
 }
 
 int
 base64url_decode(struct arena *a, struct str text, struct str *out)
 {
-    return decode(a, text, true, out);
+    return decode_digits(a, text, true, out);
 }
 
 static void
-encode(struct buf *b, struct str bytes, const char *last, bool pad)
+encode_bytes(struct buf *b, struct str bytes, const char *last, bool pad)
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
                                  "abcdefghijklmnopqrstuvwxyz0123456789";
@@ -89,11 +90,11 @@ encode(struct buf *b, struct str bytes, const char *last, bool pad)
 void
 base64_encode(struct buf *b, struct str bytes)
 {
-    encode(b, bytes, "+/", true);
+    encode_bytes(b, bytes, "+/", true);
 }
 
 void
 base64url_encode(struct buf *b, struct str bytes)
 {
-    encode(b, bytes, "-_", false);
+    encode_bytes(b, bytes, "-_", false);
 }

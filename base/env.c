@@ -68,7 +68,7 @@ find_base(char **base)
 }
 
 static char *
-find_path(const char *name, const char *base, const char *otherwise)
+path_from_env(const char *name, const char *base, const char *otherwise)
 {
     const char *v = env_get(name);
 
@@ -109,9 +109,10 @@ env_resolve(struct cli_env *e, char why[256])
         return ERR_INVALID;
     }
     if (e->base_dir != NULL) {
-        e->log_path = find_path("MCP_TASK_DB_PATH", e->base_dir, "/tasks.log");
+        e->log_path =
+            path_from_env("MCP_TASK_DB_PATH", e->base_dir, "/tasks.log");
         e->artifacts_dir =
-            find_path("MCP_TASK_ARTIFACTS_DIR", e->base_dir, "/artifacts");
+            path_from_env("MCP_TASK_ARTIFACTS_DIR", e->base_dir, "/artifacts");
     }
     if (e->log_path != NULL && e->artifacts_dir != NULL)
         return 0;
@@ -164,8 +165,8 @@ add_to_list(const char **list, const char *value)
 
 /* Reads a number into *n. On false, why says what o needs. */
 static bool
-take_number(const struct env_opt *o, const char *value, uint64_t *n,
-            char why[64])
+take_option_number(const struct env_opt *o, const char *value, uint64_t *n,
+                   char why[64])
 {
     unsigned min = o->kind == OPT_COUNT;
 
@@ -193,7 +194,7 @@ take_value(const struct env_opt *o, void *at, const char *value, char why[64])
     if (o->kind == OPT_LIST)
         return add_to_list(at, value) ? NULL : "may be given 16 times at most";
     if (o->kind > OPT_TEXT)
-        return take_number(o, value, at, why) ? NULL : why;
+        return take_option_number(o, value, at, why) ? NULL : why;
     *(const char **)at = value;
     return NULL;
 }

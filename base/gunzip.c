@@ -27,7 +27,7 @@ struct code {
 };
 
 static unsigned
-take(struct unpack *u, unsigned n)
+take_bits(struct unpack *u, unsigned n)
 {
     unsigned bits;
 
@@ -58,12 +58,12 @@ code_of(struct code *c, const uint8_t *lengths, unsigned n)
 }
 
 static unsigned
-symbol(struct unpack *u, const struct code *c)
+read_symbol(struct unpack *u, const struct code *c)
 {
     unsigned bits = 0, first = 0, index = 0, len;
 
     for (len = 1; len <= MAX_BITS; len++) {
-        bits |= take(u, 1);
+        bits |= take_bits(u, 1);
         if (bits < first + c->n[len])
             return c->symbol[index + bits - first];
         index += c->n[len];
@@ -80,18 +80,18 @@ read_codes(struct unpack *u, struct code *literals, struct code *distances)
 {
     static const uint8_t order[] = {16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4,
                                     12, 3, 13, 2, 14, 1, 15};
-    unsigned n = take(u, 5) + 257, all = n + take(u, 5) + 1;
-    unsigned i, s, again, some = take(u, 4) + 4;
+    unsigned n = take_bits(u, 5) + 257, all = n + take_bits(u, 5) + 1;
+    unsigned i, s, again, some = take_bits(u, 4) + 4;
     uint8_t lengths[N_LITERALS + 32] = {0}, last;
 
     for (i = 0; i < some; i++)
-        lengths[order[i]] = (uint8_t)take(u, 3);
+        lengths[order[i]] = (uint8_t)take_bits(u, 3);
     code_of(literals, lengths, sizeof(order));
     for (i = 0; i < all;) {
-        s = symbol(u, literals);
+        s = read_symbol(u, literals);
         last = s < 16 ? (uint8_t)s : s == 16 ? lengths[i - 1] : 0;
-        again = s < 16 ? 1 : s == 16 ? 3 + take(u, 2)
-                         : s == 17 ? 3 + take(u, 3) : 11 + take(u, 7);
+        again = s < 16 ? 1 : s == 16 ? 3 + take_bits(u, 2)
+                         : s == 17 ? 3 + take_bits(u, 3) : 11 + take_bits(u, 7);
         while (again-- > 0 && i < all)
             lengths[i++] = last;
     }
@@ -120,7 +120,7 @@ unpack_block(struct unpack *u, const struct code *literals,
 {
     unsigned s, k, more, len, far;
 
-    while ((s = symbol(u, literals)) != 256) {
+    while ((s = read_symbol(u, literals)) != 256) {
         if (s < 256) {
             ASSERT(u->out < end);
             *u->out++ = (uint8_t)s;
@@ -129,10 +129,10 @@ unpack_block(struct unpack *u, const struct code *literals,
         k = s - 257;
         more = k < 8 || k == 28 ? 0 : (k >> 2) - 1;
         len = k == 28 ? 258 : k < 8 ? k + 3
-                            : ((4 + (k & 3)) << more) + 3 + take(u, more);
-        k = symbol(u, distances);
+                            : ((4 + (k & 3)) << more) + 3 + take_bits(u, more);
+        k = read_symbol(u, distances);
         more = k < 4 ? 0 : (k >> 1) - 1;
-        far = k < 4 ? k + 1 : ((2 + (k & 1)) << more) + 1 + take(u, more);
+        far = k < 4 ? k + 1 : ((2 + (k & 1)) << more) + 1 + take_bits(u, more);
         ASSERT(len <= (size_t)(end - u->out));
         for (; len > 0; len--, u->out++)
             *u->out = u->out[-(ptrdiff_t)far];
@@ -141,7 +141,7 @@ unpack_block(struct unpack *u, const struct code *literals,
 
 /* Unpacks everything to p, which has room for len bytes. */
 static void
-unpack(struct str packed, uint8_t *p, size_t len)
+unpack_blocks(struct str packed, uint8_t *p, size_t len)
 {
     const uint8_t *in = (const uint8_t *)packed.p;
     struct unpack u = {.in = in + HEAD_LEN, .end = in + packed.len, .out = p};
@@ -149,8 +149,8 @@ unpack(struct str packed, uint8_t *p, size_t len)
     unsigned last, kind;
 
     do {
-        last = take(&u, 1);
-        kind = take(&u, 2);
+        last = take_bits(&u, 1);
+        kind = take_bits(&u, 2);
         ASSERT(kind == 1 || kind == 2); /* gzip never stores text
                                            uncompressed */
         if (kind == 1)
@@ -186,7 +186,7 @@ gunzip(struct str packed, struct str *out)
 
     if (text == NULL)
         return ERR_NOMEM;
-    unpack(packed, (uint8_t *)text, len);
+    unpack_blocks(packed, (uint8_t *)text, len);
     text[len] = '\0';
     *out = (struct str){text, len};
     return 0;

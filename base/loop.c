@@ -79,7 +79,7 @@ note_signal(int sig)
 }
 
 static void
-take_signals(struct loop *l)
+install_signals(struct loop *l)
 {
     struct sigaction sa = {0}, old;
     sigset_t shut;
@@ -108,7 +108,7 @@ loop_new(struct loop **out)
 
     if (l == NULL)
         return ERR_NOMEM;
-    take_signals(l);
+    install_signals(l);
     l->now_ms = clock_mono_ms();
     *out = l;
     return 0;

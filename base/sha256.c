@@ -33,7 +33,7 @@ rotr(uint32_t x, int n)
 }
 
 static void
-expand(uint32_t w[64], const uint8_t *p)
+expand_block(uint32_t w[64], const uint8_t *p)
 {
     int i;
 
@@ -49,13 +49,13 @@ expand(uint32_t w[64], const uint8_t *p)
 }
 
 static void
-compress(uint32_t s[8], const uint8_t *p)
+compress_block(uint32_t s[8], const uint8_t *p)
 {
     uint32_t a = s[0], b = s[1], c = s[2], d = s[3];
     uint32_t e = s[4], f = s[5], g = s[6], h = s[7];
     uint32_t w[64], t;
 
-    expand(w, p);
+    expand_block(w, p);
     for (int i = 0; i < 64; i++) {
         t = h + (rotr(e, 6) ^ rotr(e, 11) ^ rotr(e, 25)) +
             (g ^ (e & (f ^ g))) + round_k[i] + w[i];
@@ -110,10 +110,10 @@ sha256_add(struct sha256 *s, const void *p, size_t n)
         n -= take;
         if (used + take < sizeof(s->block))
             return;
-        compress(s->h, s->block);
+        compress_block(s->h, s->block);
     }
     for (; n >= sizeof(s->block); n -= sizeof(s->block)) {
-        compress(s->h, from);
+        compress_block(s->h, from);
         from += sizeof(s->block);
     }
     if (n > 0)

@@ -40,14 +40,14 @@ tokens_count(const struct tokens *t)
 }
 
 static const struct entry *
-entries(const struct tokens *t)
+entries_of(const struct tokens *t)
 {
     return (const struct entry *)(const void *)t->list.p;
 }
 
 /* Returns the entry's index, or the number of entries (invariant 2). */
 static size_t
-find(const struct tokens *t, const uint8_t digest[SHA256_LEN])
+find_digest(const struct tokens *t, const uint8_t digest[SHA256_LEN])
 {
     size_t n = tokens_count(t), at = n;
 
@@ -55,7 +55,7 @@ find(const struct tokens *t, const uint8_t digest[SHA256_LEN])
         unsigned differ = 0;
 
         for (int j = 0; j < SHA256_LEN; j++)
-            differ |= entries(t)[i].digest[j] ^ digest[j];
+            differ |= entries_of(t)[i].digest[j] ^ digest[j];
         /* All ones if the digests match; differ is below 256. */
         size_t same = 0 - (size_t)((differ - 1) >> 8 & 1);
         at = (at & ~same) | (i & same);
@@ -69,8 +69,8 @@ tokens_find(const struct tokens *t, struct str bearer)
     uint8_t digest[SHA256_LEN];
 
     sha256_of(bearer, digest);
-    size_t at = find(t, digest);
-    return at < tokens_count(t) ? &entries(t)[at].token : NULL;
+    size_t at = find_digest(t, digest);
+    return at < tokens_count(t) ? &entries_of(t)[at].token : NULL;
 }
 
 /* ---- a line ---- */
@@ -119,7 +119,7 @@ is_agent(struct str s)
 
 /* Parses a line. 0, ERR_INVALID with *what, or ERR_NOMEM. */
 static int
-take_line(struct tokens *t, struct str line, const char **what)
+take_token_line(struct tokens *t, struct str line, const char **what)
 {
     struct str token = token_word(&line), agent = token_word(&line);
     struct str mark = token_word(&line);
@@ -135,7 +135,8 @@ take_line(struct tokens *t, struct str line, const char **what)
             : (mark.len > 0 && !e.token.read_only && !e.token.person) ||
                 token_word(&line).len
                 ? "only \"read\" or \"person\" may follow the agent"
-            : find(t, e.digest) < tokens_count(t) ? "this token is repeated"
+            : find_digest(t, e.digest) < tokens_count(t)
+                ? "this token is repeated"
             : tokens_count(t) == TOKEN_MAX_N ? "too many tokens" : NULL;
     if (*what != NULL)
         return ERR_INVALID;
@@ -147,13 +148,14 @@ take_line(struct tokens *t, struct str line, const char **what)
 /* ---- the file ---- */
 
 static int
-take_lines(struct tokens *t, struct str text, const char *path, char why[256])
+take_token_lines(struct tokens *t, struct str text, const char *path,
+                 char why[256])
 {
     const char *what;
     int rc = 0;
 
     for (unsigned line = 1; rc == 0 && text.len > 0; line++) {
-        rc = take_line(t, str_cut(&text, '\n'), &what);
+        rc = take_token_line(t, str_cut(&text, '\n'), &what);
         if (rc == ERR_INVALID)
             text_put(why, 256, "%.180s:%u: %s", path, line, what);
     }
@@ -162,8 +164,8 @@ take_lines(struct tokens *t, struct str text, const char *path, char why[256])
 
 /* Reads all lines of fd, at most len bytes. */
 static int
-read_lines(struct tokens *t, int fd, size_t len, const char *path,
-           char why[256])
+read_token_file(struct tokens *t, int fd, size_t len, const char *path,
+                char why[256])
 {
     char *text = malloc(len + 1);
     ssize_t got = text == NULL ? 0 : file_read_at(fd, text, len, 0);
@@ -174,7 +176,7 @@ read_lines(struct tokens *t, int fd, size_t len, const char *path,
         rc = ERR_IO;
     }
     if (rc == 0)
-        rc = take_lines(t, (struct str){text, (size_t)got}, path, why);
+        rc = take_token_lines(t, (struct str){text, (size_t)got}, path, why);
     for (volatile char *p = text; p != NULL && len > 0; len--) /* invariant 1 */
         p[len - 1] = 0;
     free(text);
@@ -198,7 +200,7 @@ tokens_load(struct tokens **out, const char *path, char why[256])
     if (fd >= 0 && len > TOKEN_MAX_FILE)
         what = "larger than 1 MiB";
     if (what == NULL) {
-        rc = read_lines(t, fd, len, path, why);
+        rc = read_token_file(t, fd, len, path, why);
     } else {
         text_put(why, 256, "%.180s: %s", path, what);
         rc = fd < 0 ? fd : ERR_INVALID;

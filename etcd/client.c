@@ -124,14 +124,14 @@ disconnect(struct etcd *e)
 
 /* Ends the request. */
 static int
-end(struct etcd *e, int rc)
+finish_request(struct etcd *e, int rc)
 {
     e->phase = IDLE;
     return rc != 0 && e->maybe ? ERR_UNKNOWN : rc;
 }
 
 static void
-say(struct etcd *e, const char *what)
+set_why(struct etcd *e, const char *what)
 {
     text_put(e->why, sizeof e->why, "%s: %s", e->at[e->cur].name, what);
 }
@@ -139,13 +139,13 @@ say(struct etcd *e, const char *what)
 static int
 end_nomem(struct etcd *e)
 {
-    say(e, "out of memory");
-    return end(e, ERR_NOMEM);
+    set_why(e, "out of memory");
+    return finish_request(e, ERR_NOMEM);
 }
 
 /* Begins an attempt at once, or after a pause. */
 static int
-again(struct etcd *e, int64_t pause_ms)
+schedule_attempt(struct etcd *e, int64_t pause_ms)
 {
     e->due = clock_mono_ms() + pause_ms;
     if (e->due > e->deadline)
@@ -156,49 +156,51 @@ again(struct etcd *e, int64_t pause_ms)
 
 /* Goes on to the next endpoint; pauses if told to, or if each had its turn. */
 static int
-next(struct etcd *e, bool maybe, bool pause)
+try_next_endpoint(struct etcd *e, bool maybe, bool pause)
 {
     int64_t ms = e->pause_ms;
 
     disconnect(e);
     e->maybe = e->maybe || (maybe && !e->logging_in);
     if (e->alone)
-        return end(e, ERR_UNREACHABLE);
+        return finish_request(e, ERR_UNREACHABLE);
     if (e->cur == 0)
         e->home_ms = clock_mono_ms() + HOME_MS;
     e->cur = (e->cur + 1) % e->n;
     e->tries++;
     if (!pause && e->tries % e->n != 0)
-        return again(e, 0);
+        return schedule_attempt(e, 0);
     e->pause_ms = ms * 2 < PAUSE_MAX_MS ? ms * 2 : PAUSE_MAX_MS;
-    return again(e, ms);
+    return schedule_attempt(e, ms);
 }
 
 /* The connection failed, or what came on it is no answer. */
 static int
-lost(struct etcd *e, const char *what)
+lose_connection(struct etcd *e, const char *what)
 {
-    say(e, what);
-    return next(e, e->sent > 0, false);
+    set_why(e, what);
+    return try_next_endpoint(e, e->sent > 0, false);
 }
 
 /* Nothing came. If etcd was restored or set up again, it answers an old token
    only once its log is as long as it was: a new token is better. */
 static int
-late(struct etcd *e)
+time_out_attempt(struct etcd *e)
 {
     if (e->alone || e->tries > 0)
         buf_reset(&e->token, KEEP);
-    return lost(e, "no answer in time");
+    return lose_connection(e, "no answer in time");
 }
 
 /* No gateway answers here; one may elsewhere. */
 static int
-alien(struct etcd *e)
+reject_endpoint(struct etcd *e)
 {
-    int rc = next(e, false, false);
+    int rc = try_next_endpoint(e, false, false);
 
-    return e->alone || (rc > 0 && e->tries >= e->n) ? end(e, ERR_FORMAT) : rc;
+    if (e->alone || (rc > 0 && e->tries >= e->n))
+        return finish_request(e, ERR_FORMAT);
+    return rc;
 }
 
 static bool
@@ -211,7 +213,7 @@ is_later(int err)
 /* There is progress: the endpoint's time begins again. What is sent to a node
    without a leader is lost, so all are asked soon. */
 static void
-extend(struct etcd *e)
+extend_due(struct etcd *e)
 {
     e->due = clock_mono_ms() + (e->tries < e->n ? FIRST_MS : LATER_MS);
     if (e->due > e->deadline)
@@ -233,7 +235,7 @@ is_quiet(int fd)
 /* Opens a connection to the endpoint in use. 0 or errno. The first write tells
    whether it was made. */
 static int
-dial(struct etcd *e)
+open_connection(struct etcd *e)
 {
     const struct endpoint *to = &e->at[e->cur];
 
@@ -252,7 +254,7 @@ dial(struct etcd *e)
 }
 
 static void
-put_request(struct etcd *e, const char *path, struct str body)
+write_request(struct etcd *e, const char *path, struct str body)
 {
     buf_reset(&e->out, KEEP);
     buf_printf(&e->out, "%s %s HTTP/1.1\r\nHost: %s\r\n",
@@ -265,7 +267,7 @@ put_request(struct etcd *e, const char *path, struct str body)
 }
 
 static int
-start(struct etcd *e)
+start_attempt(struct etcd *e)
 {
     int64_t now = clock_mono_ms();
     int rc;
@@ -274,21 +276,21 @@ start(struct etcd *e)
         return ERR_MORE;
     e->skew_ms = 0;
     if (now >= e->deadline)
-        return end(e, ERR_UNREACHABLE);
+        return finish_request(e, ERR_UNREACHABLE);
     e->sent = 0;
     e->begun_us = clock_mono_us();
     if (e->logging_in)
-        put_request(e, "/v3/auth/authenticate", buf_view(&e->login));
+        write_request(e, "/v3/auth/authenticate", buf_view(&e->login));
     else
-        put_request(e, e->path, buf_view(&e->body));
+        write_request(e, e->path, buf_view(&e->body));
     if (e->out.err != 0)
         return end_nomem(e);
     if (e->fd >= 0 && !is_quiet(e->fd))
         disconnect(e);
-    rc = e->fd < 0 ? dial(e) : 0;
+    rc = e->fd < 0 ? open_connection(e) : 0;
     if (rc != 0)
-        return lost(e, err_text(rc));
-    extend(e);
+        return lose_connection(e, err_text(rc));
+    extend_due(e);
     e->phase = SEND;
     return 1;
 }
@@ -300,9 +302,9 @@ send_more(struct etcd *e)
                      MSG_NOSIGNAL);
 
     if (n < 0)
-        return is_later(errno) ? ERR_MORE : lost(e, err_text(errno));
+        return is_later(errno) ? ERR_MORE : lose_connection(e, err_text(errno));
     e->sent += (size_t)n;
-    extend(e);
+    extend_due(e);
     if (e->sent == e->out.len) {
         buf_reset(&e->in, KEEP);
         e->scan = (struct http_scan){0};
@@ -323,23 +325,23 @@ take_token(struct etcd *e, struct str token)
     for (i = 0; i < token.len && token.p[i] > ' ' && token.p[i] < 0x7f; i++)
         ;
     if (i < token.len || i > MAX_TOKEN)
-        return lost(e, "not a token");
+        return lose_connection(e, "not a token");
     buf_reset(&e->token, KEEP);
     buf_str(&e->token, token);
     if (e->token.err != 0)
         return end_nomem(e);
     e->logging_in = false;
-    return again(e, 0);
+    return schedule_attempt(e, 0);
 }
 
 /* Authenticates, once for each request. */
 static int
-login(struct etcd *e)
+begin_login(struct etcd *e)
 {
     if (e->login.len == 0 || e->logged_in)
-        return end(e, ERR_UNAUTHORIZED);
+        return finish_request(e, ERR_UNAUTHORIZED);
     e->logging_in = e->logged_in = true;
-    return again(e, 0);
+    return schedule_attempt(e, 0);
 }
 
 static int
@@ -352,8 +354,8 @@ judge_login(struct etcd *e, const struct json_tok *root, int64_t code)
     if (code == 9) /* authentication is not enabled */
         return take_token(e, STR_NONE);
     if (code == 3)
-        return end(e, ERR_UNAUTHORIZED);
-    return next(e, false, true);
+        return finish_request(e, ERR_UNAUTHORIZED);
+    return try_next_endpoint(e, false, true);
 }
 
 static int
@@ -362,20 +364,22 @@ judge_error(struct etcd *e, int64_t code)
     size_t i = 0;
 
     if (code == 0 && e->status >= 500) /* a proxy's */
-        return next(e, true, true);
+        return try_next_endpoint(e, true, true);
     while (i < sizeof rows / sizeof *rows &&
            (rows[i].code != code || strstr(e->why, rows[i].text) == NULL))
         i++;
     if (i == sizeof rows / sizeof *rows || rows[i].then == RETRY)
-        return next(e, i == sizeof rows / sizeof *rows, true);
+        return try_next_endpoint(e, i == sizeof rows / sizeof *rows, true);
     if (rows[i].then == ERR_FORMAT)
-        return alien(e);
-    return rows[i].then == LOGIN ? login(e) : end(e, rows[i].then);
+        return reject_endpoint(e);
+    if (rows[i].then == LOGIN)
+        return begin_login(e);
+    return finish_request(e, rows[i].then);
 }
 
 /* An answer is whole. */
 static int
-judge(struct etcd *e)
+judge_answer(struct etcd *e)
 {
     const struct json_tok *root = NULL, *message;
     int64_t code = 0, took = clock_mono_us() - e->begun_us;
@@ -383,10 +387,10 @@ judge(struct etcd *e)
 
     e->trip_us = e->trip_us == 0 ? took : (7 * e->trip_us + took) / 8;
     if (e->status == 200 && !e->logging_in && str_starts(buf_view(&e->in), "{"))
-        return end(e, 0);
+        return finish_request(e, 0);
     arena_reset(&e->arena);
     if (json_parse(&e->arena, buf_view(&e->in), &root, NULL) == ERR_NOMEM)
-        return lost(e, "out of memory");
+        return lose_connection(e, "out of memory");
     if (!json_int(json_get(root, "code"), &code))
         code = 0;
     message = json_get(root, "message");
@@ -395,7 +399,7 @@ judge(struct etcd *e)
     else
         text_put(what, sizeof what, "status %d: etcd's JSON gateway does not "
                  "answer on this port", e->status);
-    say(e, what);
+    set_why(e, what);
     return e->logging_in ? judge_login(e, root, code) : judge_error(e, code);
 }
 
@@ -423,7 +427,7 @@ skew_of(struct str date)
 
 /* n more bytes have come, after in.len: some or all of the body. */
 static int
-take_body(struct etcd *e, size_t n)
+take_answer_body(struct etcd *e, size_t n)
 {
     size_t used = e->length - e->in.len, data;
     bool done;
@@ -434,11 +438,11 @@ take_body(struct etcd *e, size_t n)
                                &done);
         if (rc == ERR_TOO_LARGE) {
             disconnect(e);
-            say(e, "the answer is too large");
-            return end(e, rc);
+            set_why(e, "the answer is too large");
+            return finish_request(e, rc);
         }
         if (rc < 0)
-            return lost(e, "the answer is malformed");
+            return lose_connection(e, "the answer is malformed");
         used = (size_t)rc;
     } else {
         used = data = n < used ? n : used;
@@ -449,11 +453,11 @@ take_body(struct etcd *e, size_t n)
         return 1;
     if (!e->keep || used < n)
         disconnect(e);
-    return judge(e);
+    return judge_answer(e);
 }
 
 static int
-take_head(struct etcd *e)
+take_answer_head(struct etcd *e)
 {
     struct http_head head;
     int n = http_parse_answer(&e->scan, e->in.p, e->in.len, &head);
@@ -462,11 +466,11 @@ take_head(struct etcd *e)
     if (n == ERR_MORE)
         return 1;
     if (n < 0 && *e->in.p != 'H') {
-        say(e, "this port does not speak HTTP");
-        return alien(e);
+        set_why(e, "this port does not speak HTTP");
+        return reject_endpoint(e);
     }
     if (n < 0)
-        return lost(e, "the answer is malformed");
+        return lose_connection(e, "the answer is malformed");
     e->status = head.status;
     e->chunked = head.chunked;
     e->length = head.content_length;
@@ -476,26 +480,27 @@ take_head(struct etcd *e)
     rest = e->in.len;
     e->in.len = 0;
     e->phase = BODY;
-    return take_body(e, rest);
+    return take_answer_body(e, rest);
 }
 
 static int
-receive(struct etcd *e)
+receive_answer(struct etcd *e)
 {
     char *p = buf_room(&e->in, READ_SIZE);
     ssize_t n = p != NULL ? recv(e->fd, p, READ_SIZE, 0) : 0;
 
     if (p == NULL)
-        return lost(e, "out of memory");
+        return lose_connection(e, "out of memory");
     if (n < 0)
-        return is_later(errno) ? ERR_MORE : lost(e, err_text(errno));
+        return is_later(errno) ? ERR_MORE : lose_connection(e, err_text(errno));
     if (n == 0)
-        return lost(e, "the connection was closed without an answer");
-    extend(e);
+        return lose_connection(e, "the connection was closed without an "
+                                  "answer");
+    extend_due(e);
     if (e->phase == BODY)
-        return take_body(e, (size_t)n);
+        return take_answer_body(e, (size_t)n);
     e->in.len += (size_t)n;
-    return take_head(e);
+    return take_answer_head(e);
 }
 
 /* ---- what the header declares ---- */
@@ -600,8 +605,8 @@ begin_at(struct etcd *e, unsigned i, const char *path, struct str body,
     e->tries = 0;
     e->pause_ms = PAUSE_MIN_MS;
     e->alone = e->maybe = e->logging_in = e->logged_in = false;
-    say(e, "no answer in time");
-    again(e, 0);
+    set_why(e, "no answer in time");
+    schedule_attempt(e, 0);
     return 0;
 }
 
@@ -633,13 +638,13 @@ etcd_step(struct etcd *e, struct etcd_answer *out)
     do {
         reads = e->phase > SEND;
         rc = e->phase == IDLE    ? ERR_MORE
-             : e->phase == PAUSE ? start(e)
+             : e->phase == PAUSE ? start_attempt(e)
              : e->phase == SEND  ? send_more(e)
-                                 : receive(e);
+                                 : receive_answer(e);
         if (rc > 0 && reads) /* invariant 6 */
             rc = ERR_MORE;
         if (rc == ERR_MORE && e->phase >= SEND && clock_mono_ms() >= e->due)
-            rc = late(e);
+            rc = time_out_attempt(e);
     } while (rc > 0);
     *out = (struct etcd_answer){STR_NONE, "", e->skew_ms, e->maybe};
     if (rc == 0)

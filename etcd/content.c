@@ -130,7 +130,7 @@ is_right(const struct engine *e)
 
 /* ---- to etcd ---- */
 
-static int put_part(struct engine *e);
+static int put_content_part(struct engine *e);
 
 static int
 on_put(struct engine *e, const struct txn_answer *t)
@@ -140,15 +140,15 @@ on_put(struct engine *e, const struct txn_answer *t)
 
     if (e->content.changes && t->succeeded) {
         e->content.mod = t->revision;
-        return ++e->content.parts >= all ? 0 : put_part(e);
+        return ++e->content.parts >= all ? 0 : put_content_part(e);
     }
     rc = read_both(e, t);
-    return rc == 0 || rc == ERR_NOT_FOUND ? put_part(e) : rc;
+    return rc == 0 || rc == ERR_NOT_FOUND ? put_content_part(e) : rc;
 }
 
 /* If all parts are there already, only the time is new. */
 static int
-put_part(struct engine *e)
+put_content_part(struct engine *e)
 {
     uint64_t i = e->content.parts, size = e->content.buf.len;
     struct str rest = buf_view(&e->content.buf);
@@ -232,14 +232,14 @@ on_drop(struct engine *e, const struct txn_answer *t)
 /* ---- from etcd ---- */
 
 static int
-lacks(struct engine *e, int err, const char *what)
+fail_lacking(struct engine *e, int err, const char *what)
 {
     return engine_fail(e, err, "etcd %s content of artifact %.12s...: "
                        "run mcptask push --continue on a host that has it",
                        what, e->content.hex);
 }
 
-static int ask_part(struct engine *e);
+static int request_content_part(struct engine *e);
 
 static int
 on_get(struct engine *e, const struct txn_answer *t)
@@ -249,19 +249,19 @@ on_get(struct engine *e, const struct txn_answer *t)
 
     if (rc == ERR_NOT_FOUND ||
         (rc == 0 && e->content.parts < parts_of(e->content.bytes)))
-        return lacks(e, ERR_NOT_FOUND, "lacks the");
+        return fail_lacking(e, ERR_NOT_FOUND, "lacks the");
     if (rc == 0)
         rc = txn_only(&e->mem, t, 1, &kv);
     if (rc == 0)
         buf_str(&e->content.buf, kv.value);
     if (rc == 0 && e->content.buf.err == 0 &&
         ++e->content.next < e->content.parts)
-        return ask_part(e);
+        return request_content_part(e);
     if (rc == ERR_NOMEM || e->content.buf.err != 0)
         return ERR_NOMEM;
     e->content.damaged = rc != 0 || !is_right(e);
     if (e->content.damaged) {
-        lacks(e, ERR_DAMAGED, "had a damaged");
+        fail_lacking(e, ERR_DAMAGED, "had a damaged");
         return ask_both(e, on_drop);
     }
     rc = file_write_whole(e->content.dir, e->content.hex,
@@ -271,7 +271,7 @@ on_get(struct engine *e, const struct txn_answer *t)
 }
 
 static int
-ask_part(struct engine *e)
+request_content_part(struct engine *e)
 {
     txn_then(&e->body);
     txn_range(&e->body, e->content.about, NULL);
@@ -280,7 +280,7 @@ ask_part(struct engine *e)
 }
 
 static int
-on_list(struct engine *e, const struct txn_answer *t)
+on_contents(struct engine *e, const struct txn_answer *t)
 {
     const struct json_tok *kv = NULL;
     size_t skip = strlen(e->url.prefix) + 3;
@@ -302,13 +302,13 @@ on_list(struct engine *e, const struct txn_answer *t)
 
 /* hex "": from the beginning. */
 static int
-ask_list(struct engine *e, const char *hex)
+request_contents(struct engine *e, const char *hex)
 {
     txn_then(&e->body);
     txn_first(&e->body,
               head_key(ALL "/%s%s", hex, hex[0] != '\0' ? "." : ""), "a0",
               LIST);
-    return engine_ask_txn(e, on_list);
+    return engine_ask_txn(e, on_contents);
 }
 
 int
@@ -323,9 +323,9 @@ content_begin(struct engine *e, const char *dir, const char *hex,
     e->content.next = 0;
     e->content.damaged = false;
     if (what == REMOTE_FETCH)
-        return ask_part(e);
+        return request_content_part(e);
     if (what == REMOTE_LIST)
-        return ask_list(e, hex);
+        return request_contents(e, hex);
     rc = what == REMOTE_PUT ? read_file(e, dir) : 0;
     return rc != 0 ? rc : ask_both(e, what == REMOTE_PUT ? on_put : on_drop);
 }

@@ -44,7 +44,7 @@ engine_path(struct engine *e, const char *suffix)
 
 /* The body has been sent to path, or not: rc. */
 static int
-note_asked(struct engine *e, const char *path, engine_fn *then, int rc)
+note_request(struct engine *e, const char *path, engine_fn *then, int rc)
 {
     buf_reset(&e->body.b, 64 * 1024);
     if (rc != 0)
@@ -67,7 +67,7 @@ engine_ask(struct engine *e, const char *path, engine_fn *then)
         rc = etcd_begin(e->client, path, buf_view(&e->body.b),
                         e->state == ENGINE_TENDS ? TEND_MS
                                                  : e->url.patience_ms);
-    return note_asked(e, path, then, rc);
+    return note_request(e, path, then, rc);
 }
 
 int
@@ -77,7 +77,7 @@ engine_ask_at(struct engine *e, unsigned i, const char *path, engine_fn *then)
 
     if (rc == 0)
         rc = etcd_begin_at(e->client, i, path, buf_view(&e->body.b), ALONE_MS);
-    return note_asked(e, path, then, rc);
+    return note_request(e, path, then, rc);
 }
 
 int

@@ -27,7 +27,7 @@ is_our_head(struct engine *e, const struct txn_answer *t)
 /* It answers: says how fast, or that its clock is wrong, or that it is not in
    the cluster that has the store: nodes that were set up apart are healthy. */
 static int
-on_head(struct engine *e, const struct txn_answer *t)
+on_examined_head(struct engine *e, const struct txn_answer *t)
 {
     const char *name = etcd_endpoint(e->client);
 
@@ -61,7 +61,7 @@ on_version(struct engine *e, const struct txn_answer *t)
     txn_range(&e->body, "head", NULL);
     txn_end(&e->body);
     e->examine.asked_ms = clock_mono_ms();
-    return engine_ask_at(e, e->examine.at, TXN, on_head);
+    return engine_ask_at(e, e->examine.at, TXN, on_examined_head);
 }
 
 int

@@ -11,7 +11,7 @@
 
 /* Reads the key at path. False: there is none, or others may know it. */
 static bool
-read_key(const char *path, char out[KEY_LEN])
+read_key_file(const char *path, char out[KEY_LEN])
 {
     const char *why;
     size_t len;
@@ -29,7 +29,7 @@ int
 key_offer(struct engine *e, char out[KEY_LEN])
 {
     char *path = engine_path(e, ".key");
-    bool have = path != NULL && read_key(path, out);
+    bool have = path != NULL && read_key_file(path, out);
 
     free(path);
     return have ? 0 : random_bytes(out, KEY_LEN);
@@ -42,7 +42,7 @@ key_keep(struct engine *e, struct str key)
     char own[KEY_LEN];
 
     if (path != NULL && temp != NULL && key.len == KEY_LEN &&
-        (!read_key(path, own) || memcmp(own, key.p, KEY_LEN) != 0)) {
+        (!read_key_file(path, own) || memcmp(own, key.p, KEY_LEN) != 0)) {
         unlink(temp);
         if (file_write_new(temp, e->log, key, true) == 0 &&
             rename(temp, path) != 0)

@@ -35,8 +35,8 @@ meta_put(struct buf *b, const struct meta *m)
 
 /* Copies a text member of exactly n bytes. */
 static bool
-take(struct arena *a, const struct json_tok *obj, const char *name, char *out,
-     size_t n)
+take_hex_member(struct arena *a, const struct json_tok *obj, const char *name,
+                char *out, size_t n)
 {
     struct str s = json_str(a, json_get(obj, name));
 
@@ -89,14 +89,14 @@ meta_read(struct arena *a, struct str text, struct meta *out,
         return ERR_FORMAT;
     if (version != 1 || meta_is_newer(*newer, STR(MCPTASK_VERSION)))
         return ERR_VERSION;
-    if (!take(a, root, "id", out->id, 32) ||
-        !take(a, root, "epoch", out->epoch, HEAD_EPOCH))
+    if (!take_hex_member(a, root, "id", out->id, 32) ||
+        !take_hex_member(a, root, "epoch", out->epoch, HEAD_EPOCH))
         return ERR_FORMAT;
     snap = json_get(root, "snap");
     if (snap == NULL || snap->type == JSON_NULL)
         return 0;
-    return take(a, snap, "id", out->snap.id, META_SNAP_ID) &&
-           take(a, snap, "sha256", out->snap.sha256, SHA256_HEX) &&
+    return take_hex_member(a, snap, "id", out->snap.id, META_SNAP_ID) &&
+           take_hex_member(a, snap, "sha256", out->snap.sha256, SHA256_HEX) &&
            take_count(snap, "parts", 1, &out->snap.parts) &&
            take_count(snap, "bytes", 1, &out->snap.bytes) &&
            json_int(json_get(snap, "at"), &out->snap.at_ms) &&

@@ -65,7 +65,7 @@ are_whole(struct engine *e, struct str lines)
 /* A host whose clock is right, or that knows it to be wrong, commits no such
    time. People are told once, as nobody else can. */
 static void
-check_time(struct engine *e, const struct batch *b)
+check_batch_time(struct engine *e, const struct batch *b)
 {
     char host[sizeof(e->ahead)];
     int64_t ahead_ms;
@@ -94,7 +94,7 @@ add_batch(struct engine *e, struct head *at, const struct batch *b)
         e->doubt = DOUBT_CHAIN;
         return ERR_AGAIN;
     }
-    check_time(e, b);
+    check_batch_time(e, b);
     buf_str(&e->lines, b->lines);
     at->n = b->last;
     at->sum = record_sum(b->newest);
@@ -130,8 +130,8 @@ add_batches(struct engine *e, const struct txn_answer *t, struct head *at,
 
 /* Reads the head that operation i found. */
 static int
-read_head(struct engine *e, const struct txn_answer *t, uint32_t i,
-          struct head *out)
+read_store_head(struct engine *e, const struct txn_answer *t, uint32_t i,
+                struct head *out)
 {
     struct txn_kv kv;
     int rc = txn_only(&e->mem, t, i, &kv);
@@ -145,10 +145,10 @@ read_head(struct engine *e, const struct txn_answer *t, uint32_t i,
 
 /* Compares head and batches in an answer with the replica, into news. */
 static int
-follow(struct engine *e, const struct txn_answer *t)
+follow_head(struct engine *e, const struct txn_answer *t)
 {
     struct head head, at = e->mine;
-    int rc = read_head(e, t, 0, &head);
+    int rc = read_store_head(e, t, 0, &head);
 
     if (rc == ERR_NOT_FOUND)
         return ERR_AGAIN;
@@ -177,7 +177,7 @@ follow(struct engine *e, const struct txn_answer *t)
 static int
 on_window(struct engine *e, const struct txn_answer *t)
 {
-    int rc = follow(e, t);
+    int rc = follow_head(e, t);
 
     if (rc == 0 && e->news.more && t->len < WINDOW_BYTES &&
         e->window < WINDOW_MAX)
@@ -220,7 +220,7 @@ may_help(const struct engine *e)
 
 /* Replaces the replica; keep: it may have records that are nowhere else. */
 static int
-replace(struct engine *e, bool keep)
+replace_replica(struct engine *e, bool keep)
 {
     if (!may_help(e))
         return fail_batches(e);
@@ -237,7 +237,7 @@ replace(struct engine *e, bool keep)
 
 /* The store in etcd is made, or goes on from the log. */
 static int
-made(struct engine *e, const struct txn_answer *t)
+on_store_made(struct engine *e, const struct txn_answer *t)
 {
     (void)t;
     key_keep(e, (struct str){e->key, KEY_LEN});
@@ -245,7 +245,7 @@ made(struct engine *e, const struct txn_answer *t)
     e->mine = e->meta.snap.head;
     head_text(&e->mine, e->news.head);
     return e->at.push == REMOTE_PUSH || strcmp(e->at.id, e->meta.id) != 0
-               ? replace(e, false) : 0;
+               ? replace_replica(e, false) : 0;
 }
 
 /* Puts the log into etcd, and this head. If another host was faster, attaches
@@ -255,12 +255,12 @@ put_log(struct engine *e, const struct head *head)
 {
     int rc = key_offer(e, e->key);
 
-    return rc == 0 ? upload_push(e, head, made) : rc;
+    return rc == 0 ? upload_push(e, head, on_store_made) : rc;
 }
 
 /* Gives the store an epoch that begins where the log ends. */
 static int
-make(struct engine *e)
+make_epoch(struct engine *e)
 {
     struct head h = e->known ? e->mine : head_first(e->meta.epoch);
     int rc = random_hex(h.epoch, HEAD_EPOCH);
@@ -273,7 +273,7 @@ make(struct engine *e)
 
 /* Makes the store in etcd. */
 static int
-create(struct engine *e)
+create_store(struct engine *e)
 {
     int rc = 0;
 
@@ -287,12 +287,12 @@ create(struct engine *e)
     memcpy(e->meta.id, e->at.id, sizeof(e->meta.id));
     if (e->meta.id[0] == '\0')
         rc = random_hex(e->meta.id, RECORD_ID);
-    return rc == 0 ? make(e) : rc;
+    return rc == 0 ? make_epoch(e) : rc;
 }
 
 /* Returns whether the log has the record of a head. */
 static bool
-has_record(const struct engine *e, const struct head *head)
+log_has_record(const struct engine *e, const struct head *head)
 {
     struct record_reader rd = {.fd = open(e->log, O_RDONLY | O_CLOEXEC)};
     bool found = head->n == 0;
@@ -313,8 +313,8 @@ has_record(const struct engine *e, const struct head *head)
 static int
 continue_at(struct engine *e, const struct head *head)
 {
-    return has_record(e, head)
-               ? e->at.n > head->n ? make(e) : put_log(e, head)
+    return log_has_record(e, head)
+               ? e->at.n > head->n ? make_epoch(e) : put_log(e, head)
                : engine_fail(e, ERR_FORMAT, "the log %.80s lacks record %llu "
                              "as etcd has it at %.80s: push to another prefix",
                              e->log, (unsigned long long)head->n,
@@ -322,7 +322,7 @@ continue_at(struct engine *e, const struct head *head)
 }
 
 static int
-read_meta(struct engine *e, const struct txn_answer *t)
+read_store_meta(struct engine *e, const struct txn_answer *t)
 {
     struct str newer = STR("");
     struct txn_kv kv;
@@ -353,14 +353,14 @@ find_mine(struct engine *e, const struct txn_answer *t,
 
     if (e->at.n == head->n) {
         e->mine = *head;
-        return e->at.sum == head->sum ? 0 : replace(e, true);
+        return e->at.sum == head->sum ? 0 : replace_replica(e, true);
     }
     rc = txn_only(&e->mem, t, 2, &kv);
     if (rc == 0)
         rc = batch_read(kv.value, &b);
     if (rc == ERR_NOT_FOUND ||
         (rc == 0 && (b.last != e->at.n || record_sum(b.newest) != e->at.sum)))
-        return replace(e, true);
+        return replace_replica(e, true);
     if (rc != 0)
         return rc;
     e->mine = (struct head){.n = b.last, .sum = e->at.sum};
@@ -371,26 +371,27 @@ find_mine(struct engine *e, const struct txn_answer *t,
 /* Decides what the replica is. The window then shows whether the next batch
    names its newest one. */
 static int
-judge(struct engine *e, const struct txn_answer *t, const struct head *head)
+judge_replica(struct engine *e, const struct txn_answer *t,
+              const struct head *head)
 {
     int rc = 0;
 
     if (e->at.n > head->n || e->doubt == DOUBT_CHAIN)
-        return replace(e, true);
+        return replace_replica(e, true);
     if (e->doubt == DOUBT_GAP) /* its next batch is dropped */
-        return replace(e, strstr(e->at.head, head->epoch) == NULL);
+        return replace_replica(e, strstr(e->at.head, head->epoch) == NULL);
     if (!e->known)
         rc = find_mine(e, t, head);
     else if (e->at.n == head->n && (strcmp(e->mine.wid, head->wid) != 0 ||
                                     e->mine.sum != head->sum))
-        return replace(e, true);
+        return replace_replica(e, true);
     memcpy(e->mine.epoch, head->epoch, sizeof(head->epoch));
     return rc;
 }
 
 static int
-attach_to(struct engine *e, const struct txn_answer *t,
-          const struct head *head)
+attach_to_store(struct engine *e, const struct txn_answer *t,
+                const struct head *head)
 {
     bool same = strcmp(e->at.id, e->meta.id) == 0;
     int rc = 0;
@@ -409,13 +410,13 @@ attach_to(struct engine *e, const struct txn_answer *t,
         return engine_fail(e, ERR_FORMAT, "etcd has a store at %.100s already: "
                            "push to another prefix", e->url.prefix);
     if (e->at.g == 0 || !same || e->at.push == REMOTE_PUSH)
-        return replace(e, false);
+        return replace_replica(e, false);
     if (e->at.n > 0) {
-        rc = judge(e, t, head);
+        rc = judge_replica(e, t, head);
     } else {
         e->mine = head_first(head->epoch);
         if (e->doubt != DOUBT_NO)
-            return replace(e, false);
+            return replace_replica(e, false);
     }
     e->known = rc == 0;
     if (rc != 0 || e->news.what == REMOTE_REPLACE)
@@ -433,20 +434,20 @@ on_attach(struct engine *e, const struct txn_answer *t)
 
     if (txn_only(&e->mem, t, 3, &key) == 0)
         key_keep(e, key.value);
-    rc = read_meta(e, t);
-    head_rc = read_head(e, t, 1, &head);
+    rc = read_store_meta(e, t);
+    head_rc = read_store_head(e, t, 1, &head);
     if (rc == ERR_NOT_FOUND && head_rc == ERR_NOT_FOUND)
-        return create(e);
+        return create_store(e);
     if (rc == ERR_NOT_FOUND || head_rc == ERR_NOT_FOUND)
         return engine_fail(e, ERR_FORMAT, "etcd: only one of head and meta is "
                                           "at %.100s", e->url.prefix);
     if (rc == 0)
         rc = head_rc;
-    return rc == 0 ? attach_to(e, t, &head) : rc;
+    return rc == 0 ? attach_to_store(e, t, &head) : rc;
 }
 
 static int
-attach(struct engine *e)
+attach_replica(struct engine *e)
 {
     if (e->tries++ == MAX_TRIES)
         return e->why[0] != '\0' ? ERR_FORMAT /* the snapshot is damaged */
@@ -490,7 +491,7 @@ on_commit(struct engine *e, const struct txn_answer *t)
         head_text(&e->next, e->news.head);
         return 0;
     }
-    rc = follow(e, t);
+    rc = follow_head(e, t);
     if (rc == 0 && e->news.what != REMOTE_SAME)
         return 0;
     if (rc != 0 && rc != ERR_AGAIN)
@@ -536,7 +537,7 @@ begin_operation(struct engine *e, const struct remote_at *at)
 
 /* Turns the result of an engine_fn into that of pull and commit. */
 static int
-begun(struct engine *e, int rc)
+begin_result(struct engine *e, int rc)
 {
     if (rc == ERR_MORE)
         return 0;
@@ -554,8 +555,8 @@ remote_pull(void *ctx, const struct remote_at *at)
     e->committing = false;
     rc = e->attached && e->known && at->push == REMOTE_FOLLOW &&
                  strcmp(e->mine.epoch, e->meta.epoch) == 0
-             ? ask_window(e) : attach(e);
-    return begun(e, rc);
+             ? ask_window(e) : attach_replica(e);
+    return begin_result(e, rc);
 }
 
 static int
@@ -587,12 +588,12 @@ remote_commit(void *ctx, const struct remote_at *at, struct str lines,
     buf_fini(&batch);
     if (rc == 0)
         rc = engine_ask_txn(e, on_commit);
-    return begun(e, rc);
+    return begin_result(e, rc);
 }
 
 /* What a failed request means for an operation. */
 static int
-failed(struct engine *e, int rc, const struct etcd_answer *a)
+judge_failure(struct engine *e, int rc, const struct etcd_answer *a)
 {
     if (a->why[0] != '\0')
         engine_fail(e, 0, rc == ERR_FULL ? "%s; etcdctl compact, defrag, then "
@@ -618,7 +619,7 @@ read_answer(struct engine *e, const struct etcd_answer *a,
 /* Takes the answer to a request of no operation, and sends the operation's that
    waited for it. As an engine_fn. */
 static int
-take_tended(struct engine *e, int rc, const struct etcd_answer *a)
+take_tended_answer(struct engine *e, int rc, const struct etcd_answer *a)
 {
     struct txn_answer t;
 
@@ -633,7 +634,7 @@ take_tended(struct engine *e, int rc, const struct etcd_answer *a)
 
 /* Takes the answer to a request of the operation. As an engine_fn. */
 static int
-take_answer(struct engine *e, int rc, const struct etcd_answer *a)
+take_operation_answer(struct engine *e, int rc, const struct etcd_answer *a)
 {
     struct txn_answer t;
 
@@ -642,8 +643,8 @@ take_answer(struct engine *e, int rc, const struct etcd_answer *a)
         if (rc != 0 && e->committing)
             rc = fail_unread(e);
     }
-    rc = rc == 0 ? e->then(e, &t) : failed(e, rc, a);
-    return rc == ERR_AGAIN ? attach(e) : rc;
+    rc = rc == 0 ? e->then(e, &t) : judge_failure(e, rc, a);
+    return rc == ERR_AGAIN ? attach_replica(e) : rc;
 }
 
 static int
@@ -659,8 +660,8 @@ remote_step(void *ctx, struct remote_news *news)
         rc = etcd_step(e->client, &a);
         if (rc == ERR_MORE)
             return rc;
-        rc = e->state == ENGINE_OPERATES ? take_answer(e, rc, &a)
-                                         : take_tended(e, rc, &a);
+        rc = e->state == ENGINE_OPERATES ? take_operation_answer(e, rc, &a)
+                                         : take_tended_answer(e, rc, &a);
     } while (rc == ERR_MORE);
     end_operation(e);
     if (rc == 0) {
@@ -693,7 +694,7 @@ remote_examine(void *ctx, unsigned i)
     e->state = ENGINE_IDLE;
     begin_operation(e, &at);
     e->committing = false;
-    return begun(e, examine_begin(e, i));
+    return begin_result(e, examine_begin(e, i));
 }
 
 static const char *
@@ -747,7 +748,7 @@ remote_content(void *ctx, const char *dir, const char *hex,
     begin_operation(e, &at);
     e->committing = false;
     e->window = WINDOW_MIN;
-    return begun(e, content_begin(e, dir, hex, what));
+    return begin_result(e, content_begin(e, dir, hex, what));
 }
 
 static bool

@@ -99,7 +99,7 @@ put_header(struct engine *e, bool compacted)
 
 /* Writes what is in out, if it is much or the last. */
 static int
-flush(struct engine *e, bool last)
+flush_file(struct engine *e, bool last)
 {
     int rc;
 
@@ -111,7 +111,7 @@ flush(struct engine *e, bool last)
 
 /* Adds a line of another host's log. ERR_FORMAT: it is damaged. */
 static int
-add_line(struct engine *e, struct str line)
+add_snapshot_line(struct engine *e, struct str line)
 {
     struct record_header h;
     struct store_rec r;
@@ -128,19 +128,19 @@ add_line(struct engine *e, struct str line)
     batch_check(&r, e->url.prefix, &e->told);
     r.g = e->at.g + 1;
     record_put(&e->file.out, &r);
-    return flush(e, false);
+    return flush_file(e, false);
 }
 
 /* Adds the whole lines in in. */
 static int
-add_lines(struct engine *e)
+add_snapshot_lines(struct engine *e)
 {
     struct str in = buf_view(&e->file.in), rest = in;
     int rc = e->file.in.err;
 
     while (rc == 0 && rest.len > 0 &&
            memchr(rest.p, '\n', rest.len) != NULL)
-        rc = add_line(e, str_cut(&rest, '\n'));
+        rc = add_snapshot_line(e, str_cut(&rest, '\n'));
     if (rc == 0)
         buf_consume(&e->file.in, in.len - rest.len);
     return rc;
@@ -148,9 +148,9 @@ add_lines(struct engine *e)
 
 /* The file is whole: hands it over. */
 static int
-finish(struct engine *e)
+finish_file(struct engine *e)
 {
-    int rc = flush(e, true);
+    int rc = flush_file(e, true);
 
     if (rc != 0)
         return rc;
@@ -177,10 +177,10 @@ start_over(struct engine *e)
     return ERR_AGAIN;
 }
 
-static int ask_part(struct engine *e);
+static int request_snapshot_part(struct engine *e);
 
 static int
-on_part(struct engine *e, const struct txn_answer *t)
+on_snapshot_part(struct engine *e, const struct txn_answer *t)
 {
     char hex[SHA256_HEX + 1];
     struct txn_kv kv;
@@ -189,29 +189,29 @@ on_part(struct engine *e, const struct txn_answer *t)
     if (rc == 0) {
         sha256_add(&e->file.sum, kv.value.p, kv.value.len);
         buf_str(&e->file.in, kv.value);
-        rc = add_lines(e);
+        rc = add_snapshot_lines(e);
     }
     if (rc == ERR_NOT_FOUND || rc == ERR_FORMAT)
         return start_over(e);
     if (rc != 0)
         return rc;
     if (++e->file.part < e->meta.snap.parts)
-        return ask_part(e);
+        return request_snapshot_part(e);
     sha256_end_hex(&e->file.sum, hex);
     if (strcmp(hex, e->meta.snap.sha256) != 0 || e->file.in.len > 0)
         return start_over(e);
     e->mine = e->meta.snap.head;
     memcpy(e->mine.epoch, e->meta.epoch, sizeof(e->mine.epoch));
-    return finish(e);
+    return finish_file(e);
 }
 
 static int
-ask_part(struct engine *e)
+request_snapshot_part(struct engine *e)
 {
     txn_then(&e->body);
     txn_range(&e->body, head_key(HEAD_PART, e->meta.snap.id,
                                  (unsigned long long)e->file.part), NULL);
-    return engine_ask_txn(e, on_part);
+    return engine_ask_txn(e, on_snapshot_part);
 }
 
 int
@@ -224,9 +224,9 @@ snapshot_take(struct engine *e)
     if (e->meta.snap.id[0] != '\0') {
         sha256_init(&e->file.sum);
         e->file.part = 0;
-        return ask_part(e);
+        return request_snapshot_part(e);
     }
     put_header(e, false);
     e->mine = head_first(e->meta.epoch);
-    return finish(e);
+    return finish_file(e);
 }

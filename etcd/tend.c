@@ -21,7 +21,7 @@
 #define LOOK_MS 60000 /* how long after a question the list is kept current */
 
 static int
-on_list(struct engine *e, const struct txn_answer *t)
+on_living(struct engine *e, const struct txn_answer *t)
 {
     const struct json_tok *kv = NULL;
     size_t skip = strlen(e->url.prefix) + 3;
@@ -47,7 +47,7 @@ on_list(struct engine *e, const struct txn_answer *t)
 }
 
 static int
-ask_list(struct engine *e)
+request_living(struct engine *e)
 {
     e->life.asked_ms = clock_mono_ms();
     txn_then(&e->body);
@@ -56,7 +56,7 @@ ask_list(struct engine *e)
         txn_put(&e->body,
                 head_key("i/%llu", (unsigned long long)e->life.instance),
                 str_of(e->host), e->life.lease);
-    return engine_ask_txn(e, on_list);
+    return engine_ask_txn(e, on_living);
 }
 
 static int
@@ -97,7 +97,7 @@ tend_life(struct engine *e)
         buf_printf(&e->body.b, "{\"ID\":\"%lld\"}", (long long)e->life.lease);
         return engine_ask(e, "/v3/lease/keepalive", on_renewed);
     }
-    return ask_list(e);
+    return request_living(e);
 }
 
 /* Returns whether there is a lease to renew or a list to keep. */

@@ -13,7 +13,7 @@
 
 /* Begins an element of the list that is open at the end of b. */
 static void
-begin(struct buf *b, const char *text)
+begin_element(struct buf *b, const char *text)
 {
     if (b->err == 0 && b->p[b->len - 1] != '[')
         buf_char(b, ',');
@@ -29,7 +29,7 @@ put_bytes(struct buf *b, const char *before, struct str bytes)
 }
 
 static void
-put_key(struct txn *t, const char *before, const char *key)
+put_whole_key(struct txn *t, const char *before, const char *key)
 {
     char whole[WHOLE_KEY];
     size_t len = text_put(whole, sizeof(whole), "%s/%s", t->prefix, key);
@@ -49,8 +49,8 @@ void
 txn_if_value(struct txn *t, const char *key, struct str value)
 {
     begin_txn(t);
-    begin(&t->b, "{\"target\":\"VALUE\"");
-    put_key(t, ",\"key\":\"", key);
+    begin_element(&t->b, "{\"target\":\"VALUE\"");
+    put_whole_key(t, ",\"key\":\"", key);
     put_bytes(&t->b, ",\"value\":\"", value);
     buf_char(&t->b, '}');
 }
@@ -59,9 +59,9 @@ void
 txn_if_mod(struct txn *t, const char *key, int64_t revision)
 {
     begin_txn(t);
-    begin(&t->b, "{\"target\":\"MOD\"");
+    begin_element(&t->b, "{\"target\":\"MOD\"");
     buf_printf(&t->b, ",\"mod_revision\":\"%lld\"", (long long)revision);
-    put_key(t, ",\"key\":\"", key);
+    put_whole_key(t, ",\"key\":\"", key);
     buf_char(&t->b, '}');
 }
 
@@ -81,10 +81,10 @@ txn_else(struct txn *t)
 void
 txn_put(struct txn *t, const char *key, struct str value, int64_t lease)
 {
-    begin(&t->b, "{\"request_put\":{");
+    begin_element(&t->b, "{\"request_put\":{");
     if (lease != 0)
         buf_printf(&t->b, "\"lease\":\"%lld\",", (long long)lease);
-    put_key(t, "\"key\":\"", key);
+    put_whole_key(t, "\"key\":\"", key);
     put_bytes(&t->b, ",\"value\":\"", value);
     buf_z(&t->b, "}}");
 }
@@ -92,23 +92,23 @@ txn_put(struct txn *t, const char *key, struct str value, int64_t lease)
 static void
 put_keys(struct txn *t, const char *key, const char *end)
 {
-    put_key(t, "\"key\":\"", key);
+    put_whole_key(t, "\"key\":\"", key);
     if (end != NULL)
-        put_key(t, ",\"range_end\":\"", end);
+        put_whole_key(t, ",\"range_end\":\"", end);
     buf_z(&t->b, "}}");
 }
 
 void
 txn_range(struct txn *t, const char *key, const char *end)
 {
-    begin(&t->b, "{\"request_range\":{");
+    begin_element(&t->b, "{\"request_range\":{");
     put_keys(t, key, end);
 }
 
 void
 txn_first(struct txn *t, const char *key, const char *end, unsigned n)
 {
-    begin(&t->b, "{\"request_range\":{");
+    begin_element(&t->b, "{\"request_range\":{");
     buf_printf(&t->b, "\"limit\":\"%u\",", n);
     put_keys(t, key, end);
 }
@@ -116,7 +116,7 @@ txn_first(struct txn *t, const char *key, const char *end, unsigned n)
 void
 txn_delete(struct txn *t, const char *key, const char *end)
 {
-    begin(&t->b, "{\"request_delete_range\":{");
+    begin_element(&t->b, "{\"request_delete_range\":{");
     put_keys(t, key, end);
 }
 
@@ -157,7 +157,7 @@ txn_read(struct arena *a, struct str body, bool is_txn,
 
 /* Element i of a list, or NULL. */
 static const struct json_tok *
-element(const struct json_tok *list, uint32_t i)
+element_of(const struct json_tok *list, uint32_t i)
 {
     const struct json_tok *t;
 
@@ -172,17 +172,18 @@ const struct json_tok *
 txn_next(const struct txn_answer *t, uint32_t i, const struct json_tok *kv)
 {
     const struct json_tok *kvs =
-        json_get(json_get(element(t->responses, i), "response_range"), "kvs");
+        json_get(json_get(element_of(t->responses, i), "response_range"),
+                 "kvs");
 
     if (kv == NULL)
-        return element(kvs, 0);
+        return element_of(kvs, 0);
     kv += kv->span;
     return kv < kvs + kvs->span ? kv : NULL;
 }
 
 static int
-decode(struct arena *a, const struct json_tok *kv, const char *name,
-       struct str *out)
+decode_member(struct arena *a, const struct json_tok *kv, const char *name,
+              struct str *out)
 {
     struct str text = json_str(a, json_get(kv, name));
     int rc = text.p != NULL ? base64_decode(a, text, out) : 0;
@@ -195,10 +196,10 @@ decode(struct arena *a, const struct json_tok *kv, const char *name,
 int
 txn_kv(struct arena *a, const struct json_tok *kv, struct txn_kv *out)
 {
-    int rc = decode(a, kv, "key", &out->key);
+    int rc = decode_member(a, kv, "key", &out->key);
 
     out->mod = txn_number(kv, "mod_revision");
-    return rc == 0 ? decode(a, kv, "value", &out->value) : rc;
+    return rc == 0 ? decode_member(a, kv, "value", &out->value) : rc;
 }
 
 int

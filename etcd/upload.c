@@ -73,7 +73,7 @@ upload_begin(struct engine *e, int fd, int64_t end, const struct head *head)
 
 /* After a step of a push: asks for the next one. */
 static int
-go_on(struct engine *e)
+continue_push(struct engine *e)
 {
     if (e->up.pushed == NULL)
         return 0;
@@ -99,7 +99,7 @@ upload_push(struct engine *e, const struct head *head, engine_fn *pushed)
     e->up.summed = 0;
     e->up.state = head->n > 0 ? PUT_PART : SWITCH;
     e->up.pushed = pushed;
-    return go_on(e);
+    return continue_push(e);
 }
 
 /* ---- the snapshot ---- */
@@ -163,7 +163,7 @@ end_upload(struct engine *e, const struct txn_answer *won)
 }
 
 static int
-on_part(struct engine *e, const struct txn_answer *t)
+on_part_put(struct engine *e, const struct txn_answer *t)
 {
     if (t == NULL)
         return pause_upload(e);
@@ -173,11 +173,11 @@ on_part(struct engine *e, const struct txn_answer *t)
         sha256_end_hex(&e->up.sum, e->up.meta.snap.sha256);
         e->up.state = SWITCH;
     }
-    return go_on(e);
+    return continue_push(e);
 }
 
 static int
-put_part(struct engine *e)
+put_snapshot_part(struct engine *e)
 {
     int64_t at = (int64_t)e->up.meta.snap.parts * PART_MAX, n = e->up.end - at;
     struct buf part = {0};
@@ -201,7 +201,7 @@ put_part(struct engine *e)
                      (unsigned long long)e->up.meta.snap.parts),
             buf_view(&part), 0);
     buf_fini(&part);
-    return engine_ask_txn(e, on_part);
+    return engine_ask_txn(e, on_part_put);
 }
 
 static int
@@ -226,7 +226,7 @@ on_switch(struct engine *e, const struct txn_answer *t)
 }
 
 static int
-switch_over(struct engine *e)
+switch_snapshot(struct engine *e)
 {
     struct buf text = {0};
     char head[REMOTE_HEAD_MAX];
@@ -260,7 +260,7 @@ switch_over(struct engine *e)
 }
 
 static int
-read_meta(struct engine *e)
+request_meta(struct engine *e)
 {
     e->up.summed = 0;
     txn_then(&e->body);
@@ -272,7 +272,7 @@ read_meta(struct engine *e)
 
 /* Plans to drop the batches up to base, which are covered for age. */
 static void
-plan(struct engine *e, uint64_t base, int64_t age)
+plan_sweep(struct engine *e, uint64_t base, int64_t age)
 {
     age = age < 0 ? 0 : age > KEEP_MS ? KEEP_MS : age;
     e->sweep.due_ms = clock_mono_ms() + KEEP_MS - age;
@@ -286,17 +286,17 @@ upload_sweep(struct engine *e)
 {
     if (e->meta.snap.id[0] != '\0' &&
         (e->sweep.state == REST || strcmp(e->sweep.epoch, e->meta.epoch) != 0))
-        plan(e, e->meta.snap.upto, now_ms(e) - e->meta.snap.at_ms);
+        plan_sweep(e, e->meta.snap.upto, now_ms(e) - e->meta.snap.at_ms);
 }
 
 /* The sweep is over. The next one is of what the newest snapshot known here
    covers besides. */
 static int
-rest(struct engine *e)
+end_sweep(struct engine *e)
 {
     e->sweep.state = REST;
     if (e->meta.snap.head.n > e->sweep.base)
-        plan(e, e->meta.snap.head.n, 0);
+        plan_sweep(e, e->meta.snap.head.n, 0);
     return 0;
 }
 
@@ -315,11 +315,11 @@ on_oldest(struct engine *e, const struct txn_answer *t)
     }
     mod = meta_in(e, t, e->sweep.epoch, &m);
     if (mod == 0 || m.snap.head.n < e->sweep.base)
-        return rest(e);
+        return end_sweep(e);
     e->sweep.meta_mod = mod;
     e->sweep.revision = t->revision;
     if (txn_only(&e->mem, t, 1, &kv) != 0 || batch_read(kv.value, &b) != 0)
-        return rest(e);
+        return end_sweep(e);
     e->sweep.from = b.first;
     e->sweep.state = DROP;
     return 0;
@@ -337,7 +337,7 @@ on_swept(struct engine *e, const struct txn_answer *t)
     if (!t->succeeded) /* another snapshot counts now */
         e->sweep.state = FIND;
     else if (e->sweep.from > e->sweep.base)
-        return e->url.shared ? rest(e) : (e->sweep.state = FORGET, 0);
+        return e->url.shared ? end_sweep(e) : (e->sweep.state = FORGET, 0);
     return 0;
 }
 
@@ -345,7 +345,7 @@ static int
 on_forgot(struct engine *e, const struct txn_answer *t)
 {
     (void)t;
-    return rest(e);
+    return end_sweep(e);
 }
 
 static int
@@ -401,11 +401,11 @@ upload_ask(struct engine *e)
 
     switch (rests ? IDLE : e->up.state) {
     case READ_META:
-        return read_meta(e);
+        return request_meta(e);
     case PUT_PART:
-        return put_part(e);
+        return put_snapshot_part(e);
     case SWITCH:
-        return switch_over(e);
+        return switch_snapshot(e);
     default:
         return sweep_ask(e);
     }

@@ -78,7 +78,7 @@ drop_slowest(struct http *s)
     size_t most = 0, n;
 
     for (unsigned i = 0; i < s->counts.open; i++) {
-        n = unsent(s->conn[i]);
+        n = conn_unsent(s->conn[i]);
         if (n > 0 && s->conn[i]->state == STREAM)
             n += HTTP_BUDGET;
         if (n > most) {
@@ -157,7 +157,7 @@ http_update(struct http_conn *c)
     if (c->state == DEAD)
         return;
     events = (http_room(c) > 0 ? LOOP_READ : 0) |
-             (unsent(c) > 0 ? LOOP_WRITE : 0);
+             (conn_unsent(c) > 0 ? LOOP_WRITE : 0);
     if (http_is_waiting(c) && events == LOOP_READ)
         events |= LOOP_IDLE;
     if (events == c->events)
@@ -214,8 +214,8 @@ http_flush(struct http_conn *c)
 {
     ssize_t n = 0;
 
-    if (unsent(c) > 0)
-        n = write(c->fd, c->out.p + c->sent, unsent(c));
+    if (conn_unsent(c) > 0)
+        n = write(c->fd, c->out.p + c->sent, conn_unsent(c));
     if (n < 0) {
         if (errno != EINTR && errno != EAGAIN && errno != EWOULDBLOCK)
             http_drop(c);
@@ -225,7 +225,7 @@ http_flush(struct http_conn *c)
         http_touch(c);
     c->sent += (size_t)n;
     c->server->counts.bytes_out += (uint64_t)n;
-    if (unsent(c) == 0) {
+    if (conn_unsent(c) == 0) {
         give_back(c);
         if (c->state == SENDING)
             end_request(c);

@@ -67,7 +67,7 @@ struct http {
 };
 
 static inline size_t
-unsent(const struct http_conn *c)
+conn_unsent(const struct http_conn *c)
 {
     return c->out.len - c->sent;
 }

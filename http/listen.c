@@ -117,7 +117,7 @@ http_is_local(const struct http_options *o)
 
 /* Formats the address fd is bound to, as clients write it in Host. */
 static void
-put_name(int fd, char out[HTTP_MAX_ADDRESS])
+format_address(int fd, char out[HTTP_MAX_ADDRESS])
 {
     union address a;
     socklen_t len = sizeof a;
@@ -238,7 +238,7 @@ http_listen(const struct http_options *o, int *out,
                      "--port", o->host, (unsigned)o->port, err_text(errno));
         return ERR_IO;
     }
-    put_name(fd, address);
+    format_address(fd, address);
     *out = fd;
     return 0;
 }

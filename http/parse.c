@@ -72,7 +72,7 @@ is_tchar(char c)
 
 /* Returns whether s is not empty and of() holds for all its characters. */
 static bool
-is_all(struct str s, bool (*of)(char c))
+is_made_of(struct str s, bool (*of)(char c))
 {
     size_t i;
 
@@ -85,7 +85,7 @@ is_all(struct str s, bool (*of)(char c))
    drops bit 0x20: the two cases of a letter differ only there, and so do the
    other characters of z and control characters, which no head contains. */
 static bool
-is_same(const char *p, const char *z, size_t n)
+equals_lower(const char *p, const char *z, size_t n)
 {
     size_t i;
 
@@ -98,13 +98,13 @@ is_same(const char *p, const char *z, size_t n)
 static bool
 is_any_case(struct str s, const char *z)
 {
-    return is_same(s.p, z, s.len) && z[s.len] == '\0';
+    return equals_lower(s.p, z, s.len) && z[s.len] == '\0';
 }
 
 /* Returns the index of the next field, from i on, with this lower-case name;
    h->n or more if there is no further one. */
 static size_t
-find(const struct http_head *h, const char *name, size_t i)
+find_field(const struct http_head *h, const char *name, size_t i)
 {
     /* Most fields fail this test of the first letter. */
     while (i < h->n && (((*h->field[i].name.p ^ *name) & 0x1f) != 0 ||
@@ -135,7 +135,7 @@ text_end(const char *p, size_t i, size_t end)
 /* Returns the length of the head, 0 if it is incomplete, or a negated status.
    HTTP_MAX_HEAD bytes without an end are refused at once. */
 static int
-scan(struct http_scan *s, const char *p, size_t len)
+scan_head(struct http_scan *s, const char *p, size_t len)
 {
     size_t i, end = len < HTTP_MAX_HEAD ? len : HTTP_MAX_HEAD;
 
@@ -196,7 +196,7 @@ parse_target(struct http_head *h, struct str t)
         if ((uint8_t)t.p[i] <= ' ' || (uint8_t)t.p[i] >= 0x7f ||
             strchr("\"#<>", t.p[i]) != NULL)
             return 400;
-    if (t.len > 7 && is_same(t.p, "http://", 7)) {
+    if (t.len > 7 && equals_lower(t.p, "http://", 7)) {
         for (i = 7; i < t.len && t.p[i] != '/' && t.p[i] != '?'; i++)
             ;
         h->host = (struct str){t.p + 7, i - 7};
@@ -264,7 +264,7 @@ check_framing(struct http_head *h)
         return 501;
     if (length.p == NULL)
         return 0;
-    if (!is_all(length, is_digit))
+    if (!is_made_of(length, is_digit))
         return 400;
     if (!str_u64(length, &v) || v > HTTP_MAX_BODY)
         return 413;
@@ -275,11 +275,12 @@ check_framing(struct http_head *h)
 /* Returns whether a token list, over all fields of that name, has this
    token. */
 static bool
-has_token(const struct http_head *h, const char *name, const char *token)
+list_has_token(const struct http_head *h, const char *name, const char *token)
 {
     struct str list;
 
-    for (size_t i = find(h, name, 0); i < h->n; i = find(h, name, i + 1)) {
+    for (size_t i = find_field(h, name, 0); i < h->n;
+         i = find_field(h, name, i + 1)) {
         list = h->field[i].value;
         while (list.p != NULL)
             if (is_any_case(str_trim(str_cut(&list, ',')), token))
@@ -330,8 +331,9 @@ parse_status_line(struct http_head *h, struct str line)
 static void
 note_keep_alive(struct http_head *h)
 {
-    h->keep_alive = !has_token(h, "connection", "close") &&
-                    (h->minor > 0 || has_token(h, "connection", "keep-alive"));
+    h->keep_alive = !list_has_token(h, "connection", "close") &&
+                    (h->minor > 0 ||
+                     list_has_token(h, "connection", "keep-alive"));
 }
 
 /* Parses the n bytes at p that scan found. */
@@ -359,7 +361,7 @@ int
 http_parse_head(struct http_scan *s, const char *p, size_t len,
                 struct http_head *out, int *status)
 {
-    int n = scan(s, p, len);
+    int n = scan_head(s, p, len);
 
     if (n == 0)
         return ERR_MORE;
@@ -380,7 +382,7 @@ int
 http_parse_answer(struct http_scan *s, const char *p, size_t len,
                   struct http_head *out)
 {
-    int n = scan(s, p, len);
+    int n = scan_head(s, p, len);
 
     if (n == 0)
         return ERR_MORE;
@@ -488,7 +490,7 @@ http_parse_chunks(struct http_chunks *c, char *p, size_t len, size_t *data,
 struct str
 http_field_of(const struct http_head *h, const char *name)
 {
-    size_t i = find(h, name, 0);
+    size_t i = find_field(h, name, 0);
 
     return i < h->n ? h->field[i].value : STR_NONE;
 }
@@ -496,9 +498,9 @@ http_field_of(const struct http_head *h, const char *name)
 struct str
 http_field_once(const struct http_head *h, const char *name, bool *twice)
 {
-    size_t i = find(h, name, 0);
+    size_t i = find_field(h, name, 0);
 
-    *twice |= find(h, name, i + 1) < h->n;
+    *twice |= find_field(h, name, i + 1) < h->n;
     return i < h->n ? h->field[i].value : STR_NONE;
 }
 
@@ -525,7 +527,7 @@ http_is_type(struct str value, const char *type)
 
 /* How well a media range matches the type: 0 not at all, 3 exactly. */
 static int
-closeness(struct str range, const char *type)
+range_closeness(struct str range, const char *type)
 {
     size_t n = range.len > 0 ? range.len - 1 : 0;
 
@@ -533,7 +535,7 @@ closeness(struct str range, const char *type)
         return 3;
     if (str_is(range, "*/*"))
         return 1;
-    return n > 0 && range.p[n] == '*' && is_same(range.p, type, n) &&
+    return n > 0 && range.p[n] == '*' && equals_lower(range.p, type, n) &&
            type[n - 1] == '/' ? 2 : 0;
 }
 
@@ -546,7 +548,7 @@ is_refused(struct str params)
 
     while (params.p != NULL) {
         one = str_trim(str_cut(&params, ';'));
-        if (one.len < 3 || !is_same(one.p, "q=", 2))
+        if (one.len < 3 || !equals_lower(one.p, "q=", 2))
             continue;
         for (i = 2; i < one.len && (one.p[i] == '0' || one.p[i] == '.'); i++)
             ;
@@ -558,20 +560,21 @@ is_refused(struct str params)
 /* Returns whether the best-matching media range in these fields is acceptable;
    any if there is no such field. */
 static bool
-accepts(const struct http_head *h, const char *field, const char *type,
-        bool any)
+field_accepts(const struct http_head *h, const char *field, const char *type,
+              bool any)
 {
     int close, best = 0;
     bool ok = false;
     struct str list, range, params;
 
-    for (size_t i = find(h, field, 0); i < h->n; i = find(h, field, i + 1)) {
+    for (size_t i = find_field(h, field, 0); i < h->n;
+         i = find_field(h, field, i + 1)) {
         any = false;
         list = h->field[i].value;
         while (list.p != NULL) {
             params = str_cut(&list, ',');
             range = str_trim(str_cut(&params, ';'));
-            close = closeness(range, type);
+            close = range_closeness(range, type);
             if (close > 0 && close >= best) {
                 ok = !is_refused(params) || (close == best && ok);
                 best = close;
@@ -584,11 +587,11 @@ accepts(const struct http_head *h, const char *field, const char *type,
 bool
 http_accepts(const struct http_head *h, const char *type)
 {
-    return accepts(h, "accept", type, true);
+    return field_accepts(h, "accept", type, true);
 }
 
 bool
 http_accepts_coding(const struct http_head *h, const char *coding)
 {
-    return accepts(h, "accept-encoding", coding, false);
+    return field_accepts(h, "accept-encoding", coding, false);
 }

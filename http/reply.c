@@ -163,7 +163,7 @@ begin_chunk(struct http_conn *c)
 {
     struct buf *b = begin_out(c);
 
-    if (unsent(c) == 0)
+    if (conn_unsent(c) == 0)
         http_touch(c);
     if (c->minor > 0)
         buf_put(b, "00000000\r\n", CHUNK_LEN);
@@ -190,7 +190,7 @@ end_chunk(struct http_conn *c, size_t from)
 }
 
 static void
-put_line(struct buf *b, const char *name, struct str value)
+put_event_line(struct buf *b, const char *name, struct str value)
 {
     buf_z(b, name);
     if (value.len > 0)
@@ -209,12 +209,12 @@ line_len(struct str s)
 }
 
 static void
-put_data(struct buf *b, struct str data)
+put_event_data(struct buf *b, struct str data)
 {
     for (;;) {
         size_t n = line_len(data);
 
-        put_line(b, "data:", (struct str){data.p, n});
+        put_event_line(b, "data:", (struct str){data.p, n});
         if (n == data.len)
             break;
         n += data.len - n > 1 && memcmp(data.p + n, "\r\n", 2) == 0 ? 2 : 1;
@@ -232,20 +232,20 @@ http_event(struct http_conn *c, struct str event, struct str id,
     if (c->state != STREAM || c->is_head)
         return;
     /* One event may exceed the limit, but no more are added after it. */
-    if (unsent(c) > HTTP_MAX_UNSENT)
+    if (conn_unsent(c) > HTTP_MAX_UNSENT)
         http_flush(c);
-    if (unsent(c) > HTTP_MAX_UNSENT)
+    if (conn_unsent(c) > HTTP_MAX_UNSENT)
         http_drop(c);
     if (c->state == DEAD)
         return;
     from = begin_chunk(c);
     if (event.len > 0)
-        put_line(b, "event:", event);
+        put_event_line(b, "event:", event);
     if (id.len > 0)
-        put_line(b, "id:", id);
+        put_event_line(b, "id:", id);
     if (retry_ms > 0)
         buf_printf(b, "retry: %u\n", retry_ms);
-    put_data(b, data);
+    put_event_data(b, data);
     buf_char(b, '\n');
     end_chunk(c, from);
 }

@@ -77,7 +77,7 @@ bad_len(const char *p, const char *end)
 /* Puts the replacement of the bytes at p, where a clean run ended; returns how
    many it replaces. */
 static size_t
-repair(const char *p, const char *end, char to[6], size_t *put)
+repair_byte(const char *p, const char *end, char to[6], size_t *put)
 {
     static const char from[] = "\"\\\b\f\n\r\t", into[] = "\"\\bfnrt";
     const char *found;
@@ -131,7 +131,7 @@ quote_into(char *to, const char *stop, const char **from, const char *end)
         for (k = 0; k < n; k++)
             *to++ = *p++;
         if (n == 0) {
-            p += repair(p, end, to, &n);
+            p += repair_byte(p, end, to, &n);
             to += n;
         }
     }

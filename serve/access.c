@@ -50,7 +50,7 @@ take_word(struct str *s, struct str word)
 
 /* Invariant 1. */
 static bool
-is_name(struct str host, struct str name)
+is_host_named(struct str host, struct str name)
 {
     uint64_t port;
 
@@ -67,12 +67,13 @@ is_allowed(const struct web_options *o, const char *address, struct str host)
 {
     size_t i;
 
-    if (is_name(host, STR("localhost")) || is_name(host, STR("127.0.0.1")) ||
-        is_name(host, STR("[::1]")) ||
-        (!is_unix(address) && is_name(host, host_of(address))))
+    if (is_host_named(host, STR("localhost")) ||
+        is_host_named(host, STR("127.0.0.1")) ||
+        is_host_named(host, STR("[::1]")) ||
+        (!is_unix(address) && is_host_named(host, host_of(address))))
         return true;
     for (i = 0; i < WEB_MAX_ALLOW && o->allow_host[i] != NULL; i++)
-        if (is_name(host, str_of(o->allow_host[i])))
+        if (is_host_named(host, str_of(o->allow_host[i])))
             return true;
     return false;
 }
@@ -142,7 +143,7 @@ access_is_ambiguous(const struct http_head *h)
 
 /* The bearer token of the request, or empty. */
 static struct str
-bearer(const struct http_head *h)
+bearer_of(const struct http_head *h)
 {
     struct str v = http_field_of(h, "authorization");
 
@@ -153,7 +154,7 @@ int
 access_find(const struct access *a, const struct http_head *h,
             struct caller *c)
 {
-    struct str token = bearer(h);
+    struct str token = bearer_of(h);
     const struct token *t = tokens_find(a->tokens, token);
 
     if (t == NULL)

@@ -58,7 +58,7 @@ exchange_same_caller(const struct exchange *a, const struct exchange *b)
 /* A repeated field cannot be trusted: a proxy may have routed by the other one.
    For such a field, this returns a value that MCP never allows. */
 static struct str
-header(void *ctx, const char *name)
+header_field(void *ctx, const char *name)
 {
     bool twice = false;
     struct str value = http_field_once(http_request(ctx), name, &twice);
@@ -70,8 +70,8 @@ struct mcp_facts
 exchange_facts(const struct exchange *x)
 {
     return (struct mcp_facts){.http = true,
-                              .version = header(x->c, EXCHANGE_VERSION),
-                              .header = header,
+                              .version = header_field(x->c, EXCHANGE_VERSION),
+                              .header = header_field,
                               .header_ctx = x->c,
                               .principal = exchange_principal(x),
                               .read_only = x->caller.read_only,
@@ -203,7 +203,7 @@ exchange_sweep(void *ctx)
 }
 
 static void
-keep(struct exchange *x)
+keep_exchange(struct exchange *x)
 {
     struct exchanges *all = x->all;
 
@@ -217,7 +217,7 @@ void
 exchange_lost(struct exchange *x)
 {
     if (x->id.len > 0 && x->asking)
-        keep(x);
+        keep_exchange(x);
     else
         exchange_free(x);
 }
@@ -246,7 +246,7 @@ send_away(struct exchange *x, unsigned ms)
         return;
     }
     http_event(c, STR_NONE, buf_view(&x->id), ms, STR_NONE);
-    keep(x);
+    keep_exchange(x);
     http_set_user_data(c, NULL);
     http_stream_end(c);
 }
@@ -287,7 +287,7 @@ find_kept(const struct exchange *x, struct str session, struct str id)
 /* Drops the message if the client accepts no stream, or the reply has
    ended. */
 static void
-send(void *ctx, struct str body, struct str event)
+send_message(void *ctx, struct str body, struct str event)
 {
     struct exchange *x = ctx;
 
@@ -311,7 +311,7 @@ exchange_resume(struct exchange *x, struct str session, struct str id)
     exchange_free(x);
     http_set_user_data(k->c, k);
     exchange_begin_stream(k, NULL);
-    mcp_give_notes(buf_view(&k->missed), send, k);
+    mcp_give_notes(buf_view(&k->missed), send_message, k);
     buf_reset(&k->missed, 0);
     if (k->asking)
         http_forget(k->c);
@@ -342,7 +342,7 @@ end_streams(const struct exchange *of)
 /* The status of an answer. The end of a session fails only if the store
    does. */
 static int
-status_of(const struct exchange *x, enum mcp_status status)
+reply_status(const struct exchange *x, enum mcp_status status)
 {
     static const int http[] = {[MCP_OK] = 200, [MCP_ACCEPTED] = 202,
                                [MCP_BAD_REQUEST] = 400,
@@ -371,12 +371,12 @@ answer_request(struct exchange *x, const struct turn_answer *a)
     if (!x->json && ok && a->body.len > 0)
         exchange_begin_stream(x, fields);
     if (!http_is_stream(x->c)) {
-        exchange_reply(x, status_of(x, a->status), fields,
+        exchange_reply(x, reply_status(x, a->status), fields,
                        a->body.len > 0 ? "application/json" : NULL, a->body);
         return;
     }
     if (a->body.len > 0)
-        send(x, a->body, STR_NONE);
+        send_message(x, a->body, STR_NONE);
     http_stream_end(x->c);
 }
 
@@ -389,7 +389,7 @@ exchange_answer(void *ctx, const struct turn_answer *a)
     x->asking = false;
     if (x->legacy || x->c == NULL) {
         if (a->body.len > 0)
-            send(x, a->body, STR_NONE);
+            send_message(x, a->body, STR_NONE);
     } else if (asked) { /* else exchange_end has replied */
         answer_request(x, a);
     }
@@ -397,7 +397,7 @@ exchange_answer(void *ctx, const struct turn_answer *a)
 }
 
 static void
-on_lost(void *ctx)
+on_reply_lost(void *ctx)
 {
     struct exchange *x = ctx;
 
@@ -419,7 +419,7 @@ on_later(void *ctx, unsigned poll_ms)
 }
 
 static void
-on_done(void *ctx)
+on_messages_done(void *ctx)
 {
     struct exchange *x = ctx;
 
@@ -430,7 +430,7 @@ on_done(void *ctx)
 
 /* A client that may fetch its answer on another stream is not gone. */
 static bool
-is_gone(void *ctx)
+is_client_gone(void *ctx)
 {
     const struct exchange *x = ctx;
 
@@ -441,11 +441,12 @@ bool
 exchange_join(struct exchange *x)
 {
     /* http writes by itself, so there is no answered. */
-    static const struct peer_ops ops = {.message = send,
+    static const struct peer_ops ops = {.message = send_message,
                                         .answer = exchange_answer,
-                                        .lost = on_lost,
-                                        .later = on_later, .gone = is_gone,
-                                        .done = on_done};
+                                        .lost = on_reply_lost,
+                                        .later = on_later,
+                                        .gone = is_client_gone,
+                                        .done = on_messages_done};
 
     if (x->peer == NULL)
         x->peer = turn_join(x->all->turn, &ops, x);
@@ -466,7 +467,7 @@ exchange_new(struct exchanges *all, struct http_conn *c)
     if (x->next != NULL)
         x->next->at = &x->next;
     all->first = x;
-    x->sink = (struct mcp_sink){.send = send, .ctx = x};
+    x->sink = (struct mcp_sink){.send = send_message, .ctx = x};
     http_set_user_data(c, x);
     return x;
 }

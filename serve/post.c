@@ -47,7 +47,7 @@ push_own(struct exchange *x)
    only if the status is 200. A notification gets 429, since it has no answer
    and 202 would mean that it was accepted. */
 static void
-refuse(struct exchange *x)
+refuse_over_rate(struct exchange *x)
 {
     bool modern = exchange_version(x) >= MCP_2026_07_28;
     struct buf b = {0};
@@ -78,7 +78,7 @@ post_run(struct exchange *x)
 {
     x->asking = true;
     if (x->wait_ms > 0) {
-        refuse(x);
+        refuse_over_rate(x);
     } else if (x->all->n_rounds > 0 || !push_own(x)) {
         x->round = next_round(x);
         x->until_ms = loop_now(x->all->loop) + MAX_WAIT_MS;

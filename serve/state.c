@@ -21,7 +21,7 @@ state_put_health(struct buf *b, struct store *store)
 /* Reads the store's state: a server that gets no writes would not notice that
    they would fail. After a failed one it tests whether writes work again. */
 static const struct store_state *
-probe(struct store *store)
+probe_store(struct store *store)
 {
     store_follow(store);
     store_check_access(store);
@@ -36,7 +36,7 @@ int
 state_put_ready(struct buf *b, struct store *store, bool read_only,
                 struct str agent, bool reader)
 {
-    const struct store_state *st = probe(store);
+    const struct store_state *st = probe_store(store);
     struct json_w w;
     int64_t stale_ms;
     bool ready;
@@ -80,7 +80,7 @@ put_calls(struct buf *b, const struct mcp_counts *mc)
 
 /* How far away etcd is, and which member answers. */
 static void
-put_member(struct buf *b, const struct store *store)
+put_etcd_member(struct buf *b, const struct store *store)
 {
     int64_t us;
     const char *member = store_member(store, &us);
@@ -109,7 +109,7 @@ state_put_metrics(struct buf *b, struct store *store, const struct http *http,
         "mcp_errors_total\0" "mcp_waiting\0" "mcp_sessions\0"
         "mcp_subscriptions\0" "calls_oldest_seconds\0";
     const char *name = names;
-    const struct store_state *st = probe(store);
+    const struct store_state *st = probe_store(store);
     struct http_counts hc;
     struct mcp_counts mc;
 
@@ -128,6 +128,6 @@ state_put_metrics(struct buf *b, struct store *store, const struct http *http,
         buf_printf(b, "mcptask_%s %llu\n", name,
                    (unsigned long long)values[i]);
     }
-    put_member(b, store);
+    put_etcd_member(b, store);
     put_calls(b, &mc);
 }

@@ -82,7 +82,7 @@ stdio_fill(void)
 }
 
 static size_t
-unsent(const struct stdio *io)
+unsent_output(const struct stdio *io)
 {
     return io->out.len - io->sent;
 }
@@ -90,7 +90,7 @@ unsent(const struct stdio *io)
 static bool
 is_full(const struct stdio *io)
 {
-    return unsent(io) > STDIO_MAX_UNSENT;
+    return unsent_output(io) > STDIO_MAX_UNSENT;
 }
 
 static void on_readable(void *ctx, int fd, int events);
@@ -102,7 +102,7 @@ set_interest(struct stdio *io)
 {
     bool rd = !io->eof && !is_full(io) && !turn_pending(io->peer) &&
               !turn_stopping(io->turn);
-    bool wr = unsent(io) > 0;
+    bool wr = unsent_output(io) > 0;
     int err = loop_watch(io->loop, IN_FD, rd ? LOOP_READ : 0, on_readable, io);
 
     turn_hold(io->peer, is_full(io));
@@ -127,7 +127,7 @@ empty_buf(struct buf *b)
 static void
 flush_out(struct stdio *io)
 {
-    size_t n = unsent(io);
+    size_t n = unsent_output(io);
     ssize_t done;
 
     if (n == 0 || io->broken)
@@ -142,7 +142,7 @@ flush_out(struct stdio *io)
         return;
     io->sent += (size_t)done;
     io->last_ms = loop_now(io->loop);
-    if (unsent(io) == 0) {
+    if (unsent_output(io) == 0) {
         empty_buf(&io->out);
         io->sent = 0;
     } else if (io->sent >= io->out.len / 2) {
@@ -175,7 +175,7 @@ out_of_memory(struct stdio *io)
 /* Adds a line of output. False: memory ran out. The change that it reports is
    on disk all the same. */
 static bool
-add_line(struct stdio *io, struct str line)
+add_out_line(struct stdio *io, struct str line)
 {
     bool fits = buf_room(&io->out, line.len + 1) != NULL;
 
@@ -229,7 +229,7 @@ skip_line(struct stdio *io, size_t limit)
 /* Finds the next whole line, without its line feed; the last line of the input
    need not have one. */
 static bool
-take_line(struct stdio *io, struct str *line)
+take_input_line(struct stdio *io, struct str *line)
 {
     struct str rest = str_from(buf_view(&io->in), io->pos);
     const char *lf = NULL;
@@ -249,7 +249,7 @@ take_line(struct stdio *io, struct str *line)
 }
 
 static bool
-is_blank(struct str line)
+is_blank_line(struct str line)
 {
     size_t i;
 
@@ -267,7 +267,7 @@ push_line(struct stdio *io, struct str line)
 
     if (line.len > 0 && line.p[line.len - 1] == '\r')
         line.len--;
-    if (is_blank(line))
+    if (is_blank_line(line))
         return true;
     if (line.len > STDIO_MAX_LINE) {
         refuse_line(io, line, STDIO_MAX_LINE);
@@ -287,7 +287,7 @@ push_lines(struct stdio *io)
 {
     struct str line;
 
-    while (!turn_stopping(io->turn) && take_line(io, &line)) {
+    while (!turn_stopping(io->turn) && take_input_line(io, &line)) {
         if (io->skipping)
             refuse_line(io, line, io->limit);
         else if (!push_line(io, line))
@@ -349,18 +349,18 @@ static void
 on_message(void *ctx, struct str body, struct str event)
 {
     (void)event;
-    if (body.len > 0 && !add_line(ctx, body))
+    if (body.len > 0 && !add_out_line(ctx, body))
         out_of_memory(ctx);
 }
 
 static bool
 on_answer(void *ctx, const struct turn_answer *a)
 {
-    return a->body.len == 0 || add_line(ctx, a->body);
+    return a->body.len == 0 || add_out_line(ctx, a->body);
 }
 
 static void
-on_lost(void *ctx)
+on_output_lost(void *ctx)
 {
     out_of_memory(ctx);
 }
@@ -377,7 +377,7 @@ on_answered(void *ctx)
 }
 
 static void
-on_done(void *ctx)
+on_lines_done(void *ctx)
 {
     push_lines(ctx);
     set_interest(ctx);
@@ -385,7 +385,7 @@ on_done(void *ctx)
 
 /* A client that ends its input is about to leave, and waits no longer. */
 static bool
-is_gone(void *ctx)
+is_input_over(void *ctx)
 {
     const struct stdio *io = ctx;
 
@@ -393,9 +393,10 @@ is_gone(void *ctx)
 }
 
 static const struct peer_ops ops = {.message = on_message,
-                                    .answer = on_answer, .lost = on_lost,
-                                    .answered = on_answered, .gone = is_gone,
-                                    .done = on_done};
+                                    .answer = on_answer, .lost = on_output_lost,
+                                    .answered = on_answered,
+                                    .gone = is_input_over,
+                                    .done = on_lines_done};
 
 /* ---- begin and end ---- */
 
@@ -430,7 +431,7 @@ set_nonblock(struct stdio *io)
 }
 
 static void
-leave(struct stdio *io)
+free_stdio(struct stdio *io)
 {
     turn_leave(io->peer); /* before the session of its messages */
     mcp_leave(io->facts.session);
@@ -458,7 +459,7 @@ stdio_open(struct stdio **out, struct turn *s, struct loop *l)
         io->facts.session == NULL || arena_alloc(&io->spare, 1) == NULL ||
         loop_watch(l, IN_FD, LOOP_READ, on_readable, io) < 0 ||
         loop_watch(l, OUT_FD, LOOP_WRITE, on_writable, io) < 0) {
-        leave(io);
+        free_stdio(io);
         return ERR_NOMEM;
     }
     set_nonblock(io);
@@ -481,7 +482,7 @@ stdio_close(struct stdio *io)
     loop_watch(io->loop, OUT_FD, 0, NULL, NULL);
     if (io->old_flags >= 0)
         fcntl(OUT_FD, F_SETFL, io->old_flags);
-    leave(io);
+    free_stdio(io);
 }
 
 bool
@@ -500,7 +501,7 @@ stdio_ended(void *ctx)
         io->end_ms = now + TURN_END_MS;
     }
     taken = taken && !is_full(io) && now < io->end_ms;
-    if (unsent(io) == 0 && !taken)
+    if (unsent_output(io) == 0 && !taken)
         return true;
     loop_timer_set(io->loop, &io->flush_timer,
                    taken ? io->end_ms : io->last_ms + FLUSH_MS);

@@ -69,7 +69,7 @@ stream_run_sse(struct exchange *x)
 /* ---- what is posted for a stream of the SSE transport ---- */
 
 static struct exchange *
-find_client(const struct exchange *x, struct str id)
+find_sse_client(const struct exchange *x, struct str id)
 {
     struct exchange *y = x->all->first;
 
@@ -133,7 +133,7 @@ stream_run_message(struct exchange *x)
 
     if (exchange_lacks(x, id, "clientId is missing\n"))
         return;
-    to = find_client(x, id);
+    to = find_sse_client(x, id);
     if (to == NULL)
         exchange_say(x, 404, NULL, "no such client\n");
     else if (push_copy(x, to) < 0)

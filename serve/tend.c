@@ -10,7 +10,7 @@
 
 /* Does one slice of a compaction, if one is due. */
 static void
-compact(struct tend *t)
+compact_slice(struct tend *t)
 {
     int err;
 
@@ -30,7 +30,7 @@ void
 tend_log(struct tend *t, bool idle)
 {
     if (!t->moving && idle)
-        compact(t);
+        compact_slice(t);
     t->moving = store_move(t->store) == ERR_MORE;
 }
 
@@ -64,7 +64,7 @@ tend_end(struct tend *t)
 /* ---- the remote ---- */
 
 static void
-on_ready(void *ctx, int fd, int events)
+on_remote_ready(void *ctx, int fd, int events)
 {
     struct tend *t = ctx;
 
@@ -74,7 +74,7 @@ on_ready(void *ctx, int fd, int events)
 }
 
 static void
-on_due(void *ctx)
+on_remote_due(void *ctx)
 {
     ((struct tend *)ctx)->ready = true;
 }
@@ -89,11 +89,11 @@ tend_watch(struct tend *t)
     store_watch(t->store, &fd, &write, &due);
     t->ready = false;
     if (fd >= 0 && loop_watch(t->loop, fd, write ? LOOP_WRITE : LOOP_READ,
-                              on_ready, t) == 0)
+                              on_remote_ready, t) == 0)
         t->fd = fd + 1;
     if (due == INT64_MAX)
         return;
-    t->timer.fn = on_due;
+    t->timer.fn = on_remote_due;
     t->timer.ctx = t;
     loop_timer_set(t->loop, &t->timer, due);
 }

@@ -478,7 +478,7 @@ may_write(struct turn *t, struct peer *p)
 /* Runs message i of the turn and notes where its answer is. Unless refuse is 0,
    the store refuses writes with it. */
 static void
-run(struct turn *t, size_t i, int refuse)
+run_message(struct turn *t, size_t i, int refuse)
 {
     struct ran *r = &t->ran[i];
     size_t staged = store_staged_n(t->store);
@@ -526,7 +526,7 @@ run_peer(struct turn *t, struct peer *p)
         r->m = p->head->m;
         r->waiting = p->head->waiting;
         r->refuse = err;
-        run(t, t->n_ran, err);
+        run_message(t, t->n_ran, err);
         t->last = p;
         t->n_ran++;
         p->head = p->head->next;
@@ -537,7 +537,7 @@ run_peer(struct turn *t, struct peer *p)
 
 /* Invariants 3 and 7: runs messages again from this one on. */
 static void
-run_again(struct turn *t, size_t from, int refuse)
+rerun_messages(struct turn *t, size_t from, int refuse)
 {
     if (from >= t->n_ran)
         return;
@@ -548,7 +548,7 @@ run_again(struct turn *t, size_t from, int refuse)
     t->first_staged = MAX_RUN;
     for (size_t i = from; i < t->n_ran; i++)
         if (t->ran[i].peer != NULL)
-            run(t, i, refuse != 0 ? refuse : t->ran[i].refuse);
+            run_message(t, i, refuse != 0 ? refuse : t->ran[i].refuse);
 }
 
 static int
@@ -570,7 +570,7 @@ try_commit(struct turn *t)
    the turn may be run again: with more room, or with what ends or hands over
    work alone. */
 static bool
-make_room(struct turn *t)
+make_disk_room(struct turn *t)
 {
     if (!t->locked)
         return false;
@@ -586,14 +586,14 @@ make_room(struct turn *t)
 /* Invariants 1, 3 and 7. Returns false while the remote has not answered. What
    fails twice is answered as it is: reads say that they may be stale. */
 static bool
-commit(struct turn *t)
+commit_turn(struct turn *t)
 {
     bool shared = store_is_shared(t->store), again;
     int err;
 
     while ((err = try_commit(t)) < 0 && !t->open) {
-        again = err == ERR_AGAIN || (err == ERR_FULL && make_room(t));
-        run_again(t, shared ? 0 : t->first_staged, again ? 0 : err);
+        again = err == ERR_AGAIN || (err == ERR_FULL && make_disk_room(t));
+        rerun_messages(t, shared ? 0 : t->first_staged, again ? 0 : err);
         if (!again && (!shared || t->failures++ > 0))
             break;
     }
@@ -639,7 +639,7 @@ keep_waiting(const struct ran *r)
 }
 
 static void
-send_notes(const struct turn *t, const struct ran *r)
+send_notifications(const struct turn *t, const struct ran *r)
 {
     if (r->notes_off < r->notes_end)
         mcp_give_notes((struct str){t->notes.p + r->notes_off,
@@ -670,7 +670,7 @@ give_answer(struct turn *t, const struct ran *r)
     const struct peer *p = r->peer;
     struct turn_answer a = {r->status, STR_NONE, NULL};
 
-    send_notes(t, r);
+    send_notifications(t, r);
     if (r->status == MCP_WAITS && keep_waiting(r)) {
         if (r->waiting == NULL && p->ops->later != NULL)
             p->ops->later(p->ctx, mcp_polls(p->waiting->msg.m));
@@ -690,7 +690,7 @@ give_answer(struct turn *t, const struct ran *r)
 /* Invariant 4: moves the peers after the last one that was run to the front,
    but those of its principal after the others. */
 static void
-rotate(struct turn *t)
+rotate_peers(struct turn *t)
 {
     struct peer *p, *own = NULL, **own_end = &own;
 
@@ -730,7 +730,7 @@ give_answers(struct turn *t)
 
 /* Hands out the answers, then takes peers without messages off the list. */
 static void
-release(struct turn *t)
+release_turn(struct turn *t)
 {
     struct peer *p, *next, *done = NULL;
 
@@ -738,7 +738,7 @@ release(struct turn *t)
     buf_reset(&t->notes, OUT_KEEP / 16);
     buf_reset(&t->out, OUT_KEEP);
     mcp_end_turn(t->mcp);
-    rotate(t);
+    rotate_peers(t);
     p = t->busy;
     t->busy = NULL;
     t->busy_end = &t->busy;
@@ -767,15 +767,15 @@ release(struct turn *t)
 
 /* Ends the turn, unless it stays open. */
 static void
-end_turn(struct turn *t)
+try_end_turn(struct turn *t)
 {
-    if (!commit(t))
+    if (!commit_turn(t))
         return;
     if (t->locked)
         store_unlock(t->store);
     if (t->writes)
         report_store(t);
-    release(t);
+    release_turn(t);
     end_listens(t);
 }
 
@@ -794,7 +794,7 @@ take_turn(struct turn *t)
             run_peer(t, p);
     if (!t->locked && t->refuse != 0)
         mcp_undo_marked(t->mcp, false);
-    end_turn(t);
+    try_end_turn(t);
 }
 
 /* Puts messages whose wait is over before the new ones of their peer. */
@@ -867,7 +867,7 @@ take_events(struct turn *t, bool go_on)
     take_signals(t);
     if (t->open) {
         if (go_on)
-            end_turn(t);
+            try_end_turn(t);
         if (t->open || t->stopping) /* it may have been the last */
             return;
     }

@@ -29,7 +29,7 @@ struct web {
 
 /* Replies with all->state, or with 503 if that ran out of memory; frees it. */
 static void
-give(struct exchange *x, int status, const char *type)
+reply_state(struct exchange *x, int status, const char *type)
 {
     struct buf *b = &x->all->state;
 
@@ -44,7 +44,7 @@ static void
 run_health(struct exchange *x)
 {
     state_put_health(&x->all->state, x->all->store);
-    give(x, 200, "application/json");
+    reply_state(x, 200, "application/json");
 }
 
 static void
@@ -55,7 +55,7 @@ run_ready(struct exchange *x)
                                  access_principal(&x->caller),
                                  x->caller.read_only);
 
-    give(x, status, "application/json");
+    reply_state(x, status, "application/json");
 }
 
 static void
@@ -63,7 +63,7 @@ run_metrics(struct exchange *x)
 {
     state_put_metrics(&x->all->state, x->all->store, x->all->http,
                       exchange_mcp(x));
-    give(x, 200, "text/plain; version=0.0.4");
+    reply_state(x, 200, "text/plain; version=0.0.4");
 }
 
 /* ---- the page for people ---- */
@@ -266,8 +266,8 @@ admit_body(struct exchange *x)
 }
 
 static int
-judge(struct exchange *x, const struct http_head *h,
-      char allow[EXCHANGE_FIELDS])
+judge_head(struct exchange *x, const struct http_head *h,
+           char allow[EXCHANGE_FIELDS])
 {
     int status;
 
@@ -280,7 +280,7 @@ judge(struct exchange *x, const struct http_head *h,
 }
 
 static void
-refuse(struct exchange *x, int status, const char *allow)
+refuse_request(struct exchange *x, int status, const char *allow)
 {
     static const struct {
         int status;
@@ -326,11 +326,11 @@ on_head(void *ctx, struct http_conn *c)
                      "Authorization or Mcp-Session-Id is repeated\n");
         return;
     }
-    status = judge(x, h, allow);
+    status = judge_head(x, h, allow);
     if (status == 503)
         exchange_unavailable(x);
     else if (status != 0)
-        refuse(x, status, allow);
+        refuse_request(x, status, allow);
     else
         admit_body(x);
 }
