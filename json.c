@@ -481,7 +481,7 @@ static size_t
 put_utf8(char *to, uint32_t c)
 {
     static const uint8_t lead[] = {0, 0, 0xc0, 0xe0, 0xf0};
-    size_t n = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4, i;
+    size_t n = 1u + (c >= 0x80) + (c >= 0x800) + (c >= 0x10000), i;
 
     for (i = n - 1; i > 0; i--, c >>= 6)
         to[i] = (char)(0x80 | (c & 0x3f));

@@ -439,8 +439,12 @@ main(int argc, char **argv)
     o.web.debug = o.e.debug;
     if (i > 0 && (err = find_remote(&o.e, why)) < 0)
         i = 1 - cli_fail(NULL, err, "%s", why);
-    exit_code = i < 1 ? 1 - i
-                : i < argc ? cli_main(&o.e, argv + i) : serve_clients(&o);
+    if (i < 1)
+        exit_code = 1 - i;
+    else if (i < argc)
+        exit_code = cli_main(&o.e, argv + i);
+    else
+        exit_code = serve_clients(&o);
     free_engine(o.e.remote);
     env_fini(&o.e);
     return exit_code;

@@ -12,7 +12,9 @@ digit_value(char c, bool url)
         return (unsigned)(c - 'a') + 26;
     if (c >= '0' && c <= '9')
         return (unsigned)(c - '0') + 52;
-    return c == (url ? '-' : '+') ? 62 : c == (url ? '_' : '/') ? 63 : 64;
+    if (c == (url ? '-' : '+'))
+        return 62;
+    return c == (url ? '_' : '/') ? 63 : 64;
 }
 
 /* Unused bits must be zero: one text per content. */
@@ -81,7 +83,10 @@ encode_bytes(struct buf *b, struct str bytes, const char *last, bool pad)
         for (j = 0; j < 4; j++, v <<= 6) {
             unsigned d = v >> 18 & 63;
 
-            *to++ = i + j > n ? '=' : d < 62 ? digits[d] : last[d - 62];
+            if (i + j > n)
+                *to++ = '=';
+            else
+                *to++ = d < 62 ? digits[d] : last[d - 62];
         }
     }
     b->len += pad ? (n + 2) / 3 * 4 : (n * 4 + 2) / 3;

@@ -142,8 +142,11 @@ find_option(const struct env_opt *o, size_t n, const char *arg,
     size_t len = strcspn(arg, "=");
     bool word = arg[1] == '-';
 
-    *value = word ? (arg[len] == '=' ? arg + len + 1 : NULL)
-             : arg[1] != '\0' && arg[2] != '\0' ? arg + 2 : NULL;
+    *value = NULL;
+    if (word && arg[len] == '=')
+        *value = arg + len + 1;
+    else if (!word && arg[1] != '\0' && arg[2] != '\0')
+        *value = arg + 2;
     for (; n > 0; n--, o++)
         if (word ? str_is((struct str){arg + 2, len - 2}, o->name)
                  : o->letter != 0 && o->letter == arg[1])
@@ -173,9 +176,12 @@ take_option_number(const struct env_opt *o, const char *value, uint64_t *n,
     if (str_u64(str_of(value), n) && *n >= min &&
         *n <= (o->max > 0 ? o->max : INT64_MAX))
         return true;
-    text_put(why, 64, o->max > 0 ? "needs a number from %u to %u"
-                      : min > 0 ? "needs a number, %u or more"
-                                : "needs a number", min, (unsigned)o->max);
+    if (o->max > 0)
+        text_put(why, 64, "needs a number from %u to %u", min,
+                 (unsigned)o->max);
+    else
+        text_put(why, 64, min > 0 ? "needs a number, %u or more"
+                                  : "needs a number", min);
     return false;
 }
 

@@ -303,13 +303,15 @@ file_open_private(const char *path, int flags, size_t *len, const char **why)
 {
     int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | flags);
     struct stat st = {0};
-    *why = err_text(errno);
+    *why = NULL;
+    if (fd < 0 || fstat(fd, &st) != 0)
+        *why = err_text(errno);
+    else if (!S_ISREG(st.st_mode))
+        *why = "not a regular file";
+    else if (st.st_mode & (is_credential(path) ? 037 : 077))
+        *why = "other users may use it: chmod 600";
     if (fd < 0)
         return ERR_IO;
-    *why = fstat(fd, &st) != 0 ? err_text(errno)
-           : !S_ISREG(st.st_mode) ? "not a regular file"
-           : st.st_mode & (is_credential(path) ? 037 : 077)
-                 ? "other users may use it: chmod 600" : NULL;
     *len = (size_t)st.st_size;
     if (*why == NULL)
         return fd;

@@ -89,9 +89,18 @@ read_codes(struct unpack *u, struct code *literals, struct code *distances)
     code_of(literals, lengths, sizeof(order));
     for (i = 0; i < all;) {
         s = read_symbol(u, literals);
-        last = s < 16 ? (uint8_t)s : s == 16 ? lengths[i - 1] : 0;
-        again = s < 16 ? 1 : s == 16 ? 3 + take_bits(u, 2)
-                         : s == 17 ? 3 + take_bits(u, 3) : 11 + take_bits(u, 7);
+        last = 0;
+        if (s < 16) {
+            last = (uint8_t)s;
+            again = 1;
+        } else if (s == 16) {
+            last = lengths[i - 1];
+            again = 3 + take_bits(u, 2);
+        } else if (s == 17) {
+            again = 3 + take_bits(u, 3);
+        } else {
+            again = 11 + take_bits(u, 7);
+        }
         while (again-- > 0 && i < all)
             lengths[i++] = last;
     }
@@ -127,12 +136,20 @@ unpack_block(struct unpack *u, const struct code *literals,
             continue;
         }
         k = s - 257;
-        more = k < 8 || k == 28 ? 0 : (k >> 2) - 1;
-        len = k == 28 ? 258 : k < 8 ? k + 3
-                            : ((4 + (k & 3)) << more) + 3 + take_bits(u, more);
+        if (k == 28) {
+            len = 258;
+        } else if (k < 8) {
+            len = k + 3;
+        } else {
+            more = (k >> 2) - 1;
+            len = ((4 + (k & 3)) << more) + 3 + take_bits(u, more);
+        }
         k = read_symbol(u, distances);
-        more = k < 4 ? 0 : (k >> 1) - 1;
-        far = k < 4 ? k + 1 : ((2 + (k & 1)) << more) + 1 + take_bits(u, more);
+        far = k + 1;
+        if (k >= 4) {
+            more = (k >> 1) - 1;
+            far = ((2 + (k & 1)) << more) + 1 + take_bits(u, more);
+        }
         ASSERT(len <= (size_t)(end - u->out));
         for (; len > 0; len--, u->out++)
             *u->out = u->out[-(ptrdiff_t)far];

@@ -117,6 +117,22 @@ is_agent(struct str s)
     return n > 0 && chars > 0 && chars <= AGENT_MAX;
 }
 
+/* What is wrong with e, or NULL. */
+static const char *
+judge_entry(const struct tokens *t, const struct entry *e, struct str token,
+            struct str agent, bool mark_is_known)
+{
+    if (!is_token(token))
+        return "a token is 16 to 512 letters, digits and -._~+/";
+    if (!is_agent(agent))
+        return "an agent has 1 to 128 characters, no blank";
+    if (!mark_is_known)
+        return "only \"read\" or \"person\" may follow the agent";
+    if (find_digest(t, e->digest) < tokens_count(t))
+        return "this token is repeated";
+    return tokens_count(t) == TOKEN_MAX_N ? "too many tokens" : NULL;
+}
+
 /* Parses a line. 0, ERR_INVALID with *what, or ERR_NOMEM. */
 static int
 take_token_line(struct tokens *t, struct str line, const char **what)
@@ -129,15 +145,9 @@ take_token_line(struct tokens *t, struct str line, const char **what)
     if (token.len == 0 || *token.p == '#')
         return 0;
     sha256_of(token, e.digest);
-    *what = !is_token(token)
-                ? "a token is 16 to 512 letters, digits and -._~+/"
-            : !is_agent(agent) ? "an agent has 1 to 128 characters, no blank"
-            : (mark.len > 0 && !e.token.read_only && !e.token.person) ||
-                token_word(&line).len
-                ? "only \"read\" or \"person\" may follow the agent"
-            : find_digest(t, e.digest) < tokens_count(t)
-                ? "this token is repeated"
-            : tokens_count(t) == TOKEN_MAX_N ? "too many tokens" : NULL;
+    *what = judge_entry(t, &e, token, agent,
+                        (mark.len == 0 || e.token.read_only ||
+                         e.token.person) && token_word(&line).len == 0);
     if (*what != NULL)
         return ERR_INVALID;
     e.token.agent = arena_str(&t->agents, agent);

@@ -629,6 +629,21 @@ etcd_begin_at(struct etcd *e, unsigned i, const char *path, struct str body,
     return rc;
 }
 
+static int
+step_phase(struct etcd *e)
+{
+    switch (e->phase) {
+    case IDLE:
+        return ERR_MORE;
+    case PAUSE:
+        return start_attempt(e);
+    case SEND:
+        return send_more(e);
+    default:
+        return receive_answer(e);
+    }
+}
+
 int
 etcd_step(struct etcd *e, struct etcd_answer *out)
 {
@@ -637,10 +652,7 @@ etcd_step(struct etcd *e, struct etcd_answer *out)
 
     do {
         reads = e->phase > SEND;
-        rc = e->phase == IDLE    ? ERR_MORE
-             : e->phase == PAUSE ? start_attempt(e)
-             : e->phase == SEND  ? send_more(e)
-                                 : receive_answer(e);
+        rc = step_phase(e);
         if (rc > 0 && reads) /* invariant 6 */
             rc = ERR_MORE;
         if (rc == ERR_MORE && e->phase >= SEND && clock_mono_ms() >= e->due)

@@ -326,6 +326,8 @@ content_begin(struct engine *e, const char *dir, const char *hex,
         return request_content_part(e);
     if (what == REMOTE_LIST)
         return request_contents(e, hex);
-    rc = what == REMOTE_PUT ? read_file(e, dir) : 0;
-    return rc != 0 ? rc : ask_both(e, what == REMOTE_PUT ? on_put : on_drop);
+    if (what == REMOTE_DROP)
+        return ask_both(e, on_drop);
+    rc = read_file(e, dir);
+    return rc == 0 ? ask_both(e, on_put) : rc;
 }

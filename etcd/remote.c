@@ -313,12 +313,12 @@ log_has_record(const struct engine *e, const struct head *head)
 static int
 continue_at(struct engine *e, const struct head *head)
 {
-    return log_has_record(e, head)
-               ? e->at.n > head->n ? make_epoch(e) : put_log(e, head)
-               : engine_fail(e, ERR_FORMAT, "the log %.80s lacks record %llu "
-                             "as etcd has it at %.80s: push to another prefix",
-                             e->log, (unsigned long long)head->n,
-                             e->url.prefix);
+    if (!log_has_record(e, head))
+        return engine_fail(e, ERR_FORMAT, "the log %.80s lacks record %llu as "
+                           "etcd has it at %.80s: push to another prefix",
+                           e->log, (unsigned long long)head->n,
+                           e->url.prefix);
+    return e->at.n > head->n ? make_epoch(e) : put_log(e, head);
 }
 
 static int

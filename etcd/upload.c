@@ -274,7 +274,10 @@ request_meta(struct engine *e)
 static void
 plan_sweep(struct engine *e, uint64_t base, int64_t age)
 {
-    age = age < 0 ? 0 : age > KEEP_MS ? KEEP_MS : age;
+    if (age < 0)
+        age = 0;
+    if (age > KEEP_MS)
+        age = KEEP_MS;
     e->sweep.due_ms = clock_mono_ms() + KEEP_MS - age;
     memcpy(e->sweep.epoch, e->meta.epoch, sizeof(e->sweep.epoch));
     e->sweep.base = base;

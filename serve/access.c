@@ -82,9 +82,9 @@ is_allowed(const struct web_options *o, const char *address, struct str host)
 static size_t
 scheme_len(struct str origin)
 {
-    return str_starts(origin, "http://")    ? 7
-           : str_starts(origin, "https://") ? 8
-                                            : 0;
+    if (str_starts(origin, "http://"))
+        return sizeof("http://") - 1;
+    return str_starts(origin, "https://") ? sizeof("https://") - 1 : 0;
 }
 
 static bool
