@@ -201,7 +201,7 @@ take_request_body(struct http_conn *c)
 
 /* Takes the room that the body will need, if its length is known. */
 static void
-ask_for_body(struct http_conn *c)
+begin_body(struct http_conn *c)
 {
     size_t have = c->in.len - c->pos;
 
@@ -252,10 +252,10 @@ take_request_head(struct http_conn *c)
     c->minor = head->minor;
     c->is_head = str_is(head->method, "HEAD");
     c->who = 0;
-    c->state = ASKED;
+    c->state = CHECKING;
     h->head(h->ctx, c);
-    if (c->state == ASKED)
-        ask_for_body(c);
+    if (c->state == CHECKING)
+        begin_body(c);
 }
 
 /* The client closed, or shut down writing: the two look the same. It may still

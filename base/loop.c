@@ -55,7 +55,7 @@ struct watch {
 
 struct loop {
     struct watch watch[FD_SETSIZE]; /* indexed by descriptor */
-    struct sets asked, idle;   /* wanted events, in two tiers */
+    struct sets wanted, idle;  /* wanted events, in two tiers */
     struct sets ready;         /* found by pselect, callback not yet called */
     int64_t idle_ms;           /* next time to check the idle tier */
     int64_t busy;              /* turns that found something, one after another,
@@ -142,7 +142,7 @@ loop_watch(struct loop *l, int fd, int events,
     if (fd < 0 || fd >= FD_SETSIZE)
         return ERR_TOO_LARGE;
     l->watch[fd] = (struct watch){fn, ctx, events};
-    sets_put(&l->asked, (unsigned)fd, idle ? 0 : events);
+    sets_put(&l->wanted, (unsigned)fd, idle ? 0 : events);
     sets_put(&l->idle, (unsigned)fd, idle ? events : 0);
     if (events == 0) /* the next file may reuse this number */
         sets_put(&l->ready, (unsigned)fd, 0);
@@ -279,7 +279,7 @@ time_until(const struct loop *l, int64_t until, struct timespec *ts)
 static void
 fill_sets(struct loop *l, int64_t *until)
 {
-    l->ready = l->asked;
+    l->ready = l->wanted;
     if (sets_end(&l->idle) == 0)
         return;
     if (l->now_ms >= l->idle_ms) {

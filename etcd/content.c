@@ -89,17 +89,17 @@ range_both(struct engine *e)
 }
 
 static int
-ask_both(struct engine *e, engine_fn *then)
+request_both(struct engine *e, engine_fn *then)
 {
     e->content.changes = false;
     txn_then(&e->body);
     range_both(e);
-    return engine_ask_txn(e, then);
+    return engine_send_txn(e, then);
 }
 
 /* Ends the first part of a transaction; MAX_TRIES limits how often it fails. */
 static int
-ask_change(struct engine *e, engine_fn *then)
+send_change(struct engine *e, engine_fn *then)
 {
     if (e->tries++ == MAX_TRIES)
         return engine_fail(e, ERR_BUSY, "etcd: other hosts change the "
@@ -107,7 +107,7 @@ ask_change(struct engine *e, engine_fn *then)
     e->content.changes = true;
     txn_else(&e->body);
     range_both(e);
-    return engine_ask_txn(e, then);
+    return engine_send_txn(e, then);
 }
 
 static void
@@ -174,7 +174,7 @@ put_content_part(struct engine *e)
     txn_put(&e->body, e->content.about, str_of(text), 0);
     if (is_new)
         put_sum(e, e->content.sum + size);
-    return ask_change(e, on_put);
+    return send_change(e, on_put);
 }
 
 /* Reads the file dir/hex. */
@@ -226,7 +226,7 @@ on_drop(struct engine *e, const struct txn_answer *t)
                head_key("c/%s0", e->content.hex));
     put_sum(e, e->content.sum > e->content.bytes
                    ? e->content.sum - e->content.bytes : 0);
-    return ask_change(e, on_drop);
+    return send_change(e, on_drop);
 }
 
 /* ---- from etcd ---- */
@@ -262,7 +262,7 @@ on_get(struct engine *e, const struct txn_answer *t)
     e->content.damaged = rc != 0 || !is_right(e);
     if (e->content.damaged) {
         fail_lacking(e, ERR_DAMAGED, "had a damaged");
-        return ask_both(e, on_drop);
+        return request_both(e, on_drop);
     }
     rc = file_write_whole(e->content.dir, e->content.hex,
                           buf_view(&e->content.buf));
@@ -276,7 +276,7 @@ request_content_part(struct engine *e)
     txn_then(&e->body);
     txn_range(&e->body, e->content.about, NULL);
     txn_range(&e->body, part_key(e, e->content.next), NULL);
-    return engine_ask_txn(e, on_get);
+    return engine_send_txn(e, on_get);
 }
 
 static int
@@ -308,7 +308,7 @@ request_contents(struct engine *e, const char *hex)
     txn_first(&e->body,
               head_key(ALL "/%s%s", hex, hex[0] != '\0' ? "." : ""), "a0",
               LIST);
-    return engine_ask_txn(e, on_contents);
+    return engine_send_txn(e, on_contents);
 }
 
 int
@@ -327,7 +327,7 @@ content_begin(struct engine *e, const char *dir, const char *hex,
     if (what == REMOTE_LIST)
         return request_contents(e, hex);
     if (what == REMOTE_DROP)
-        return ask_both(e, on_drop);
+        return request_both(e, on_drop);
     rc = read_file(e, dir);
-    return rc == 0 ? ask_both(e, on_put) : rc;
+    return rc == 0 ? request_both(e, on_put) : rc;
 }

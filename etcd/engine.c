@@ -1,4 +1,4 @@
-/* engine - how the engine asks etcd. */
+/* engine - how the engine sends requests to etcd. */
 
 #include "etcd/engine.h"
 #include "base/file.h"
@@ -55,7 +55,7 @@ note_request(struct engine *e, const char *path, engine_fn *then, int rc)
 }
 
 int
-engine_ask(struct engine *e, const char *path, engine_fn *then)
+engine_send(struct engine *e, const char *path, engine_fn *then)
 {
     int rc = e->body.b.err;
 
@@ -71,7 +71,7 @@ engine_ask(struct engine *e, const char *path, engine_fn *then)
 }
 
 int
-engine_ask_at(struct engine *e, unsigned i, const char *path, engine_fn *then)
+engine_send_to(struct engine *e, unsigned i, const char *path, engine_fn *then)
 {
     int rc = e->body.b.err;
 
@@ -81,8 +81,8 @@ engine_ask_at(struct engine *e, unsigned i, const char *path, engine_fn *then)
 }
 
 int
-engine_ask_txn(struct engine *e, engine_fn *then)
+engine_send_txn(struct engine *e, engine_fn *then)
 {
     txn_end(&e->body);
-    return engine_ask(e, TXN, then);
+    return engine_send(e, TXN, then);
 }

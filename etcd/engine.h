@@ -1,7 +1,7 @@
 #ifndef ETCD_ENGINE_H
 #define ETCD_ENGINE_H
 
-/* engine - what the engine knows, and how it asks etcd. */
+/* engine - what the engine knows, and how it sends requests to etcd. */
 
 #include "etcd/client.h"
 #include "etcd/content.h"
@@ -15,14 +15,14 @@ struct engine;
 /* One request is under way at a time. An operation of the store follows one
    that belongs to none. */
 enum engine_state {
-    ENGINE_IDLE,    /* nothing is asked */
+    ENGINE_IDLE,    /* no request is under way */
     ENGINE_TENDS,   /* a request of no operation is under way (tend.c) */
     ENGINE_WAITS,   /* likewise; body is the first one of an operation */
-    ENGINE_OPERATES /* one of an operation is, or it is about to ask */
+    ENGINE_OPERATES /* one of an operation is, or is about to be sent */
 };
 
-/* Takes the answer to what was asked. 0: e->news is ready; ERR_MORE: it has
-   asked again; ERR_AGAIN: attach again; or an error of remote's step. */
+/* Takes the answer to a request. 0: e->news is ready; ERR_MORE: it has sent
+   another one; ERR_AGAIN: attach again; or an error of remote's step. */
 typedef int engine_fn(struct engine *e, const struct txn_answer *t);
 
 struct engine {
@@ -32,9 +32,10 @@ struct engine {
     char host[65];
 
     enum engine_state state;
-    engine_fn *then;   /* takes the answer to what is asked; in TENDS and WAITS
-                          it gets NULL if that failed, and asks for nothing */
-    bool is_txn;       /* what is asked */
+    engine_fn *then;   /* takes the answer to the request under way; in TENDS
+                          and WAITS it gets NULL if that failed, and sends
+                          nothing */
+    bool is_txn;       /* that request is a transaction */
     engine_fn *first;  /* in WAITS: takes the answer to body */
     struct txn body;   /* of the next request */
     struct arena mem;  /* of the answer */
@@ -54,9 +55,10 @@ struct engine {
     struct head mine;    /* at.head, or what it was found to be */
     bool known;          /* mine is known */
     struct head next;    /* of the batch offered */
-    bool committing, told; /* told: in this operation, see batch_check */
-    uint64_t window;     /* numbers of records asked for */
-    char ahead[65];      /* the host last told of, whose clock is ahead */
+    bool committing;
+    bool reported;       /* in this operation: see batch_check */
+    uint64_t window;     /* how many records a request is for */
+    char ahead[65];      /* the host last reported whose clock is ahead */
 
     struct remote_news news;
     struct buf lines;
@@ -68,7 +70,7 @@ struct engine {
         bool header;   /* it has one */
         struct buf in, out;
         struct sha256 sum;
-        uint64_t part; /* asked for next */
+        uint64_t part; /* requested next */
     } file;
 
     struct content content;
@@ -102,12 +104,12 @@ int engine_fail(struct engine *e, int err, const char *fmt, ...) PRINTF(3, 4);
 char *engine_path(struct engine *e, const char *suffix);
 /* Sends e->body and empties it; in WAITS it must be a transaction, and is sent
    later. ERR_MORE or ERR_NOMEM. */
-int engine_ask(struct engine *e, const char *path, engine_fn *then);
-/* Likewise asks endpoint i alone, but not in WAITS. */
-int engine_ask_at(struct engine *e, unsigned i, const char *path,
-                  engine_fn *then);
-/* As engine_ask for a transaction, which this ends. */
+int engine_send(struct engine *e, const char *path, engine_fn *then);
+/* Sends it to endpoint i alone; not in WAITS. */
+int engine_send_to(struct engine *e, unsigned i, const char *path,
+                   engine_fn *then);
+/* Ends the transaction in e->body and sends it. */
 #define TXN "/v3/kv/txn"
-int engine_ask_txn(struct engine *e, engine_fn *then);
+int engine_send_txn(struct engine *e, engine_fn *then);
 
 #endif

@@ -42,7 +42,7 @@ on_examined_head(struct engine *e, const struct txn_answer *t)
                            e->skew_ms > 0 ? "ahead of" : "behind");
     return engine_fail(e, 0, "%s: etcd %s, answers in %lld ms", name,
                        e->examine.version,
-                       (long long)(clock_mono_ms() - e->examine.asked_ms));
+                       (long long)(clock_mono_ms() - e->examine.sent_ms));
 }
 
 static int
@@ -60,13 +60,13 @@ on_version(struct engine *e, const struct txn_answer *t)
     txn_then(&e->body);
     txn_range(&e->body, "head", NULL);
     txn_end(&e->body);
-    e->examine.asked_ms = clock_mono_ms();
-    return engine_ask_at(e, e->examine.at, TXN, on_examined_head);
+    e->examine.sent_ms = clock_mono_ms();
+    return engine_send_to(e, e->examine.at, TXN, on_examined_head);
 }
 
 int
 examine_begin(struct engine *e, unsigned i)
 {
     e->examine.at = i;
-    return engine_ask_at(e, i, "/version", on_version);
+    return engine_send_to(e, i, "/version", on_version);
 }

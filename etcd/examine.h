@@ -10,7 +10,7 @@ struct engine;
 struct examine {
     unsigned at;       /* the endpoint */
     char version[24];  /* of its etcd */
-    int64_t asked_ms;
+    int64_t sent_ms;
 };
 
 /* Begins what examine of store/remote.h does. As an engine_fn. */

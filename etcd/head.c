@@ -108,11 +108,11 @@ batch_read(struct str value, struct batch *out)
 }
 
 void
-batch_check(const struct store_rec *r, const char *prefix, bool *told)
+batch_check(const struct store_rec *r, const char *prefix, bool *reported)
 {
-    if (*told || json_is_valid(r->line))
+    if (*reported || json_is_valid(r->line))
         return;
-    *told = true;
+    *reported = true;
     text_tell("mcptask: %.100s: record %llu, of %.*s, came from another host "
               "and is not JSON: that key answers `damaged` until it is written "
               "again\n", prefix, (unsigned long long)r->n, STR_ARG(r->key));

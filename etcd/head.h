@@ -57,9 +57,9 @@ void batch_put(struct buf *b, const char *wid, const char *before,
                const char *host, struct str lines);
 /* Reads what batch_put wrote. 0 or ERR_FORMAT. */
 int batch_read(struct str value, struct batch *out);
-/* Tells the operator of a record from another host that is not JSON, unless
-   *told, which it sets. The record is taken all the same: its place in the
+/* Reports a record from another host that is not JSON on stderr, unless
+   *reported, which it sets. The record is taken all the same: its place in the
    order of all hosts is fixed, and only its key is damaged. */
-void batch_check(const struct store_rec *r, const char *prefix, bool *told);
+void batch_check(const struct store_rec *r, const char *prefix, bool *reported);
 
 #endif

@@ -57,7 +57,7 @@ are_whole(struct engine *e, struct str lines)
     while (lines.len > 0) {
         if (record_parse(str_cut(&lines, '\n'), &r) != 0)
             return false;
-        batch_check(&r, e->url.prefix, &e->told);
+        batch_check(&r, e->url.prefix, &e->reported);
     }
     return true;
 }
@@ -188,11 +188,11 @@ on_window(struct engine *e, const struct txn_answer *t)
 }
 
 static int
-ask_window(struct engine *e)
+request_window(struct engine *e)
 {
     txn_then(&e->body);
     put_window(e, e->mine.n + 1);
-    return engine_ask_txn(e, on_window);
+    return engine_send_txn(e, on_window);
 }
 
 /* ---- attach ---- */
@@ -422,7 +422,7 @@ attach_to_store(struct engine *e, const struct txn_answer *t,
     if (rc != 0 || e->news.what == REMOTE_REPLACE)
         return rc;
     head_text(&e->mine, e->news.head);
-    return head_equal(&e->mine, head) ? 0 : ask_window(e);
+    return head_equal(&e->mine, head) ? 0 : request_window(e);
 }
 
 static int
@@ -460,7 +460,7 @@ attach_replica(struct engine *e)
     txn_range(&e->body, head_key(HEAD_BATCH, (unsigned long long)e->at.b),
               NULL);
     txn_range(&e->body, "key", NULL);
-    return engine_ask_txn(e, on_attach);
+    return engine_send_txn(e, on_attach);
 }
 
 /* ---- commit ---- */
@@ -527,7 +527,7 @@ begin_operation(struct engine *e, const struct remote_at *at)
     e->state = e->state == ENGINE_TENDS ? ENGINE_WAITS : ENGINE_OPERATES;
     snapshot_drop(e);
     e->why[0] = '\0';
-    e->told = false;
+    e->reported = false;
     e->news = (struct remote_news){0};
     e->at = *at;
     e->known = head_parse(str_of(at->head), &e->mine) && e->mine.n == at->n;
@@ -555,7 +555,7 @@ remote_pull(void *ctx, const struct remote_at *at)
     e->committing = false;
     rc = e->attached && e->known && at->push == REMOTE_FOLLOW &&
                  strcmp(e->mine.epoch, e->meta.epoch) == 0
-             ? ask_window(e) : attach_replica(e);
+             ? request_window(e) : attach_replica(e);
     return begin_result(e, rc);
 }
 
@@ -587,7 +587,7 @@ remote_commit(void *ctx, const struct remote_at *at, struct str lines,
         rc = batch.err;
     buf_fini(&batch);
     if (rc == 0)
-        rc = engine_ask_txn(e, on_commit);
+        rc = engine_send_txn(e, on_commit);
     return begin_result(e, rc);
 }
 
@@ -602,7 +602,7 @@ judge_failure(struct engine *e, int rc, const struct etcd_answer *a)
         return ERR_READONLY;
     if (rc == ERR_TOO_LARGE && !e->committing && e->window > WINDOW_MIN) {
         e->window = WINDOW_MIN;
-        return ask_window(e);
+        return request_window(e);
     }
     return rc == ERR_UNKNOWN && !e->committing ? ERR_UNREACHABLE : rc;
 }
@@ -629,7 +629,7 @@ take_tended_answer(struct engine *e, int rc, const struct etcd_answer *a)
         return ERR_MORE;
     }
     e->state = ENGINE_OPERATES;
-    return engine_ask(e, TXN, e->first);
+    return engine_send(e, TXN, e->first);
 }
 
 /* Takes the answer to a request of the operation. As an engine_fn. */

@@ -125,7 +125,7 @@ add_snapshot_line(struct engine *e, struct str line)
     }
     if (record_parse(line, &r) != 0)
         return ERR_FORMAT;
-    batch_check(&r, e->url.prefix, &e->told);
+    batch_check(&r, e->url.prefix, &e->reported);
     r.g = e->at.g + 1;
     record_put(&e->file.out, &r);
     return flush_file(e, false);
@@ -211,7 +211,7 @@ request_snapshot_part(struct engine *e)
     txn_then(&e->body);
     txn_range(&e->body, head_key(HEAD_PART, e->meta.snap.id,
                                  (unsigned long long)e->file.part), NULL);
-    return engine_ask_txn(e, on_snapshot_part);
+    return engine_send_txn(e, on_snapshot_part);
 }
 
 int

@@ -42,21 +42,21 @@ on_living(struct engine *e, const struct txn_answer *t)
             str_u64(str_from(v.key, skip), &n) &&
             e->life.n_living < LIFE_MAX)
             e->life.living[e->life.n_living++] = n;
-    e->life.list_ms = e->life.asked_ms;
+    e->life.list_ms = e->life.requested_ms;
     return 0;
 }
 
 static int
 request_living(struct engine *e)
 {
-    e->life.asked_ms = clock_mono_ms();
+    e->life.requested_ms = clock_mono_ms();
     txn_then(&e->body);
     txn_range(&e->body, "i/", "i0");
     if (e->life.lease != 0 && !e->life.put)
         txn_put(&e->body,
                 head_key("i/%llu", (unsigned long long)e->life.instance),
                 str_of(e->host), e->life.lease);
-    return engine_ask_txn(e, on_living);
+    return engine_send_txn(e, on_living);
 }
 
 static int
@@ -90,12 +90,12 @@ tend_life(struct engine *e)
 
     if (e->life.instance != 0 && e->life.lease == 0) {
         buf_z(&e->body.b, "{\"TTL\":\"" LEASE "\"}");
-        return engine_ask(e, "/v3/lease/grant", on_grant);
+        return engine_send(e, "/v3/lease/grant", on_grant);
     }
     if (e->life.lease != 0 && e->life.put &&
         now - e->life.renewed_ms >= RENEW_MS) {
         buf_printf(&e->body.b, "{\"ID\":\"%lld\"}", (long long)e->life.lease);
-        return engine_ask(e, "/v3/lease/keepalive", on_renewed);
+        return engine_send(e, "/v3/lease/keepalive", on_renewed);
     }
     return request_living(e);
 }
@@ -123,17 +123,17 @@ bool
 tend(struct engine *e)
 {
     int64_t now = clock_mono_ms();
-    bool asks;
+    bool sent;
 
     if (now < tend_due(e))
         return false;
     e->state = ENGINE_TENDS;
-    asks = (is_needed(e) && now >= e->life.due_ms ? tend_life(e)
-                                                  : upload_ask(e)) == ERR_MORE;
-    if (!asks)
+    sent = (is_needed(e) && now >= e->life.due_ms ? tend_life(e)
+                                                  : upload_send(e)) == ERR_MORE;
+    if (!sent)
         e->state = ENGINE_IDLE;
-    e->life.rest_ms = asks ? 0 : now + REST_MS;
-    return asks;
+    e->life.rest_ms = sent ? 0 : now + REST_MS;
+    return sent;
 }
 
 /* ---- instances ---- */

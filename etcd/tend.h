@@ -20,10 +20,10 @@ struct life {
     int64_t lease;       /* 0: not granted */
     bool put;            /* the key is there */
     int64_t due_ms, renewed_ms;
-    int64_t rest_ms;     /* until then nothing is asked: memory ran out */
-    int64_t wanted_ms;   /* when somebody last asked for another's life */
-    int64_t asked_ms, list_ms; /* when the list under way was asked for; and
-                                  the one in living */
+    int64_t rest_ms;     /* until then nothing is sent: memory ran out */
+    int64_t wanted_ms;   /* when tend_alive was last called */
+    int64_t requested_ms; /* when the list under way was requested, */
+    int64_t list_ms;      /* and when the one in living was */
     uint64_t living[LIFE_MAX];
     size_t n_living;
     struct {

@@ -14,8 +14,8 @@
    until their time is over; then whoever is there drops them.
 
    Where a store is made, or goes on after a loss, that transaction puts the
-   head as well. Such a push belongs to an operation: each step asks for the
-   next. */
+   head as well. Such a push belongs to an operation: each step sends the
+   request of the next. */
 
 #include "etcd/upload.h"
 #include "base/clock.h"
@@ -33,7 +33,7 @@
 #define SWEEP 1000           /* batches a request */
 #define PAUSE_MS 1000        /* after a request that failed */
 
-/* What to ask for next. */
+/* What to send next. */
 enum { IDLE, READ_META, PUT_PART, SWITCH };
 enum { REST, FIND, DROP, FORGET }; /* the sweep */
 
@@ -71,13 +71,13 @@ upload_begin(struct engine *e, int fd, int64_t end, const struct head *head)
         upload_drop(e);
 }
 
-/* After a step of a push: asks for the next one. */
+/* After a step of a push: sends the request of the next one. */
 static int
 continue_push(struct engine *e)
 {
     if (e->up.pushed == NULL)
         return 0;
-    return upload_ask(e) == ERR_MORE
+    return upload_send(e) == ERR_MORE
                ? ERR_MORE : engine_fail(e, ERR_IO, "%.200s: cannot be put into "
                                         "etcd", e->log);
 }
@@ -201,7 +201,7 @@ put_snapshot_part(struct engine *e)
                      (unsigned long long)e->up.meta.snap.parts),
             buf_view(&part), 0);
     buf_fini(&part);
-    return engine_ask_txn(e, on_part_put);
+    return engine_send_txn(e, on_part_put);
 }
 
 static int
@@ -256,7 +256,7 @@ switch_snapshot(struct engine *e)
     if (text.err != 0)
         e->body.b.err = text.err;
     buf_fini(&text);
-    return engine_ask_txn(e, on_switch);
+    return engine_send_txn(e, on_switch);
 }
 
 static int
@@ -265,7 +265,7 @@ request_meta(struct engine *e)
     e->up.summed = 0;
     txn_then(&e->body);
     txn_range(&e->body, "meta", NULL);
-    return engine_ask_txn(e, on_meta);
+    return engine_send_txn(e, on_meta);
 }
 
 /* ---- the sweep ---- */
@@ -352,7 +352,7 @@ on_forgot(struct engine *e, const struct txn_answer *t)
 }
 
 static int
-sweep_ask(struct engine *e)
+send_sweep(struct engine *e)
 {
     uint64_t end = e->sweep.base + 1;
     const char *key, *to;
@@ -360,7 +360,7 @@ sweep_ask(struct engine *e)
     if (e->sweep.state == FORGET) { /* etcd keeps old revisions otherwise */
         buf_printf(&e->body.b, "{\"revision\":\"%lld\"}",
                    (long long)e->sweep.revision);
-        return engine_ask(e, "/v3/kv/compaction", on_forgot);
+        return engine_send(e, "/v3/kv/compaction", on_forgot);
     }
     if (e->sweep.state == DROP && e->sweep.from + SWEEP < end)
         end = e->sweep.from + SWEEP;
@@ -375,7 +375,7 @@ sweep_ask(struct engine *e)
         txn_range(&e->body, "meta", NULL);
         txn_first(&e->body, key, to, 1);
     }
-    return engine_ask_txn(e, e->sweep.state == DROP ? on_swept : on_oldest);
+    return engine_send_txn(e, e->sweep.state == DROP ? on_swept : on_oldest);
 }
 
 /* ---- both ---- */
@@ -398,7 +398,7 @@ upload_due(const struct engine *e)
 }
 
 int
-upload_ask(struct engine *e)
+upload_send(struct engine *e)
 {
     bool rests = e->up.due_ms > clock_mono_ms(); /* then the sweep is due */
 
@@ -410,6 +410,6 @@ upload_ask(struct engine *e)
     case SWITCH:
         return switch_snapshot(e);
     default:
-        return sweep_ask(e);
+        return send_sweep(e);
     }
 }

@@ -18,10 +18,11 @@ void upload_begin(struct engine *e, int fd, int64_t end,
 int upload_push(struct engine *e, const struct head *head, engine_fn *pushed);
 /* Plans to drop the batches that the snapshot in e->meta covers. */
 void upload_sweep(struct engine *e);
-/* When to ask next, by clock_mono_ms; INT64_MAX: there is nothing to do. */
+/* When to send next, by clock_mono_ms; INT64_MAX: there is nothing to do. */
 int64_t upload_due(const struct engine *e);
-/* Asks for the next step. ERR_MORE, or an error: it is asked for nothing. */
-int upload_ask(struct engine *e);
+/* Sends the request of the next step. ERR_MORE; or an error: it has sent
+   nothing. */
+int upload_send(struct engine *e);
 /* As uploads in store/remote.h. */
 bool upload_is_under_way(const struct engine *e, uint64_t *done, uint64_t *all);
 /* Ends it, whatever its state. */

@@ -13,7 +13,7 @@
 enum state {
     HEAD,    /* between requests, or inside a head */
     BODY,
-    ASKED,   /* the handler is looking at the head */
+    CHECKING,/* the handler is looking at the head */
     BUSY,    /* the handler has the request, no reply begun */
     STREAM,
     SENDING, /* the reply is complete, but not all sent */

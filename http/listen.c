@@ -24,8 +24,8 @@
 
 #define BACKLOG 1024
 #define KEEP_IDLE_S 60 /* of silence before TCP probes the client */
-#define KEEP_ASK_S 15  /* between two probes */
-#define KEEP_ASKS 4    /* unanswered probes: the client is gone */
+#define KEEP_PROBE_S 15  /* between two probes */
+#define KEEP_PROBES 4    /* unanswered probes: the client is gone */
 
 union address {
     struct sockaddr sa;
@@ -48,7 +48,7 @@ http_prepare_tcp(int fd)
     int on = 1;
 
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    os_keep_alive(fd, KEEP_IDLE_S, KEEP_ASK_S, KEEP_ASKS);
+    os_keep_alive(fd, KEEP_IDLE_S, KEEP_PROBE_S, KEEP_PROBES);
 }
 
 /* ---- names ---- */

@@ -61,8 +61,8 @@ begin_reply(struct http_conn *c, int status, const char *type,
 
     if (c->state == DEAD)
         return false;
-    ASSERT(c->state == ASKED || c->state == BUSY);
-    c->refused = c->state == ASKED;
+    ASSERT(c->state == CHECKING || c->state == BUSY);
+    c->refused = c->state == CHECKING;
     if (c->refused || c->server->fd < 0)
         c->keep = false;
     http_touch(c);
@@ -125,7 +125,7 @@ http_refuse(struct http_conn *c, int status)
     free(c->head);
     c->head = NULL;
     c->pos = c->head_len = c->body_len = c->gap = 0;
-    c->state = ASKED;
+    c->state = CHECKING;
     http_reply(c, status, status == 503 ? HTTP_RETRY : NULL, "text/plain",
                str_of(status_text(status)));
 }

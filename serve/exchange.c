@@ -102,8 +102,8 @@ exchange_reply(struct exchange *x, int status, const char *fields,
 }
 
 void
-exchange_say(struct exchange *x, int status, const char *fields,
-             const char *text)
+exchange_reply_text(struct exchange *x, int status, const char *fields,
+                    const char *text)
 {
     exchange_reply(x, status, fields, "text/plain", str_of(text));
 }
@@ -111,14 +111,14 @@ exchange_say(struct exchange *x, int status, const char *fields,
 void
 exchange_unavailable(struct exchange *x)
 {
-    exchange_say(x, 503, HTTP_RETRY, "unavailable: try again\n");
+    exchange_reply_text(x, 503, HTTP_RETRY, "unavailable: try again\n");
 }
 
 bool
 exchange_lacks(struct exchange *x, struct str value, const char *text)
 {
     if (value.len == 0)
-        exchange_say(x, 400, NULL, text);
+        exchange_reply_text(x, 400, NULL, text);
     return value.len == 0;
 }
 
@@ -169,9 +169,9 @@ exchange_end(struct exchange *x)
 {
     bool taken = x->peer != NULL && turn_pending(x->peer);
 
-    if (x->c == NULL || taken || (x->session == NULL && !x->asking))
+    if (x->c == NULL || taken || (x->session == NULL && !x->awaiting))
         return;
-    x->asking = false;
+    x->awaiting = false;
     if (x->session == NULL && !http_is_stream(x->c)) {
         exchange_unavailable(x);
     } else {
@@ -216,7 +216,7 @@ keep_exchange(struct exchange *x)
 void
 exchange_lost(struct exchange *x)
 {
-    if (x->id.len > 0 && x->asking)
+    if (x->id.len > 0 && x->awaiting)
         keep_exchange(x);
     else
         exchange_free(x);
@@ -293,7 +293,7 @@ send_message(void *ctx, struct str body, struct str event)
 
     if (x->c == NULL) {
         keep_line(x, body);
-    } else if (http_is_stream(x->c) || (x->sse && x->asking)) {
+    } else if (http_is_stream(x->c) || (x->sse && x->awaiting)) {
         exchange_begin_stream(x, NULL);
         http_event(x->c, STR("message"), event, 0, body);
     }
@@ -313,7 +313,7 @@ exchange_resume(struct exchange *x, struct str session, struct str id)
     exchange_begin_stream(k, NULL);
     mcp_give_notes(buf_view(&k->missed), send_message, k);
     buf_reset(&k->missed, 0);
-    if (k->asking)
+    if (k->awaiting)
         http_forget(k->c);
     else
         http_stream_end(k->c);
@@ -384,13 +384,13 @@ bool
 exchange_answer(void *ctx, const struct turn_answer *a)
 {
     struct exchange *x = ctx;
-    bool asked = x->asking;
+    bool awaited = x->awaiting;
 
-    x->asking = false;
+    x->awaiting = false;
     if (x->legacy || x->c == NULL) {
         if (a->body.len > 0)
             send_message(x, a->body, STR_NONE);
-    } else if (asked) { /* else exchange_end has replied */
+    } else if (awaited) { /* else exchange_end has replied */
         answer_request(x, a);
     }
     return true; /* http drops a connection that it has no memory for */
@@ -424,7 +424,7 @@ on_messages_done(void *ctx)
     struct exchange *x = ctx;
 
     exchange_free_posts(x);
-    if (x->asking && x->c != NULL) /* the answer may take long */
+    if (x->awaiting && x->c != NULL) /* the answer may take long */
         http_forget(x->c);
 }
 

@@ -36,7 +36,7 @@ struct exchange {
     bool json, sse;   /* what its client accepts */
     uint64_t counted; /* hash of the principal that its connection counts for;
                          0: none */
-    bool asking;      /* its reply waits for an answer */
+    bool awaiting;    /* its reply waits for an answer */
     unsigned wait_ms; /* its request must wait this long for the rate; 0: it may
                          run */
     bool legacy;      /* it is a stream of the SSE transport */
@@ -75,8 +75,8 @@ bool exchange_join(struct exchange *x);
 
 void exchange_reply(struct exchange *x, int status, const char *fields,
                     const char *type, struct str body);
-void exchange_say(struct exchange *x, int status, const char *fields,
-                  const char *text);
+void exchange_reply_text(struct exchange *x, int status, const char *fields,
+                         const char *text);
 void exchange_unavailable(struct exchange *x);
 /* Whether a required value is missing; then replies 400 and text. */
 bool exchange_lacks(struct exchange *x, struct str value, const char *text);

@@ -37,7 +37,7 @@ push_own(struct exchange *x)
         err = post_push(x, x->peer, &x->facts, ends ? NULL : &body);
     if (err == ERR_MORE && !turn_stopping(x->all->turn))
         return false;
-    x->asking = err == 0;
+    x->awaiting = err == 0;
     if (err < 0)
         exchange_unavailable(x);
     return true;
@@ -76,7 +76,7 @@ next_round(const struct exchange *x)
 void
 post_run(struct exchange *x)
 {
-    x->asking = true;
+    x->awaiting = true;
     if (x->wait_ms > 0) {
         refuse_over_rate(x);
     } else if (x->all->n_rounds > 0 || !push_own(x)) {
@@ -126,7 +126,7 @@ post_run_later(struct exchanges *all)
     for (x = all->first; all->n_rounds > 0 && x != NULL; x = x->next)
         if (x->round != 0 && x->until_ms <= now) {
             leave_rounds(x);
-            x->asking = false;
+            x->awaiting = false;
             exchange_unavailable(x);
         }
 }

@@ -21,7 +21,7 @@ reply_opened(struct exchange *x, int err, const char *event, const char *data)
     size_t n;
 
     if (err == ERR_NOT_FOUND) {
-        exchange_say(x, 404, NULL, "no such session\n");
+        exchange_reply_text(x, 404, NULL, "no such session\n");
     } else if (err != 0) {
         exchange_unavailable(x);
     } else {
@@ -135,9 +135,9 @@ stream_run_message(struct exchange *x)
         return;
     to = find_sse_client(x, id);
     if (to == NULL)
-        exchange_say(x, 404, NULL, "no such client\n");
+        exchange_reply_text(x, 404, NULL, "no such client\n");
     else if (push_copy(x, to) < 0)
         exchange_unavailable(x);
     else
-        exchange_say(x, 202, NULL, "Accepted");
+        exchange_reply_text(x, 202, NULL, "Accepted");
 }

@@ -120,7 +120,7 @@ struct turn {
     bool open;   /* its commit is under way: invariant 7 */
     bool writes; /* a message of this turn may */
     bool ends_listens; /* once it is no longer open */
-    bool telling;      /* on_record runs */
+    bool notifying;    /* on_record runs */
     unsigned failures; /* of this turn's commit, after which it was run with
                           the error, */
     unsigned no_room;  /* and for want of room */
@@ -136,9 +136,9 @@ on_record(void *ctx, const struct store_entry *e, const struct store_rec *r)
     size_t staged = store_staged_n(t->store);
 
     (void)e;
-    t->telling = true;
+    t->notifying = true;
     mcp_changed(t->mcp, &c);
-    t->telling = false;
+    t->notifying = false;
     ASSERT(store_staged_n(t->store) == staged);
 }
 
@@ -300,7 +300,7 @@ end_waiting(struct waiting *w)
 static void
 leave_open(struct turn *t, const struct peer *p)
 {
-    ASSERT(!t->telling);
+    ASSERT(!t->notifying);
     for (size_t i = 0; t->open && i < t->n_ran; i++) {
         struct ran *r = &t->ran[i];
 

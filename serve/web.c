@@ -302,7 +302,8 @@ refuse_request(struct exchange *x, int status, const char *allow)
 
     while (of[i].status != status)
         i++;
-    exchange_say(x, status, status == 405 ? allow : of[i].fields, of[i].text);
+    exchange_reply_text(x, status, status == 405 ? allow : of[i].fields,
+                        of[i].text);
 }
 
 static void
@@ -322,8 +323,8 @@ on_head(void *ctx, struct http_conn *c)
     x->legacy = false;
     x->wait_ms = 0;
     if (access_is_ambiguous(h)) {
-        exchange_say(x, 400, NULL,
-                     "Authorization or Mcp-Session-Id is repeated\n");
+        exchange_reply_text(x, 400, NULL,
+                            "Authorization or Mcp-Session-Id is repeated\n");
         return;
     }
     status = judge_head(x, h, allow);
