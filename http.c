@@ -238,7 +238,7 @@ take_request_head(struct http_conn *c)
     }
     n = http_parse_head(&c->scan, c->in.p + c->pos, c->in.len - c->pos, head,
                         &status);
-    if (n == ERR_MORE)
+    if (n == ERR_PARTIAL)
         return;
     c->server->counts.requests++;
     if (n < 0) {

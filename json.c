@@ -98,6 +98,7 @@ struct parse {
     uint32_t open; /* innermost open container, or NO_TOK */
     uint32_t depth, max_depth;
     bool drops;    /* keeps no tokens but those of open containers */
+    bool lone;     /* the error is an escaped lone surrogate */
     const char *bad; /* position of the error */
     int err;
 };
@@ -211,6 +212,7 @@ replace_lone(struct parse *s, const char *start)
     s->end = copy + len;
     s->n = s->depth = 0;
     s->open = NO_TOK;
+    s->lone = false;
     while ((p = memchr(p, '\\', (size_t)(s->end - p))) != NULL) {
         n = escape_len(p, s->end);
         if (n == LONE)
@@ -236,8 +238,9 @@ parse_string(struct parse *s, const char *p)
         if (*p == '"')
             break;
         n = *p == '\\' ? escape_len(p, s->end) : 0;
-        if (n == 0 || n == LONE)
-            return fail_parse(s, p, n == 0 ? ERR_SYNTAX : ERR_MORE);
+        s->lone = n == LONE;
+        if (n == 0 || s->lone)
+            return fail_parse(s, p, ERR_SYNTAX);
         t->escaped = true;
         p += n;
     }
@@ -449,7 +452,7 @@ json_parse(struct arena *a, struct str text, const struct json_tok **root,
     else
         p = s.tok != NULL ? parse_text(&s, start)
                           : fail_parse(&s, start, ERR_NOMEM);
-    if (s.err == ERR_MORE && (p = replace_lone(&s, start)) != NULL) {
+    if (s.lone && (p = replace_lone(&s, start)) != NULL) {
         s.err = 0;
         p = parse_text(&s, start = p);
     }

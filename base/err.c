@@ -38,19 +38,22 @@ static const char names[] =
     "store_unreachable\0"    /* ERR_UNREACHABLE */
     "store_busy\0"           /* ERR_AGAIN */
     "clock_skew\0"           /* ERR_SKEW */
-    "damaged\0"              /* ERR_GARBLED */;
+    "damaged\0"              /* ERR_GARBLED */
+    "invalid_argument\0"     /* ERR_PARTIAL */
+    "out_of_memory\0"        /* ERR_QUEUE_FULL */;
 
 /* Errors that go away by themselves. ERR_IO does not: the commit was tried
    twice, and a faulty disk stays faulty. */
-#define BIT(err) (1u << -(err))
+#define BIT(err) (UINT64_C(1) << -(err))
 #define RETRYABLE (BIT(ERR_NOMEM) | BIT(ERR_BLOCKED) | BIT(ERR_BUSY) | \
-    BIT(ERR_FULL) | BIT(ERR_LEASE) | BIT(ERR_UNREACHABLE) | BIT(ERR_AGAIN))
+    BIT(ERR_FULL) | BIT(ERR_LEASE) | BIT(ERR_UNREACHABLE) | BIT(ERR_AGAIN) | \
+    BIT(ERR_QUEUE_FULL))
 
 /* A code without a name is our fault, not the caller's. */
 static bool
 is_known(int err)
 {
-    return err < 0 && err >= ERR_GARBLED;
+    return err < 0 && err >= ERR_QUEUE_FULL;
 }
 
 const char *

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 enum err {
-    ERR_MORE = -1,   /* a parser needs more bytes; a step is not finished */
+    ERR_MORE = -1,   /* a step or a run is not finished: it goes on later */
     ERR_SYNTAX = -2, /* violates the grammar */
     ERR_NOMEM = -3,
     ERR_INVALID = -4, /* callers of tools can see the codes from here on */
@@ -34,7 +34,9 @@ enum err {
     ERR_UNREACHABLE = -26,  /* no member of the remote store answers */
     ERR_AGAIN = -27,        /* others committed first: run it all again */
     ERR_SKEW = -28,         /* the clock is too far off for writes */
-    ERR_GARBLED = -29       /* a whole record, but its body is not JSON */
+    ERR_GARBLED = -29,      /* a whole record, but its body is not JSON */
+    ERR_PARTIAL = -30,      /* what is parsed ends in bytes yet to come */
+    ERR_QUEUE_FULL = -31    /* no room in a queue until others have left it */
 };
 
 /* The code's name on the wire ("not_found", "store_full"); never NULL. */

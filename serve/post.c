@@ -35,7 +35,7 @@ push_own(struct exchange *x)
     x->facts = exchange_facts(x);
     if (exchange_join(x))
         err = post_push(x, x->peer, &x->facts, ends ? NULL : &body);
-    if (err == ERR_MORE && !turn_stopping(x->all->turn))
+    if (err == ERR_QUEUE_FULL && !turn_stopping(x->all->turn))
         return false;
     x->awaiting = err == 0;
     if (err < 0)

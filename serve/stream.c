@@ -96,7 +96,8 @@ has_room(const struct exchange *to, size_t len)
 }
 
 /* Pushes a copy of the message that x posts for the stream to, since the
-   connection of x goes on to its next request before the message is run. */
+   connection of x goes on to its next request before the message is run.
+   Returns what turn_push does. */
 static int
 push_copy(struct exchange *x, struct exchange *to)
 {
@@ -106,7 +107,7 @@ push_copy(struct exchange *x, struct exchange *to)
     int err = ERR_NOMEM;
 
     if (!has_room(to, len))
-        return ERR_MORE; /* until earlier ones are done */
+        return ERR_QUEUE_FULL;
     to->posts_len += len;
     f.principal = exchange_principal(to);
     f.session = to->session;

@@ -363,7 +363,7 @@ turn_push(struct peer *p, const struct mcp_facts *f, const struct str *text)
 
     if (p->n >= TURN_MAX_QUEUE || t->stopping ||
         t->arenas_len >= MAX_ARENAS)
-        return ERR_MORE;
+        return ERR_QUEUE_FULL;
     msg = arena_alloc(&p->arena, sizeof(*msg));
     if (msg == NULL)
         return ERR_NOMEM;
@@ -440,7 +440,7 @@ has_work(const struct turn *t, bool *writes)
 static void
 begin_turn(struct turn *t, bool writes)
 {
-    int err = ERR_MORE;
+    int err = 0;
 
     t->out.len = t->notes.len = 0;
     t->n_ran = 0;
@@ -452,27 +452,29 @@ begin_turn(struct turn *t, bool writes)
     if (writes)
         err = t->waiting ? store_lock_wait(t->store) : store_lock(t->store);
     t->waiting = false;
-    t->locked = err == 0;
+    t->locked = writes && err == 0;
     if (t->locked)
         return;
     store_follow(t->store);
-    if (err != ERR_MORE)
+    if (err != ERR_MORE) /* another process has the lock */
         t->refuse = err;
 }
 
-/* Whether p's next message, which writes, may stage. Returns 0, ERR_MORE if p
-   has to wait for the lock, or the error to answer. */
-static int
-may_write(struct turn *t, struct peer *p)
+/* Whether p, whose next message writes, has to wait for the lock. If not,
+   *refuse is why that message may not stage, or 0. */
+static bool
+must_wait(struct turn *t, struct peer *p, int *refuse)
 {
     int64_t now = loop_now(t->loop);
 
+    *refuse = t->refuse;
     if (t->locked || t->refuse != 0)
-        return t->refuse;
+        return false;
     if (!p->waits)
         p->since_ms = now;
     p->waits = true;
-    return now - p->since_ms < STORE_LOCK_WAIT_MS ? ERR_MORE : ERR_BUSY;
+    *refuse = ERR_BUSY;
+    return now - p->since_ms < STORE_LOCK_WAIT_MS;
 }
 
 /* Runs message i of the turn and notes where its answer is. Unless refuse is 0,
@@ -514,9 +516,9 @@ run_peer(struct turn *t, struct peer *p)
 {
     while (may_run(p)) {
         struct ran *r = &t->ran[t->n_ran];
-        int err = mcp_writes(p->head->m) ? may_write(t, p) : 0;
+        int refuse = 0;
 
-        if (err == ERR_MORE) {
+        if (mcp_writes(p->head->m) && must_wait(t, p, &refuse)) {
             t->waiting = true;
             return;
         }
@@ -525,8 +527,8 @@ run_peer(struct turn *t, struct peer *p)
         r->peer = p;
         r->m = p->head->m;
         r->waiting = p->head->waiting;
-        r->refuse = err;
-        run_message(t, t->n_ran, err);
+        r->refuse = refuse;
+        run_message(t, t->n_ran, refuse);
         t->last = p;
         t->n_ran++;
         p->head = p->head->next;
