@@ -433,7 +433,7 @@ main(int argc, char **argv)
     if (b.len > 0 || b.err)
         return cli_say(STDOUT_FILENO, &b) ? CLI_OK
             : cli_fail(NULL, ERR_NOT_FOUND, "standard output: %s",
-                       err_text(errno));
+                       strerror(errno));
     if (i > 0 && (err = env_resolve(&o.e, why)) < 0)
         i = 1 - cli_fail(NULL, err, "%s", why);
     o.web.debug = o.e.debug;

@@ -321,7 +321,7 @@ create_log(struct store *s)
         rc = file_error();
     if (rc != 0 && rc != ERR_NOMEM)
         store_deny(s, rc, "%s: cannot be made: %s; choose another "
-                   "MCP_TASK_BASE_DIR", s->path, err_text(errno));
+                   "MCP_TASK_BASE_DIR", s->path, strerror(errno));
     if (rc != 0 && tmp != NULL)
         unlink(tmp);
     free(tmp);
@@ -392,7 +392,7 @@ catch_up(struct store *s, bool same)
                                                 since */
         return store_deny(s, ERR_READONLY, "%s: cannot be written: %s; change "
                           "that, or use --read-only", s->path,
-                          err_text(errno));
+                          strerror(errno));
     rc = known ? 0 : own_log(s, &st);
     if (rc != 0)
         return rc;

@@ -116,7 +116,7 @@ env_resolve(struct cli_env *e, char why[256])
     }
     if (e->log_path != NULL && e->artifacts_dir != NULL)
         return 0;
-    text_put(why, 256, "the working directory: %s", err_text(errno));
+    text_put(why, 256, "the working directory: %s", strerror(errno));
     env_fini(e);
     return ERR_NOMEM;
 }

@@ -1,9 +1,8 @@
 /* err - names of errors. */
 
 #include "base/err.h"
-#include "base/text.h"
 
-#include <errno.h>
+#include <stdint.h>
 #include <string.h>
 
 /* In the order of the codes, ERR_MORE first. They are part of the interface to
@@ -72,48 +71,4 @@ bool
 err_retryable(int err)
 {
     return is_known(err) && RETRYABLE >> -err & 1;
-}
-
-/* ---- errno ---- */
-
-#define ERRNOS(X)                                                            \
-    X(EPERM, "Operation not permitted") X(ENOENT, "No such file or directory") \
-    X(EINTR, "Interrupted system call") X(EIO, "I/O error")                  \
-    X(ENXIO, "No such device or address") X(EBADF, "Bad file descriptor")    \
-    X(EAGAIN, "Resource temporarily unavailable")                            \
-    X(ENOMEM, "Out of memory") X(EACCES, "Permission denied")                \
-    X(EBUSY, "Resource busy") X(EEXIST, "File exists")                       \
-    X(EXDEV, "Cross-device link") X(ENODEV, "No such device")                \
-    X(ENOTDIR, "Not a directory") X(EISDIR, "Is a directory")                \
-    X(EINVAL, "Invalid argument") X(ENFILE, "Too many open files in system") \
-    X(EMFILE, "No file descriptors available") X(EFBIG, "File too large")    \
-    X(ENOSPC, "No space left on device") X(EROFS, "Read-only file system")   \
-    X(EPIPE, "Broken pipe") X(ENAMETOOLONG, "Filename too long")             \
-    X(ENOLCK, "No locks available") X(ENOSYS, "Function not implemented")    \
-    X(ENOTEMPTY, "Directory not empty") X(ELOOP, "Symbolic link loop")       \
-    X(EOPNOTSUPP, "Not supported") X(EADDRINUSE, "Address in use")           \
-    X(EADDRNOTAVAIL, "Address not available") X(EDQUOT, "Quota exceeded")    \
-    X(EAFNOSUPPORT, "Address family not supported by protocol")              \
-    X(ENETUNREACH, "Network unreachable")                                    \
-    X(EHOSTUNREACH, "Host is unreachable")                                   \
-    X(ECONNREFUSED, "Connection refused")                                    \
-    X(ECONNRESET, "Connection reset by peer")
-
-const char *
-err_text(int errnum)
-{
-#define NUMBER(number, text) number,
-#define TEXT(number, text) text "\0"
-    static const short numbers[] = {ERRNOS(NUMBER)};
-    static const char texts[] = ERRNOS(TEXT);
-    static char other[sizeof("error -2147483648")];
-    const char *p = texts;
-
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
-        if (numbers[i] == errnum)
-            return p;
-        p += strlen(p) + 1;
-    }
-    text_put(other, sizeof(other), "error %d", errnum);
-    return other;
 }

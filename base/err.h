@@ -43,8 +43,5 @@ enum err {
 const char *err_name(int err);
 /* Returns whether the same request may succeed later. */
 bool err_retryable(int err);
-/* The text of an errno. For one that our system calls never set, it is "error"
-   and the number, until the next call. strerror would add 1.4 KB. */
-const char *err_text(int errnum);
 
 #endif

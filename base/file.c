@@ -305,7 +305,7 @@ file_open_private(const char *path, int flags, size_t *len, const char **why)
     struct stat st = {0};
     *why = NULL;
     if (fd < 0 || fstat(fd, &st) != 0)
-        *why = err_text(errno);
+        *why = strerror(errno);
     else if (!S_ISREG(st.st_mode))
         *why = "not a regular file";
     else if (st.st_mode & (is_credential(path) ? 037 : 077))

@@ -182,7 +182,7 @@ read_token_file(struct tokens *t, int fd, size_t len, const char *path,
     int rc = text == NULL ? ERR_NOMEM : 0;
 
     if (got < 0) {
-        text_put(why, 256, "%.180s: %s", path, err_text(errno));
+        text_put(why, 256, "%.180s: %s", path, strerror(errno));
         rc = ERR_IO;
     }
     if (rc == 0)

@@ -301,7 +301,7 @@ cli_main(const struct cli_env *env, char **argv)
     if (!cli_flush(&c)) {
         if (c.out_errno != EPIPE)
             cli_fail(&c, ERR_FULL, "standard output: %s",
-                     err_text(c.out_errno));
+                     strerror(c.out_errno));
         rc = rc == CLI_OK ? CLI_NOT_MET : rc;
     }
     arena_fini(&c.a);

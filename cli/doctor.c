@@ -112,7 +112,7 @@ cli_health(struct cli *c)
         return cli_fail_store(c, st->err);
     if (writes && (rc = find_not_writable(c, st->path, path)) != 0)
         return cli_fail(c, ERR_READONLY, "%s: cannot be written: %s", path,
-                        err_text(rc));
+                        strerror(rc));
     if (writes && st->g > 0)
         rc = try_writing(c);
     if (rc == ERR_FULL && store_make_room(c->s.store))
@@ -203,7 +203,7 @@ check_store(struct doctor *d)
              "permissions", "%s", why);
     else if (err != 0)
         tell(d, "store", "let this user write it, or set MCP_TASK_BASE_DIR",
-             "%s: cannot be written: %s", path, err_text(err));
+             "%s: cannot be written: %s", path, strerror(err));
     else if (st->g == 0)
         tell(d, "store", NULL, "%s: made with the first change", st->path);
     else

@@ -684,7 +684,7 @@ end_input(struct import *im, int got)
         bad_here(im, STR("there is text after the array"));
     else if (got < 0)
         im->end = cli_fail(im->c, ERR_NOT_FOUND, "%s: %s", im->in.name,
-                           err_text(im->in.err));
+                           strerror(im->in.err));
 }
 
 static int

@@ -368,7 +368,7 @@ static int
 fail_start(struct run *r)
 {
     return cli_fail(r->c, ERR_NOMEM, "the command cannot be started: %s",
-                    err_text(errno));
+                    strerror(errno));
 }
 
 /* Makes a pipe that no command inherits. 0, or -1 with errno. */
@@ -421,7 +421,7 @@ become(struct run *r)
     dup2(r->to, STDERR_FILENO);
     execvp(r->argv[0], r->argv);
     err = errno;
-    text_tell("mcptask: run: %s: %s\n", r->argv[0], err_text(err));
+    text_tell("mcptask: run: %s: %s\n", r->argv[0], strerror(err));
     _exit(err == ENOENT ? 127 : 126); /* as sh does */
 }
 

@@ -317,7 +317,7 @@ cli_fail_path(const struct cli *c, int err, const char *path)
 int
 cli_fail_errno(const struct cli *c, int err, const char *path)
 {
-    return cli_fail(c, err, "%s: %s", path, err_text(errno));
+    return cli_fail(c, err, "%s: %s", path, strerror(errno));
 }
 
 int

@@ -289,7 +289,7 @@ start_attempt(struct etcd *e)
         disconnect(e);
     rc = e->fd < 0 ? open_connection(e) : 0;
     if (rc != 0)
-        return lose_connection(e, err_text(rc));
+        return lose_connection(e, strerror(rc));
     extend_due(e);
     e->phase = SEND;
     return 1;
@@ -302,7 +302,7 @@ send_more(struct etcd *e)
                      MSG_NOSIGNAL);
 
     if (n < 0)
-        return is_later(errno) ? ERR_MORE : lose_connection(e, err_text(errno));
+        return is_later(errno) ? ERR_MORE : lose_connection(e, strerror(errno));
     e->sent += (size_t)n;
     extend_due(e);
     if (e->sent == e->out.len) {
@@ -492,7 +492,7 @@ receive_answer(struct etcd *e)
     if (p == NULL)
         return lose_connection(e, "out of memory");
     if (n < 0)
-        return is_later(errno) ? ERR_MORE : lose_connection(e, err_text(errno));
+        return is_later(errno) ? ERR_MORE : lose_connection(e, strerror(errno));
     if (n == 0)
         return lose_connection(e, "the connection was closed without an "
                                   "answer");

@@ -193,7 +193,7 @@ read_file(struct engine *e, const char *dir)
         close(fd);
     if (n < 0)
         return engine_fail(e, room == NULL ? ERR_NOMEM : ERR_NOT_FOUND,
-                           "%.200s: %s", path, err_text(errno));
+                           "%.200s: %s", path, strerror(errno));
     e->content.buf.len = (size_t)n;
     if (n > CONTENT_MAX)
         return engine_fail(e, ERR_TOO_LARGE, "%.200s: longer than 1 MiB",
@@ -267,7 +267,7 @@ on_get(struct engine *e, const struct txn_answer *t)
     rc = file_write_whole(e->content.dir, e->content.hex,
                           buf_view(&e->content.buf));
     return rc == 0 ? 0 : engine_fail(e, rc, "%.200s: %s", e->content.dir,
-                                     err_text(errno));
+                                     strerror(errno));
 }
 
 static int

@@ -41,7 +41,7 @@ snapshot_drop(struct engine *e)
 static int
 fail_file(struct engine *e, int err)
 {
-    engine_fail(e, err, "%.200s: %s", e->file.path, err_text(errno));
+    engine_fail(e, err, "%.200s: %s", e->file.path, strerror(errno));
     snapshot_drop(e);
     return err;
 }

@@ -88,7 +88,7 @@ upload_push(struct engine *e, const struct head *head, engine_fn *pushed)
     int fd = head->n > 0 ? open(e->log, O_RDONLY | O_CLOEXEC) : -1;
 
     if (head->n > 0 && fd < 0)
-        return engine_fail(e, ERR_IO, "%.200s: %s", e->log, err_text(errno));
+        return engine_fail(e, ERR_IO, "%.200s: %s", e->log, strerror(errno));
     upload_drop(e);
     upload_begin(e, fd, fd >= 0 ? lseek(fd, 0, SEEK_END) : 0, head);
     if (head->n == 0)

@@ -232,10 +232,10 @@ http_listen(const struct http_options *o, int *out,
     if (fd < 0) {
         if (o->unix_path != NULL)
             text_put(why, 256, "%s: %s; choose another --unix", o->unix_path,
-                     err_text(errno));
+                     strerror(errno));
         else
             text_put(why, 256, "%s port %u: %s; choose another --host or "
-                     "--port", o->host, (unsigned)o->port, err_text(errno));
+                     "--port", o->host, (unsigned)o->port, strerror(errno));
         return ERR_IO;
     }
     format_address(fd, address);

@@ -380,7 +380,7 @@ store_compact_finish(struct store *s)
             rc = store_deny(s, errno == EXDEV ? ERR_READONLY : rc,
                             "%s: was closed, and cannot get a second name: "
                             "%s; mount the directory, not the file", s->path,
-                            err_text(errno));
+                            strerror(errno));
         store_unlink_old(s);
     }
     buf_fini(&line);

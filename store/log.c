@@ -32,7 +32,7 @@ fail(int err, const char *path, struct log_file *f, const char *what)
 static int
 io_error(const char *path, struct log_file *f)
 {
-    return fail(ERR_IO, path, f, err_text(errno));
+    return fail(ERR_IO, path, f, strerror(errno));
 }
 
 /* Recovers what it can from an unreadable header: the generation from any whole

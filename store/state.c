@@ -26,6 +26,7 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <string.h>
 
 int
 store_deny(struct store *s, int err, const char *fmt, ...)
@@ -44,7 +45,7 @@ int
 store_deny_errno(struct store *s, const char *path, const char *what)
 {
     return store_deny(s, file_error(), "%s: %s%s", path, what,
-                      err_text(errno));
+                      strerror(errno));
 }
 
 bool

@@ -336,7 +336,7 @@ scan_log(struct scan *sc, struct store_report *out)
         fill_report(sc);
     if (rc == ERR_IO && out->what[0] == '\0')
         text_put(out->what, sizeof out->what, "%s: %s", sc->path,
-                 err_text(errno));
+                 strerror(errno));
     scan_close(sc);
     return rc;
 }

@@ -115,7 +115,7 @@ store_put(struct store *s, struct str bytes, const struct mark *m, bool *cut)
         if (rc == ERR_FULL)
             room_note_full(s, (int64_t)bytes.len);
         return store_deny(s, rc, "%s: %s failed: %s", s->path, step,
-                          err_text(e));
+                          strerror(e));
     }
 }
 
