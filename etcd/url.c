@@ -3,6 +3,7 @@
 #include "etcd/url.h"
 #include "base/text.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #define SCHEME "etcd://"
@@ -52,11 +53,10 @@ take_prefix(struct str prefix, struct etcd_url *out)
     if (prefix.p[0] == '/' || prefix.p[prefix.len - 1] == '/')
         return "a prefix neither begins nor ends with a slash";
     for (size_t i = 0; i < prefix.len; i++) {
-        char c = text_lower(prefix.p[i]);
+        char c = prefix.p[i];
         bool next_ends = i + 2 >= prefix.len || prefix.p[i + 2] == '/';
 
-        if ((c < 'a' || c > 'z') && (c < '0' || c > '9') &&
-            (c == '\0' || strchr(others, c) == NULL))
+        if (!isalnum((uint8_t)c) && (c == '\0' || strchr(others, c) == NULL))
             return "a prefix has letters, digits and . _ - / only";
         if (c == '/' && next_ends) /* a store at a/s would be swept by one at a,
                                       whose snapshots are there */

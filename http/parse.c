@@ -22,7 +22,9 @@
 #include "base/text.h"
 #include "base/word.h"
 
+#include <ctype.h>
 #include <string.h>
+#include <strings.h>
 
 #define MAX_SKIP 4     /* bytes: two empty lines before a request line */
 #define MAX_EXTRA 1024 /* bytes of a body's extensions and trailers */
@@ -46,7 +48,7 @@ is_digit(char c)
 static bool
 is_word(char c, const char *others)
 {
-    return (text_lower(c) >= 'a' && text_lower(c) <= 'z') || is_digit(c) ||
+    return isalnum((uint8_t)c) ||
            (c != '\0' && strchr(others, c) != NULL);
 }
 
@@ -81,24 +83,10 @@ is_made_of(struct str s, bool (*of)(char c))
     return i == s.len && i > 0;
 }
 
-/* Compares n bytes at p with z, which is in lower case, ignoring case. The mask
-   drops bit 0x20: the two cases of a letter differ only there, and so do the
-   other characters of z and control characters, which no head contains. */
-static bool
-equals_lower(const char *p, const char *z, size_t n)
-{
-    size_t i;
-
-    for (i = 0; i < n && z[i] != '\0'; i++)
-        if (((p[i] ^ z[i]) & ~0x20) != 0)
-            return false;
-    return i == n;
-}
-
 static bool
 is_any_case(struct str s, const char *z)
 {
-    return equals_lower(s.p, z, s.len) && z[s.len] == '\0';
+    return s.len == strlen(z) && strncasecmp(s.p, z, s.len) == 0;
 }
 
 /* Returns the index of the next field, from i on, with this lower-case name;
@@ -196,7 +184,7 @@ parse_target(struct http_head *h, struct str t)
         if ((uint8_t)t.p[i] <= ' ' || (uint8_t)t.p[i] >= 0x7f ||
             strchr("\"#<>", t.p[i]) != NULL)
             return 400;
-    if (t.len > 7 && equals_lower(t.p, "http://", 7)) {
+    if (t.len > 7 && strncasecmp(t.p, "http://", 7) == 0) {
         for (i = 7; i < t.len && t.p[i] != '/' && t.p[i] != '?'; i++)
             ;
         h->host = (struct str){t.p + 7, i - 7};
@@ -535,8 +523,8 @@ range_closeness(struct str range, const char *type)
         return 3;
     if (str_is(range, "*/*"))
         return 1;
-    return n > 0 && range.p[n] == '*' && equals_lower(range.p, type, n) &&
-           type[n - 1] == '/' ? 2 : 0;
+    return n > 0 && range.p[n] == '*' &&
+           strncasecmp(range.p, type, n) == 0 && type[n - 1] == '/' ? 2 : 0;
 }
 
 /* Returns whether the parameters of a media range include q=0. */
@@ -548,7 +536,7 @@ is_refused(struct str params)
 
     while (params.p != NULL) {
         one = str_trim(str_cut(&params, ';'));
-        if (one.len < 3 || !equals_lower(one.p, "q=", 2))
+        if (one.len < 3 || strncasecmp(one.p, "q=", 2) != 0)
             continue;
         for (i = 2; i < one.len && (one.p[i] == '0' || one.p[i] == '.'); i++)
             ;

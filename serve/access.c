@@ -16,6 +16,7 @@
 #include "base/text.h"
 
 #include <string.h>
+#include <strings.h>
 
 #define SECOND_US 1000000
 
@@ -38,14 +39,12 @@ host_of(const char *address)
 static bool
 take_word(struct str *s, struct str word)
 {
-    size_t n = 0;
+    bool taken = word.len <= s->len &&
+                 strncasecmp(s->p, word.p, word.len) == 0;
 
-    while (n < word.len && n < s->len &&
-           text_lower(s->p[n]) == text_lower(word.p[n]))
-        n++;
-    if (n == word.len)
-        *s = str_from(*s, n);
-    return n == word.len;
+    if (taken)
+        *s = str_from(*s, word.len);
+    return taken;
 }
 
 /* Invariant 1. */
