@@ -120,7 +120,6 @@ store_open(struct store **out, const struct store_options *o,
     int rc = o->remote == NULL ? 0 : begin_replica(s);
     if (rc == 0)
         rc = index_init(&s->index);
-    s->log.lost.keys = s->index;
     if (rc == ERR_IO)
         store_deny(s, rc, "no source of random numbers");
     if (rc == 0)

@@ -326,21 +326,25 @@ put_region(void *ctx, int64_t off, int64_t len, const char *what)
 }
 
 static void
-put_loss(void *ctx, const struct store_loss *l)
+put_lost(void *ctx, uint64_t from, uint64_t to)
 {
     struct cli *c = ctx;
 
     cli_drain(c);
-    cli_tell(c, l->key.len == 0 ? "records {first_seq} to {last_seq} are "
-                                  "missing\n"
-             : l->passed ? "{key}: record {last_seq} of its history is lost\n"
-             : l->newest > 0 ? "{key}: fell back to record {seq}, as "
-                               "{last_seq} is lost\n"
-                             : "{key}: record {last_seq} is lost, with no "
-                               "older one to fall back to\n",
-             "finding=%s key=%.*s first_seq=" U64 " last_seq=" U64 " seq="
-             U64, "records_lost", STR_ARG(l->key.len > 0 ? l->key : STR("")),
-             l->from, l->to, l->newest);
+    cli_tell(c, from == to ? "record {first_seq} is missing\n"
+                           : "records {first_seq} to {last_seq} are missing\n",
+             "finding=%s first_seq=" U64 " last_seq=" U64, "records_lost",
+             from, to);
+}
+
+static void
+put_legible(void *ctx, struct str key)
+{
+    struct cli *c = ctx;
+
+    cli_drain(c);
+    cli_tell(c, "{key}: a damaged record still shows this key\n",
+             "finding=%s key=%.*s", "damaged_key", STR_ARG(key));
 }
 
 static void
@@ -399,24 +403,22 @@ put_report(struct cli *c, const struct store_report *rep,
         : rep->g > 0 ? "good" : "there is no log yet";
 
     if (!c->json && rep->lost > 0)
-        buf_printf(&c->out, "lost records: " U64 ", of unknown keys: " U64
-                   "\n", rep->lost, rep->lost_unnamed);
+        buf_printf(&c->out, "lost records: " U64 "\n", rep->lost);
     cli_tell(c, "{log}: {records} record{s} of {keys} key{s}, seq "
              "{first_seq} to {last_seq}, {bytes} bytes: {verdict}: {what}\n"
              "{artifacts}: {artifacts_named} artifact{s} named, "
              "{artifacts_bad} of them bad; {artifacts_unnamed} file{s} that "
              "no record names\n",
              "log=%s damaged=%d torn=%d verdict=%s what=%s offset=" U64
-             " line=" U64 " bad_regions=" U64 " lost=" U64 " lost_unnamed="
-             U64 " records=" U64 " keys=" U64
-             " first_seq=" U64 " last_seq=" U64 " generation=" U64 " bytes="
-             U64 " artifacts=%s artifacts_named=" U64 " artifacts_bad=" U64
-             " artifacts_unnamed=" U64,
+             " line=" U64 " bad_regions=" U64 " lost=" U64
+             " records=" U64 " keys=" U64 " first_seq=" U64 " last_seq=" U64
+             " generation=" U64 " bytes=" U64 " artifacts=%s artifacts_named="
+             U64 " artifacts_bad=" U64 " artifacts_unnamed=" U64,
              c->env->log_path, rep->damaged, rep->torn, verdict,
              rep->what[0] ? rep->what : "nothing is wrong",
              (uint64_t)rep->off, rep->line, rep->bad, rep->lost,
-             rep->lost_unnamed, rep->records, rep->keys,
-             rep->first_n, rep->last_n, rep->g, (uint64_t)rep->bytes,
+             rep->records, rep->keys, rep->first_n, rep->last_n, rep->g,
+             (uint64_t)rep->bytes,
              c->env->artifacts_dir, v->named, v->bad, v->unnamed);
 }
 
@@ -469,7 +471,8 @@ cli_verify(struct cli *c)
 {
     const char *out = c->args.repair, *path = c->env->log_path;
     struct store_report rep;
-    struct store_verify_callbacks w = {put_region, put_loss, passed, c};
+    struct store_verify_callbacks w = {put_region, put_lost, put_legible,
+                                      passed, c};
     struct artifacts v = {.c = c, .verifies = true};
     int rc = store_verify(path, &rep, &w);
 

@@ -154,12 +154,10 @@ int
 cli_close(struct cli *c, int rc)
 {
     if (c->s.store != NULL && rc == CLI_OK) {
-        const char *lost = store_damage(c->s.store, STR_NONE);
         const struct store_state *st = store_state(c->s.store);
 
         if (st->err == ERR_DAMAGED)
-            rc = cli_fail(c, ERR_DAMAGED, "%s%s%s", st->why, lost ? "; " : "",
-                          lost ? lost : "");
+            rc = cli_fail(c, ERR_DAMAGED, "%s", st->why);
     }
     cli_close_store(&c->s);
     return rc;

@@ -32,10 +32,9 @@ const char *store_path(const struct store *s);
 bool store_is_readonly(const struct store *s);
 bool store_is_shared(const struct store *s);
 
-/* A sentence saying why what a damaged log still has of a key, or of any key
-   (key.p NULL), may be incomplete. Valid until the next call. NULL:
-   complete. */
-const char *store_damage(struct store *s, struct str key);
+/* A sentence that says how many records a damaged log has lost. Valid until the
+   next call. NULL: none. */
+const char *store_damage(struct store *s);
 /* Looks whether log and lock file can be written, unless that was seen in the
    last 5 s or they cannot, and changes nothing. store_state then says so. */
 void store_check_access(struct store *s);

@@ -34,8 +34,8 @@ read_lines(struct store *s, int64_t end, bool committed)
     struct store_entry *e;
     struct judged j;
     int rc;
-    while ((rc = log_next(&s->log, &rd, &s->index, committed ? end : 0,
-                          &j)) == 1 && j.as != LOG_TORN) {
+    while ((rc = log_next(&s->log, &rd, committed ? end : 0, &j)) == 1 &&
+           j.as != LOG_TORN) {
         if (j.wrong != NULL)
             store_note_damage(s, j.off, j.behind, j.wrong);
         if (j.as == LOG_END)
@@ -81,8 +81,7 @@ store_forget(struct store *s)
         close(s->log.fd);
     if (s->log.damaged)
         store_allow(s);
-    lost_reset(&s->log.lost);
-    s->log = (struct log){.fd = -1, .g = s->log.g, .lost = s->log.lost};
+    s->log = (struct log){.fd = -1, .g = s->log.g};
     s->superseded = s->superseded_base = s->live = s->held = 0;
     s->loaded = false;
 }
@@ -99,7 +98,7 @@ adopt(struct store *s, const struct log_file *f)
 int
 store_load_to(struct store *s, const struct mark *m)
 {
-    s->log.lost.last = m->n;
+    s->log.last = m->n;
     return read_lines(s, m->end, true);
 }
 
@@ -168,10 +167,9 @@ static int
 note_empty(struct store *s, const struct mark *m)
 {
     s->log.damaged = true;
-    s->log.lost.last = m->n;
+    s->log.last = m->n;
     return store_deny(s, ERR_DAMAGED, "%s: is empty, but %lld bytes "
-                      "of it were committed; see mcptask verify", s->path,
-                      (long long)m->end);
+                      "of it were committed", s->path, (long long)m->end);
 }
 
 /* The log could not be opened; rc is log_open's result. */

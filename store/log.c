@@ -9,6 +9,10 @@
    be torn: the file was synced before it got its name. Nothing after damage is
    torn either.
 
+   The records that a damaged log has lost are counted by the numbers that are
+   missing. Before the end record of a compacted file, where numbers may have
+   gaps, each bad line counts as one until the end record gives the count.
+
    Replay and verify share this judgement. */
 
 #include "store/log.h"
@@ -201,35 +205,48 @@ proven_synced(const struct log *l, const struct record_reader *at)
 }
 
 /* Accepts a whole record in its place. */
-static int
-take(struct log *l, const struct index *keys, struct judged *j)
+static void
+accept_record(struct log *l, struct judged *j)
 {
-    bool end = str_is(j->r.key, RECORD_KEY_END);
-    j->as = end ? LOG_END : LOG_RECORD;
-    if (l->damaged && end)
-        lost_end(&l->lost, &j->r, l->counted);
-    else if (l->damaged && lost_record(&l->lost, keys, &j->r, l->head,
-                                       !l->compacted) != 0)
-        return ERR_NOMEM;
+    const struct store_rec *r = &j->r;
+
+    j->as = LOG_RECORD;
+    if (l->damaged && !l->compacted)
+        l->missing += r->n - l->head - 1;
+    l->g = r->g;
+    l->head = r->n;
+    l->counted++;
+}
+
+/* Accepts the end record of a compacted file. */
+static void
+accept_end(struct log *l, struct judged *j)
+{
+    uint64_t count = record_end_count(&j->r);
+
+    j->as = LOG_END;
+    l->missing = count > l->counted ? count - l->counted : 0;
     l->g = j->r.g;
     l->head = j->r.n;
-    l->counted += !end;
-    if (end)
-        l->compacted = l->headless = false;
-    return 1;
+    l->compacted = l->headless = false;
+}
+
+uint64_t
+log_lost(const struct log *l)
+{
+    return l->missing + (l->last > l->head ? l->last - l->head : 0);
 }
 
 int
-log_next(struct log *l, struct record_reader *rd, const struct index *keys,
-         int64_t committed, struct judged *j)
+log_next(struct log *l, struct record_reader *rd, int64_t committed,
+         struct judged *j)
 {
-    struct str line;
-    int got = record_next(rd, &line, &j->off);
+    int got = record_next(rd, &j->line, &j->off);
     if (got == 0 || got == ERR_IO || got == ERR_NOMEM)
         return got;
     j->behind = l->head;
     j->wrong = j->off == 0 ? "the header is damaged"
-                           : fault_of(l, got, line, &j->r);
+                           : fault_of(l, got, j->line, &j->r);
     if (j->wrong == NULL && j->off < committed && committed < rd->off)
         j->wrong = "the committed end is within the record; if a copy was "
                    "put in its place, remove the file .lock";
@@ -244,10 +261,14 @@ log_next(struct log *l, struct record_reader *rd, const struct index *keys,
     }
     l->end = rd->off;
     /* If only records before it are missing, it is itself whole. */
-    if (j->wrong == NULL ||
-        (j->off > 0 && fault_of(l, got, line, &j->r) == NULL))
-        return take(l, keys, j);
-    j->as = LOG_DAMAGE;
-    int rc = lost_line(&l->lost, keys, line, l->head, !l->compacted);
-    return rc == 0 ? 1 : rc;
+    if (j->wrong != NULL &&
+        (j->off == 0 || fault_of(l, got, j->line, &j->r) != NULL)) {
+        j->as = LOG_DAMAGE;
+        l->missing += l->compacted && j->off > 0;
+    } else if (str_is(j->r.key, RECORD_KEY_END)) {
+        accept_end(l, j);
+    } else {
+        accept_record(l, j);
+    }
+    return 1;
 }

@@ -3,13 +3,11 @@
 
 /* log - reads a log file: its header, and a judgement of each line. */
 
-#include "store/index.h"
-#include "store/lost.h"
 #include "store/record.h"
 
 #include <sys/stat.h>
 
-/* A log, as far as it was read. The reader maintains the keys. */
+/* A log, as far as it was read. */
 struct log {
     int64_t end;      /* bytes read */
     uint64_t g;       /* generation, 0: unknown */
@@ -19,7 +17,8 @@ struct log {
     bool headless;    /* damaged header: an end record may come */
     bool damaged;     /* damage was found */
     uint64_t counted; /* records after the header */
-    struct lost lost; /* what a damaged log has lost */
+    uint64_t missing; /* of a damaged log: records missing before head */
+    uint64_t last;    /* highest n ever given, if the mark has it; or 0 */
 };
 
 struct log_file {
@@ -49,17 +48,19 @@ struct judged {
         LOG_TORN    /* not a record, and never acknowledged */
     } as;
     struct store_rec r;
+    struct str line;   /* whole or not; valid as record_next says */
     int64_t off;       /* of the line */
     uint64_t behind;   /* number of the previous record */
     const char *wrong; /* what is wrong here, or before a whole record; or
                           NULL */
 };
 
-/* Judges the next line and notes what is lost. keys must index the records
-   before it. Advances l past the line unless it is torn. Bytes below
+/* Judges the next line. Advances l past the line unless it is torn. Bytes below
    `committed` were once synced. Returns 1, 0 at the end, ERR_IO or
    ERR_NOMEM. */
-int log_next(struct log *l, struct record_reader *rd,
-             const struct index *keys, int64_t committed, struct judged *out);
+int log_next(struct log *l, struct record_reader *rd, int64_t committed,
+             struct judged *out);
+/* How many records a damaged log has lost. */
+uint64_t log_lost(const struct log *l);
 
 #endif

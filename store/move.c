@@ -73,7 +73,6 @@ store_move_stop(struct store *s)
         close(s->move.fd);
     s->moving = false;
     record_reader_fini(&s->move.rd);
-    lost_reset(&s->move.log.lost);
 }
 
 /* Takes a record of the pass. False: memory does not have its key. */
@@ -140,8 +139,8 @@ pass(struct store *s)
     int64_t until = m->rd.off + SLICE;
     struct judged j;
     int rc = 1;
-    while (m->rd.off < until && (rc = log_next(&m->log, &m->rd, &s->index,
-                                               INT64_MAX, &j)) == 1) {
+    while (m->rd.off < until && (rc = log_next(&m->log, &m->rd, INT64_MAX,
+                                               &j)) == 1) {
         if (j.wrong != NULL || (j.as == LOG_RECORD && !take(s, &j)))
             return ERR_DAMAGED;
         if (j.as == LOG_END)

@@ -349,31 +349,28 @@ find_u64(struct str s, const char *z, uint64_t *out)
 
 #define HEAD_MAX 120 /* bytes of a line before its key */
 
-/* Reads the head at the start of the line, if possible. */
+/* Reads the key of the record at the start of the line, if possible. */
 static bool
-peek_head(struct str line, struct store_rec *out)
+peek_own_key(struct str line, struct str *key)
 {
-    struct str head = {line.p, line.len < HEAD_MAX ? line.len : HEAD_MAX};
-    const char *p = head.p, *end = line.p + line.len;
+    const char *p = line.p, *end = line.p + line.len;
+    const char *last = line.len < HEAD_MAX ? end : p + HEAD_MAX;
 
-    memset(out, 0, sizeof *out);
-    find_u64(head, "\"n\":", &out->n);
-    find_u64(head, "\"p\":", &out->p);
-    while (p < head.p + head.len && !take_str(&p, end, "\"k\":\"", &out->key))
+    while (p < last && !take_str(&p, end, "\"k\":\"", key))
         p++;
-    return p < head.p + head.len && key_chars_ok(out->key);
+    return p < last && key_chars_ok(*key);
 }
 
 bool
-record_peek(struct str *line, struct store_rec *out)
+record_peek_key(struct str *line, struct str *key)
 {
     static const char begin[] = "{\"c\":\"";
     size_t n = sizeof begin - 1;
     bool found = false;
 
     while (!found && line->len > n) {
-        found = peek_head(*line, out);
-        do { /* if a line feed was lost, the next line is part of this one */
+        found = peek_own_key(*line, key);
+        do { /* to where another record begins */
             line->p++;
             line->len--;
         } while (line->len > n && memcmp(line->p, begin, n) != 0);

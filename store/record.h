@@ -34,9 +34,9 @@ int record_parse(struct str line, struct store_rec *out);
 /* CRC-32C of a line (without its line feed) from its n on: what is the same on
    all hosts. 0: not a record's line. */
 uint32_t record_sum(struct str line);
-/* Reads n, p and key from the first readable head in a damaged line, unchecked,
+/* Reads the key of the first record that a damaged line still shows, unchecked,
    and advances line past it. False: no more. */
-bool record_peek(struct str *line, struct store_rec *out);
+bool record_peek_key(struct str *line, struct str *key);
 /* Reads the number n from the first bytes of a line, unchecked. */
 bool record_peek_n(struct str line, uint64_t *n);
 

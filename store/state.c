@@ -1,4 +1,4 @@
-/* state - why writes are refused, and whether records are lost.
+/* state - why writes are refused, and how many records are lost.
 
    These members of struct store say what is possible. They are not one mode,
    since several can be set and each ends in its own way:
@@ -68,26 +68,21 @@ store_note_damage(struct store *s, int64_t off, uint64_t behind,
 {
     s->log.damaged = true;
     store_deny(s, ERR_DAMAGED, "%s: damaged at byte %lld, after record "
-               "%llu: %s; see mcptask verify", s->path, (long long)off,
+               "%llu: %s", s->path, (long long)off,
                (unsigned long long)behind, what);
 }
 
 const char *
-store_damage(struct store *s, struct str key)
+store_damage(struct store *s)
 {
-    const struct lost_key *k = NULL;
-    uint64_t n = s->log.damaged ? lost_unnamed(&s->log.lost, s->log.head) : 0;
-    if (s->log.damaged && key.p != NULL)
-        k = lost_find(&s->log.lost, key);
-    if (k != NULL && !k->passed)
-        return "records of it are lost; it may be older than it was";
-    if (n > 0) {
-        text_put(s->lost_why, sizeof s->lost_why, "%llu record%s lost; any "
-                 "task may be older than it was: see mcptask verify",
-                 (unsigned long long)n, n == 1 ? " is" : "s are");
-        return s->lost_why;
-    }
-    return k != NULL ? "records of its history are lost" : NULL;
+    uint64_t n = s->log.damaged ? log_lost(&s->log) : 0;
+
+    if (n == 0)
+        return NULL;
+    text_put(s->lost_why, sizeof s->lost_why, "%llu %s lost, so tasks may be "
+             "outdated; run mcptask verify", (unsigned long long)n,
+             n == 1 ? "record is" : "records are");
+    return s->lost_why;
 }
 
 bool
@@ -143,6 +138,7 @@ const struct store_state *
 store_state(struct store *s)
 {
     struct store_state *out = &s->shown;
+    const char *lost = store_damage(s);
 
     *out = (struct store_state){
         .path = s->path, .g = s->log.g, .head = s->log.head,
@@ -153,6 +149,9 @@ store_state(struct store *s)
     };
     text_put(out->id, sizeof out->id, "%s", s->id);
     text_put(out->why, sizeof out->why, "%s", s->why);
+    if (out->err == ERR_DAMAGED)
+        text_put(out->why, sizeof out->why, "%s; %s", s->why,
+                 lost != NULL ? lost : "run mcptask verify");
     if (out->err == 0 && s->busy_ms != 0 &&
         clock_mono_ms() - s->busy_ms >= STORE_LOCK_WAIT_MS) {
         out->err = ERR_BUSY;

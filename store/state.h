@@ -48,7 +48,7 @@ struct store {
     int64_t superseded_base; /* of those, kept by the last compaction */
     int64_t live; /* bytes of all keys' newest records */
     int64_t held; /* of older ones that compaction may keep for a while */
-    char lost_why[96];
+    char lost_why[96]; /* by store_damage */
     dev_t dev;
     ino_t ino;
     struct room room;

@@ -112,12 +112,24 @@ check_links(struct scan *sc, const struct store_rec *r, uint64_t last)
     return time_parse(r->time, &ms) ? NULL : "the time is invalid";
 }
 
-/* Reports the numbers from l.from to l.to as lost, if there are any. */
+/* Reports the numbers `from` to `to` as lost, if there are any. */
 static void
-tell_loss(const struct scan *sc, struct store_loss l)
+report_lost(const struct scan *sc, uint64_t from, uint64_t to)
 {
-    if (l.from <= l.to && sc->watch != NULL)
-        sc->watch->lost(sc->watch->ctx, &l);
+    if (from <= to && sc->watch != NULL)
+        sc->watch->lost(sc->watch->ctx, from, to);
+}
+
+/* Reports the keys of the records that a bad line still shows. There may be
+   several: if a line feed was lost, the next line is part of this one. */
+static void
+report_legible(const struct scan *sc, struct str line)
+{
+    struct str key;
+
+    while (sc->watch != NULL && record_peek_key(&line, &key))
+        if (record_key_ok(key))
+            sc->watch->legible(sc->watch->ctx, key);
 }
 
 /* Takes a record in its place. 1, 0 if good ends the scan, or ERR_NOMEM. */
@@ -128,8 +140,7 @@ take_record(struct scan *sc, const struct judged *j)
     const struct store_rec *r = &j->r;
     struct store_entry *e = index_find(&sc->keys, r->key);
     if (!sc->log.compacted)
-        tell_loss(sc, (struct store_loss){.from = j->behind + 1,
-                                          .to = r->n - 1});
+        report_lost(sc, j->behind + 1, r->n - 1);
     if (e == NULL)
         e = index_add(&sc->keys, r->key, sizeof *e);
     if (e == NULL)
@@ -194,8 +205,10 @@ take_line(struct scan *sc, const struct judged *j)
         return take_torn(sc, j);
     if (j->wrong != NULL)
         note_bad(sc, j->off, j->behind, j->wrong);
-    if (j->as == LOG_DAMAGE)
+    if (j->as == LOG_DAMAGE) {
+        report_legible(sc, j->line);
         return 1;
+    }
     end_region(sc, j->off);
     if (j->as == LOG_RECORD)
         return take_record(sc, j);
@@ -211,8 +224,7 @@ scan_lines(struct scan *sc)
     struct judged j;
     int rc;
     sc->line = sc->log.end > 0; /* the header */
-    while ((rc = log_next(&sc->log, &rd, &sc->keys, sc->mark.end,
-                          &j)) == 1) {
+    while ((rc = log_next(&sc->log, &rd, sc->mark.end, &j)) == 1) {
         sc->line++;
         rc = take_line(sc, &j);
         if (sc->watch != NULL && j.off - sc->told >= TELL_EACH) {
@@ -289,7 +301,6 @@ scan_close(struct scan *sc)
         close(sc->log.fd);
     lock_close(&sc->lock);
     index_fini(&sc->keys);
-    index_fini(&sc->log.lost.keys);
 }
 
 /* Fills in the totals after everything was read. */
@@ -304,16 +315,9 @@ fill_report(struct scan *sc)
     rep->damaged = l->damaged;
     if (!l->damaged)
         return;
-    l->lost.last = sc->mark.n;
-    tell_loss(sc, (struct store_loss){.from = l->head + 1, .to = sc->mark.n});
-    rep->lost = lost_count(&l->lost, l->head);
-    rep->lost_unnamed = lost_unnamed(&l->lost, l->head);
-    for (struct lost_key *k = l->lost.first; k != NULL; k = k->next) {
-        struct str key = {k->e.key, k->e.key_len};
-        const struct store_entry *e = index_find(&sc->keys, key);
-        tell_loss(sc, (struct store_loss){key, k->e.n, k->e.n, e ? e->n : 0,
-                                          k->passed});
-    }
+    l->last = sc->mark.n;
+    report_lost(sc, l->head + 1, l->last);
+    rep->lost = log_lost(l);
 }
 
 /* Judges the log at sc->path. */
@@ -325,7 +329,6 @@ scan_log(struct scan *sc, struct store_report *out)
     sc->log.fd = sc->lock.fd = -1;
     sc->region = -1;
     int rc = index_init(&sc->keys);
-    sc->log.lost.keys = sc->keys;
     if (rc == 0)
         rc = scan_open(sc);
     if (rc == 0)

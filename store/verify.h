@@ -13,23 +13,17 @@ struct store_report {
     bool torn;         /* torn tail; cutting it loses nothing acknowledged */
     bool damaged;      /* bytes once synced have changed */
     uint64_t bad;      /* regions that are not records */
-    uint64_t lost;     /* missing records, and ... */
-    uint64_t lost_unnamed; /* ... how many of those may belong to any key */
+    uint64_t lost;     /* missing records */
     int64_t off;       /* of the first bad byte, or -1 */
     uint64_t line;     /* its line number, from 1 */
     char what[256];    /* describes it */
 };
-/* Missing records, or the newest one that a key has lost. */
-struct store_loss {
-    struct str key;      /* empty: any keys */
-    uint64_t from, to;   /* their numbers */
-    uint64_t newest;     /* n of the key's newest record, or 0 */
-    bool passed;         /* that record is newer than the lost one */
-};
-/* Callbacks for each bad region, each loss, and each MiB read. */
+/* Callbacks for each bad region, the numbers of missing records, each key that
+   is still legible in damaged bytes (unchecked), and each MiB read. */
 struct store_verify_callbacks {
     void (*bad)(void *ctx, int64_t off, int64_t len, const char *what);
-    void (*lost)(void *ctx, const struct store_loss *l);
+    void (*lost)(void *ctx, uint64_t from, uint64_t to);
+    void (*legible)(void *ctx, struct str key);
     void (*passed)(void *ctx, int64_t off, int64_t size);
     void *ctx;
 };

@@ -88,7 +88,6 @@ receipt_of(struct draft *d, const struct task_event *ev,
         .artifact_id = raw_member(last, "artifact_id"),
         .question_id = raw_member(last, "question_id"),
         .renewed = renewed(ev),
-        .damaged = k.damaged,
     };
     put_task(d, &k, ev->by, out);
     return 0;

@@ -480,14 +480,6 @@ tasks_find(struct tasks *t, struct str id)
 }
 
 struct str
-tasks_damage(struct tasks *t, struct str id)
-{
-    const char *what = store_damage(t->store, key_of(id));
-
-    return what ? str_of(what) : STR_NONE;
-}
-
-struct str
 task_entry_text(const struct tasks *t, const struct task_entry *e, int atom)
 {
     return atoms_text(&t->atoms, e->atom[atom]);

@@ -78,7 +78,7 @@ task_event_last(struct tasks *t, struct arena *a, struct str id,
 
     if (!store_loaded(t->store))
         return ERR_IO; /* an id that is not found may exist */
-    if (!e && tasks_damage(t, id).p)
+    if (!e && store_damage(t->store))
         return ERR_DAMAGED;
     return e && !e->archived ? task_entry_event(t, e, a, out) : ERR_NOT_FOUND;
 }
@@ -215,7 +215,6 @@ derive(struct tasks *t, struct arena *a, struct task *k)
                             &k->deps_failed);
     k->blocked = k->blocked_by.p;
     k->needs_input = !ended && task_open_question(k->f[F_QUESTIONS]).p;
-    k->damaged = tasks_damage(t, k->ev.id);
     if (k->f[F_LEASE].p || k->status == TASK_IN_PROGRESS ||
         k->status == TASK_HANDOFF_READY)
         judge_time(t, k);

@@ -25,8 +25,6 @@ void tasks_kind(struct tasks *t, struct store_kind *out);
 void tasks_bind(struct tasks *t, struct store *s);
 void tasks_free(struct tasks *t);
 struct store *tasks_store(const struct tasks *t);
-/* What store_damage says about task id; .p NULL: nothing. */
-struct str tasks_damage(struct tasks *t, struct str id);
 /* How many tasks have this status. */
 uint64_t tasks_count(const struct tasks *t, enum task_status s);
 /* Whether task id is in an archive. */

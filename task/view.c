@@ -92,19 +92,10 @@ view_derived_json(struct buf *b, const struct task *k)
         {"deps_failed", AT(deps_failed), RAW},
         {"needs_input", AT(needs_input), IF_SO},
         {"lease_expired", AT(lease_expired), IF_SO},
-        {"stale", AT(stale), IF_SO}, {"damaged", AT(damaged), TEXT},
+        {"stale", AT(stale), IF_SO},
     };
 
     put_members(b, ',', k, members, N(members));
-}
-
-void
-view_damage_json(struct buf *b, struct tasks *t, struct str id)
-{
-    struct str damaged = tasks_damage(t, id);
-
-    if (damaged.p)
-        buf_printf(b, ",\"damaged\":\"%.*s\"", STR_ARG(damaged));
 }
 
 void
@@ -289,7 +280,6 @@ view_receipt_json(struct buf *b, const struct task_receipt *r)
         {"artifact_id", OF(artifact_id), RAW},
         {"question_id", OF(question_id), RAW},
         {"agent", OF(agent), RAW}, {"warnings", OF(warnings), RAW},
-        {"damaged", OF(damaged), TEXT},
         {"taken_over", OF(taken), RAW},
     };
     struct task_receipt whole = *r;
@@ -687,7 +677,6 @@ view_task_markdown(struct buf *b, struct arena *a, const struct task *k)
              k->lease_expired ? STR("true") : STR_NONE);
     put_fact(b, a, "blocked_by", k->blocked_by);
     put_fact(b, a, "deps_failed", k->deps_failed);
-    put_fact(b, a, "damaged", k->damaged);
     buf_printf(b, "- version: %llu\n- updated_at: %.*s\n",
                (unsigned long long)k->version, STR_ARG(k->ev.r.time));
     for (size_t i = 0; i < N(sections); i++)

@@ -23,13 +23,10 @@ enum task_column task_column(const struct task *k);
 
 /* The whole task, one flat object: the state as the record has it, then seq,
    updated_at, ready, blocked_by, deps_failed, needs_input, lease_expired,
-   stale, damaged.
-   Of a task_of or a task_peek. */
+   stale. Of a task_of or a task_peek. */
 void view_task_json(struct buf *b, const struct task *k);
 /* The derived members alone, each with a comma in front. */
 void view_derived_json(struct buf *b, const struct task *k);
-/* The member damaged, with a comma in front, if the task is damaged. */
-void view_damage_json(struct buf *b, struct tasks *t, struct str id);
 /* What others told the owner, as members with a comma in front: those of a
    task's messages (raw) that the answer to event n delivered, or with n 0 those
    unread; and stop, who asks the owner to stop (raw, or .p NULL). Returns

@@ -376,7 +376,6 @@ tools_put_history(const struct tools *s, const struct task_ctx *x,
     int rc = 0;
 
     buf_printf(out, "{\"task_id\":\"%.*s\"", STR_ARG(ev->id));
-    view_damage_json(out, s->t, ev->id);
     buf_z(out, ",\"events\":[");
     room -= cost_from(out, start);
     for (uint64_t n = 0; rc == 0 && ev->r.n > since && n < limit &&

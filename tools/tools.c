@@ -97,7 +97,7 @@ static void
 put_notice(void *ctx, struct buf *out)
 {
     const struct tools *s = ctx;
-    const char *lost = store_damage(tasks_store(s->t), STR_NONE);
+    const char *lost = store_damage(tasks_store(s->t));
 
     int64_t stale_ms = store_stale_ms(tasks_store(s->t));
 

@@ -196,20 +196,21 @@ holds(struct tstore *t, struct part p)
     return p.ok && st.keys == keys;
 }
 
-/* Returns whether readers of the damaged keys are told that records are
-   missing, and readers of other keys are not. */
+/* Returns whether readers are warned that as many records are lost as there are
+   damaged ones, and are not warned if there are none. */
 static inline bool
 is_told(struct tstore *t, const struct part *p)
 {
-    bool lost = false, all = store_damage(t->s, STR_NONE) != NULL, ok = true;
-    for (size_t i = p->bad; i < p->lines && i < p->bad + p->n_bad; i++) {
-        if (i == 0 || i == p->s->end_line)
-            continue;
-        lost = true;
-        ok &= all || store_damage(t->s, str_of(p->s->lines[i].key)) != NULL;
-    }
-    /* An end record may be unrecognizable. */
-    return ok && (lost || !all || p->bad == p->s->end_line);
+    unsigned long long lost = 0;
+    const char *what = store_damage(t->s);
+    for (size_t i = p->bad; i < p->lines && i < p->bad + p->n_bad; i++)
+        lost += i > 0 && i != p->s->end_line;
+    /* Without its end record, a compacted file does not tell how many records
+       it had. */
+    if (p->bad <= p->s->end_line && p->s->end_line < p->bad + p->n_bad)
+        return lost == 0 || what != NULL;
+    return lost == 0 ? what == NULL
+                     : what != NULL && strtoull(what, NULL, 10) == lost;
 }
 
 /* Checks that the log is refused and left unchanged. */
