@@ -72,7 +72,7 @@ why(struct board *b, const struct task *k)
 {
     struct arena *a = &b->c->a;
 
-    if (k->damaged.p != NULL)
+    if (k->garbled)
         return STR("damaged: mcptask verify");
     if (task_status_ended(k->status))
         return raw_text(a, k->ev.note);

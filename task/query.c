@@ -218,7 +218,6 @@ set_garbled(const struct scan *s, const struct task_entry *e,
         .status = (enum task_status)e->status,
         .ev = *ev,
         .garbled = true,
-        .damaged = STR("its newest record is not JSON"),
     };
     k->f[F_TASK_ID] = arena_printf(s->a, "\"%.*s\"", STR_ARG(ev->id));
     k->f[F_STATUS] = arena_printf(s->a, "\"%s\"", status);

@@ -74,7 +74,6 @@ struct task {
     struct str extra; /* members unknown here: "a":1,"b":2; or empty */
     struct str blocked_by; /* raw JSON array: depends_on that are not done */
     struct str deps_failed; /* those that failed or were cancelled */
-    struct str damaged; /* why parts may be missing, .p NULL: none are */
 };
 
 /* The task after event ev, with what is derived from the time and the

@@ -208,7 +208,7 @@ view_summary_json(struct buf *b, const struct task *of)
         {"parent_id", AT(f[F_PARENT_ID]), RAW},
     }, last[] = {
         {"version", AT(version), NUMBER}, {"seq", AT(ev.r.n), NUMBER},
-        {"updated_at", AT(ev.r.time), TEXT}, {"damaged", AT(damaged), TEXT},
+        {"updated_at", AT(ev.r.time), TEXT},
     };
     size_t done, total;
 
@@ -218,6 +218,8 @@ view_summary_json(struct buf *b, const struct task *of)
     put_tests(b, k->f[F_TEST_RESULTS]);
     put_members(b, ',', &why, reasons, N(reasons));
     put_members(b, ',', k, last, N(last));
+    if (k->garbled)
+        buf_z(b, ",\"damaged\":\"its newest record is not JSON\"");
     buf_z(b, cut ? ",\"truncated\":true}" : "}");
 }
 
@@ -427,7 +429,7 @@ view_task_line(struct buf *b, struct arena *a, const struct task *k)
                k->needs_input ? " (needs input)" : "",
                k->lease_expired ? " (lease expired)" : "",
                k->stale ? " (stale)" : "",
-               k->damaged.p ? " (damaged)" : "", STR_ARG(k->f[F_PRIORITY]));
+               k->garbled ? " (damaged)" : "", STR_ARG(k->f[F_PRIORITY]));
     put_field(b, a, owner.p ? owner : STR("-"), 40);
     buf_printf(b, "  %zu/%zu  ", done, total);
     put_field(b, a, k->f[F_TITLE], 256);

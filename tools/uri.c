@@ -59,7 +59,7 @@ put_resource(struct buf *b, const struct task *k, enum mcp_rev rev)
         buf_printf(b, ",\"title\":%.*s", STR_ARG(k->f[F_TITLE]));
     buf_printf(b, ",\"description\":\"%s%s\",\"mimeType\":"
                "\"application/json\"}", task_status_name(k->status),
-               k->damaged.p ? " (damaged)" : "");
+               k->garbled ? " (damaged)" : "");
 }
 
 int
