@@ -126,11 +126,13 @@ store_open(struct store **out, const struct store_options *o,
         rc = find_path(s);
     if (rc == 0)
         rc = store_follow(s);
-    if (rc == ERR_DAMAGED)
-        rc = 0; /* readable as far as it is whole */
+    /* A damaged log is readable as far as it is whole. A replica whose first
+       line is damaged will be set aside. */
+    if (rc == ERR_DAMAGED && (s->loaded || s->replica != NULL))
+        rc = 0;
     if (rc != 0) {
         if (s->why[0] != '\0')
-            text_put(why, 256, "%s", s->why);
+            text_put(why, 256, "%s", store_state(s)->why);
         store_close(s);
         return rc;
     }

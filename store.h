@@ -27,8 +27,9 @@ struct store_options {
 /* Opens and reads the log at o->path, which must stay valid. A missing file is
    an empty store. Creates no file except the lock file of a log whose tail
    needs recovery. A damaged log opens too, readable as far as it is whole.
-   kinds are copied. Errors: ERR_FORMAT (file untouched), ERR_IO,
-   ERR_NOMEM; *out is then NULL and *why names the file and the reason. */
+   kinds are copied. Errors: ERR_FORMAT (file untouched), ERR_DAMAGED (the
+   first line is, and there is no remote), ERR_IO, ERR_NOMEM; *out is then NULL
+   and *why names the file and the reason. */
 int store_open(struct store **out, const struct store_options *o,
                const struct store_kind *kinds, size_t n_kinds,
                char why[256]);

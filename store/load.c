@@ -142,7 +142,7 @@ go_over(struct store *s, const struct log_file *f, int64_t end)
     s->dev = f->st.st_dev;
     s->ino = f->st.st_ino;
     s->log_readonly = f->readonly;
-    s->foreign = !f->h.damaged && f->h.replica != (s->replica != NULL);
+    s->foreign = f->h.replica != (s->replica != NULL);
     if (s->lock.held && lock_log(f->fd, true) == ERR_MORE) {
         s->loaded = false;
         return ERR_BUSY;
@@ -152,13 +152,13 @@ go_over(struct store *s, const struct log_file *f, int64_t end)
     return 0;
 }
 
-/* Returns whether an opened log can belong to this store. An id guessed from a
-   damaged header is no reason to refuse it, nor is that of an empty log, which
-   another process of a new host has replaced by the replica. */
+/* Returns whether an opened log can belong to this store: it has the same id,
+   or the log was empty and another process of a new host has replaced it by the
+   replica. */
 static bool
 is_ours(const struct store *s, const struct record_header *h)
 {
-    return s->id[0] == '\0' || h->damaged || strcmp(s->id, h->id) == 0 ||
+    return s->id[0] == '\0' || strcmp(s->id, h->id) == 0 ||
            (s->replica != NULL && s->log.head == 0);
 }
 
@@ -193,6 +193,19 @@ deny_open(struct store *s, const struct log_file *f, int rc,
     return store_deny(s, rc, "%s", f->why);
 }
 
+/* The first line of an opened log is damaged. Only verify guesses what it
+   said; but a new replica needs a generation after this one. */
+static int
+deny_header(struct store *s, const struct log_file *f)
+{
+    close(f->fd);
+    mark_forget(&s->lock);
+    s->log.damaged = true;
+    if (s->log.g == 0)
+        s->log.g = f->h.g;
+    return store_deny(s, ERR_DAMAGED, "%s: the first line is damaged", s->path);
+}
+
 int
 store_load(struct store *s)
 {
@@ -203,6 +216,8 @@ store_load(struct store *s)
     int rc = log_open(s->path, s->opt.readonly, &f);
     if (rc != 0)
         return deny_open(s, &f, rc, &m);
+    if (f.h.damaged)
+        return deny_header(s, &f);
     bool may_lock = !s->no_lock && !f.readonly;
     bool held = s->lock.held && may_lock;
     if (!is_ours(s, &f.h)) {
@@ -211,10 +226,6 @@ store_load(struct store *s)
                           "of another store; put it back, or restart to use "
                           "this one", s->path);
     }
-    if (f.h.damaged)
-        f.h.id[0] = '\0';
-    if (f.h.g == 0 && marked && mark_is_of(&m, "", f.st.st_ino))
-        f.h.g = m.g;
     marked = marked && store_takes_mark(s, &m, f.h.id, f.st.st_ino) &&
              m.g == f.h.g;
     if (!marked && !held && may_lock) {
@@ -223,7 +234,7 @@ store_load(struct store *s)
         s->loaded = false; /* memory may be of a generation that is gone */
         return VIEW_TAIL;
     }
-    rc = go_over(s, &f, marked && !f.h.damaged ? m.end : 0);
+    rc = go_over(s, &f, marked ? m.end : 0);
     if (rc != 0)
         return rc;
     if (!marked)

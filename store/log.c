@@ -245,7 +245,7 @@ log_next(struct log *l, struct record_reader *rd, int64_t committed,
     if (got == 0 || got == ERR_IO || got == ERR_NOMEM)
         return got;
     j->behind = l->head;
-    j->wrong = j->off == 0 ? "the header is damaged"
+    j->wrong = j->off == 0 ? "the first line is damaged"
                            : fault_of(l, got, j->line, &j->r);
     if (j->wrong == NULL && j->off < committed && committed < rd->off)
         j->wrong = "the committed end is within the record; if a copy was "

@@ -435,8 +435,6 @@ record_guess_header(struct str line, struct record_header *out)
         const char *at = p;
         out->compacted |= skip(&at, end, "\"compacted\":true");
         at = p;
-        out->replica |= skip(&at, end, REPLICA);
-        at = p;
         if (skip(&at, end, "\"id\":\"") && end - at > RECORD_ID &&
             at[RECORD_ID] == '"' &&
             str_is_hex((struct str){at, RECORD_ID}, RECORD_ID))

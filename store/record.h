@@ -62,8 +62,8 @@ void record_put_end(struct buf *b, uint64_t g, uint64_t n, uint64_t count,
 /* Parses a first line. 0; ERR_SYNTAX: a damaged log header; ERR_FORMAT: not a
    log, or of a later version, which out->version then is. */
 int record_parse_header(struct str line, struct record_header *out);
-/* Fills in what can be recovered of id, compacted and replica from a damaged
-   first line. Leaves out->g alone. */
+/* Fills in what can be recovered of id and compacted from a damaged first line.
+   Leaves out->g alone. */
 void record_guess_header(struct str line, struct record_header *out);
 /* Returns whether r is the header of an archive. */
 bool record_archives(const struct store_rec *r);

@@ -288,6 +288,7 @@ scan_open(struct scan *sc)
     log_begin(&sc->log, f.fd, &f.h);
     sc->size = f.st.st_size;
     sc->report->version = (uint32_t)f.h.version;
+    sc->report->headless = f.h.damaged;
     text_put(sc->report->id, sizeof sc->report->id, "%s", f.h.id);
     if (marked && (m.g == f.h.g || f.h.damaged))
         sc->mark = m;

@@ -12,6 +12,7 @@ struct store_report {
     char id[33];
     bool torn;         /* torn tail; cutting it loses nothing acknowledged */
     bool damaged;      /* bytes once synced have changed */
+    bool headless;     /* among them the first line's: store_open refuses it */
     uint64_t bad;      /* regions that are not records */
     uint64_t lost;     /* missing records */
     int64_t off;       /* of the first bad byte, or -1 */

@@ -857,6 +857,32 @@ run 3 verify --json
 has out '"lost":1' '"finding":"records_lost","first_seq":3,"last_seq":3' \
     '"finding":"damaged_key","key":"task/c"'
 
+begin a_damaged_first_line
+tasks | "$bin" import - >out
+printf '!' | dd of="$log" bs=1 seek=30 conv=notrunc 2>/dev/null
+cp "$log" before
+run 3 list
+has err "$log: the first line is damaged; run mcptask verify"
+run 3 import in
+asks tools/list '{}'
+has err 'the first line is damaged; run mcptask verify'
+run 1 doctor --port 1
+has out 'problem  store' 'the first line is damaged: run mcptask verify'
+run 3 verify
+has out ' 3 records of 3 keys, ' 'damaged (verify --repair OUT' 'line 1' \
+    'not checked; verify the repaired copy'
+lacks out lost
+run 3 verify --repair "$dir/mended-first"
+has out '3 whole records written'
+same "$log" before
+run 4 verify --repair "$dir/mended-first"
+cp "$dir/mended-first" "$log"
+rm "$log.lock"
+run 0 verify
+run 0 list --all --json
+grep -c . out >n
+has n 3
+
 begin an_emptied_log
 tasks | "$bin" import - >out
 : >"$log"

@@ -5,7 +5,8 @@
    1. No log crashes a process that opens, reads, verifies or repairs it.
    2. A log that is refused stays the same, byte for byte.
    3. A log that verify calls whole can be written to; one that store_open
-      calls damaged is damaged for verify, too.
+      calls damaged, or refuses because its header is, is damaged for verify,
+      too.
    4. An acknowledged record is there when the log is opened again, and memory
       is the same.
    5. A repaired log can be opened and written to. */
@@ -43,32 +44,43 @@ can_write(const char *path)
     return ok;
 }
 
+/* Checks a log that could be opened, and closes it. */
+static void
+check_open(struct tstore *t, int judged, const struct store_report *rep,
+           const char *p, size_t n)
+{
+    struct store_state st;
+
+    HOLDS(store_scan(t->s, 0, read_one, t) == 0);
+    st = *store_state(t->s);
+    if (st.err == ERR_DAMAGED) {
+        HOLDS(rep->damaged && ts_put(t, "task/x", "\"v\":1") == ERR_DAMAGED);
+        HOLDS(file_is(log_path, p, n));
+    }
+    ts_close(t);
+    if (st.err == 0)
+        HOLDS(can_write(log_path));
+    else
+        HOLDS(judged == 0 && rep->damaged);
+}
+
 static void
 check_log(const char *p, size_t n)
 {
     struct store_report rep;
-    struct store_state st;
     struct tstore t;
     file_put(log_path, p, n);
     unlink(lock_path);
     int judged = store_verify(log_path, &rep, NULL);
     int rc = ts_open(&t, log_path);
     HOLDS((judged == ERR_FORMAT) == (rc == ERR_FORMAT));
+    HOLDS((judged == 0 && rep.headless) == (rc == ERR_DAMAGED));
     if (rc != 0) {
-        HOLDS(rc == ERR_FORMAT && file_is(log_path, p, n));
-        return;
-    }
-    HOLDS(store_scan(t.s, 0, read_one, &t) == 0);
-    st = *store_state(t.s);
-    if (st.err == ERR_DAMAGED) {
-        HOLDS(rep.damaged && ts_put(&t, "task/x", "\"v\":1") == ERR_DAMAGED);
         HOLDS(file_is(log_path, p, n));
+        HOLDS(rc == ERR_FORMAT || (rc == ERR_DAMAGED && rep.damaged));
+    } else {
+        check_open(&t, judged, &rep, p, n);
     }
-    ts_close(&t);
-    if (st.err == 0)
-        HOLDS(can_write(log_path));
-    else
-        HOLDS(judged == 0 && rep.damaged);
     if (judged != 0)
         return;
     file_put(log_path, p, n);

@@ -223,7 +223,9 @@ is_refused(const struct part *p)
     char *before = file_get(log_path, &len);
     int rc = ts_open(&t, log_path);
     bool ok = rc == ERR_FORMAT && p->lines == 0; /* no header, no record */
-    if (rc == 0) {
+    if (p->bad == 0)
+        ok |= rc == ERR_DAMAGED; /* a bad header */
+    else if (rc == 0) {
         ok = ts_put(&t, "task/after", "\"v\":1") == ERR_DAMAGED;
         st = *store_state(t.s);
         ok &= st.err == ERR_DAMAGED && holds(&t, *p);

@@ -318,6 +318,35 @@ test_damage_refuses_writes_only(void)
     }
 }
 
+/* A log whose first line is damaged is left alone. A process that has read it
+   before keeps its memory, and continues once the line is whole. */
+static void
+test_damaged_header(void)
+{
+    struct tstore t;
+    size_t len;
+    char *path = open_log(&t, 10, 10), *p = file_get(path, &len);
+    char *other = strdup(path_with(path, ".other"));
+    for (int i = 0; i < 2; i++) {
+        struct tstore late;
+        file_put(other, p, len);
+        flip(other, 30, 0);
+        CHECK(rename(other, path) == 0);
+        CHECK(ts_put(&t, "task/5", "\"v\":0") == ERR_DAMAGED);
+        CHECK(strstr(state_of(&t).why, "the first line is damaged; run "));
+        CHECK(strcmp(ts_get(&t, "task/5"), "\"v\":5") == 0);
+        CHECK(ts_open(&late, path) == ERR_DAMAGED && late.s == NULL);
+        file_put(other, p, len);
+        CHECK(rename(other, path) == 0);
+        CHECK(ts_put(&t, "task/5", "\"v\":5") == 0 && ts_is_replay(&t));
+        free(p);
+        p = file_get(path, &len);
+    }
+    free(p);
+    free(other);
+    close_log(&t, path);
+}
+
 /* ---- another process creates the log while this one looks for it ---- */
 
 static const char *made_meanwhile; /* created at the first look at its path */
@@ -371,5 +400,6 @@ main(void)
     test_torn_tail_is_cut_and_kept();
     test_whole_tail_is_taken();
     test_damage_refuses_writes_only();
+    test_damaged_header();
     return test_end("store_others");
 }
