@@ -314,10 +314,9 @@ change_once(struct cli *c, enum task_tool tool, struct str text,
     *x = (struct task_ctx){.a = &c->a,
                            .require_evidence = c->env->require_evidence,
                            .require_pass = c->env->require_pass,
-                           .ownership_warn = c->env->ownership_warn,
-                           /* hooks hand over on behalf of an agent */
-                           .person = tool != TOOL_HANDOFF,
                            .unread = c->quiet};
+    x->who.ownership_warn = c->env->ownership_warn;
+    x->who.person = tool != TOOL_HANDOFF; /* hooks hand over for an agent */
     if (rc != 0)
         return rc;
     rc = text.p == NULL ? ERR_NOMEM

@@ -236,7 +236,7 @@ run_leave(struct draft *d)
     int rc;
 
     if (handoff && owner.p && !str_eq(owner, d->by) && !is_giver(d) &&
-        !d->c->person)
+        !d->c->who.person)
         return rules_not_owner(d, "from_agent", "from_agent does not own the "
                                "task");
     rc = rules_set_status(d, handoff ? TASK_HANDOFF_READY : TASK_EXHAUSTED);
@@ -290,7 +290,7 @@ check_owner(struct draft *d)
         return rules_not_owner(d, "agent", "another agent works on the task; "
                                "once it has not changed for 24 hours anybody "
                                "may claim it");
-    if (!d->old.kept || (takes && (c->person || is_giver(d))))
+    if (!d->old.kept || (takes && (c->who.person || is_giver(d))))
         return 0;
     end = task_handoff_end(d->old.f[F_HANDOFF], store_now_ms(d->t->store));
     rules_not_owner(d, "agent", "the task was handed over to another agent");

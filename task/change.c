@@ -115,7 +115,7 @@ receipt_unchanged(struct draft *d, struct task_receipt *out)
 static void
 make_idem(struct draft *d)
 {
-    struct str who = d->c->principal.len > 0 ? d->by : STR_NONE;
+    struct str who = d->c->who.principal.len > 0 ? d->by : STR_NONE;
     char hex[SHA256_HEX + 1];
 
     task_args_digest(d->args, hex);
@@ -442,6 +442,7 @@ begin(struct draft *d)
     d->op = task_actions[d->tool].op;
     d->id = raw_inner(v[F_TASK_ID]);
     d->by = v[agent].p ? v[agent] : STR("\"unknown\"");
+    d->c->who.name = d->by;
     d->note = v[ARG_NOTES].p ? v[ARG_NOTES]
         : d->tool == TOOL_UPDATE || d->tool == TOOL_CLAIM ? v[ARG_REASON]
         : STR_NONE;

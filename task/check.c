@@ -564,7 +564,7 @@ static int
 take_agent(struct parse *p, enum task_tool tool, struct task_args *out)
 {
     struct task_ctx *c = p->c;
-    struct str who = c->principal.len ? c->principal : c->self;
+    struct str who = c->who.principal.len ? c->who.principal : c->who.self;
     struct str *from = &out->v[ARG_FROM_AGENT];
     int arg;
 
@@ -577,21 +577,21 @@ take_agent(struct parse *p, enum task_tool tool, struct task_args *out)
         return nomem(p);
     out->self = who;
     /* A wait for a task is met by anybody, unless an agent is named. */
-    if (!c->principal.len && tool == TOOL_WAIT && out->v[F_TASK_ID].p)
+    if (!c->who.principal.len && tool == TOOL_WAIT && out->v[F_TASK_ID].p)
         return 0;
     for (arg = ARG_AGENT; arg <= ARG_FROM_AGENT; arg++) {
         if (!(task_rows[arg].tools & 1u << tool))
             continue;
         p->top = &task_rows[arg];
-        if (!c->principal.len && (out->v[arg].p || (tool == TOOL_HANDOFF &&
-                                                    arg == ARG_AGENT)))
+        if (!c->who.principal.len &&
+            (out->v[arg].p || (tool == TOOL_HANDOFF && arg == ARG_AGENT)))
             continue;
         if (out->v[arg].p && !str_eq(out->v[arg], who)) {
             refuse(p, ERR_UNAUTHORIZED, "is not the token's agent");
             return task_next(c, "leave it out: the token says who you are");
         }
         out->v[arg] = who;
-        out->own_name = !c->principal.len;
+        out->own_name = !c->who.principal.len;
     }
     return 0;
 }

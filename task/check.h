@@ -12,8 +12,8 @@
 struct task_args {
     struct str v[TASK_N_ARGS];
     struct str extra; /* import: members unknown here, as in struct task */
-    struct str self;  /* raw: c->self, .p NULL: empty */
-    bool own_name;    /* the agent was not given: it is c->self */
+    struct str self;  /* raw: c->who.self, .p NULL: empty */
+    bool own_name;    /* the agent was not given: it is that one */
 };
 
 /* An artifact's content, stored before the lock was taken. */
@@ -29,7 +29,7 @@ struct task_blob {
    clients send them, and texts for whole numbers, true and false. An empty text
    where one character is required counts as null, and null as not given. If c
    has a principal, that is the agent: ERR_UNAUTHORIZED for another; otherwise
-   c->self is the agent if none is given. */
+   c->who.self is the agent if none is given. */
 int task_args_parse(struct task_ctx *c, enum task_tool tool,
                     const struct json_tok *obj, struct task_args *out);
 /* Who is given what an import cannot take over exactly. */

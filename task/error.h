@@ -22,23 +22,29 @@ struct task_error {
     bool for_now;       /* the same may succeed later */
 };
 
-/* The caller of a request, and its settings. */
-struct task_ctx {
-    struct arena *a;
-    struct str principal;  /* empty: the only principal */
-    bool require_evidence; /* refuse done without test_results, */
-    bool require_pass;     /* and unless they show that all is well */
-    bool ownership_warn;   /* warn where another agent's lease is running */
-    bool person;           /* a person is the caller, not an agent */
-    bool unread;           /* nobody reads the receipt: it has no messages */
-    struct str self;       /* the agent where none is given; or empty */
-    struct str session;    /* the name of the caller's session, or empty; no
-                              escapes */
+/* Who makes a request. task/may.h answers what it may do. */
+struct task_actor {
+    struct str name;      /* raw: the agent that the arguments name, "unknown"
+                             where they name none; set by task_change */
+    struct str self;      /* the name where none is given; or empty */
+    struct str principal; /* of its token; empty: the only principal */
+    struct str session;   /* the name of its session, or empty; no escapes */
+    bool person;          /* a person, not an agent */
+    bool ownership_warn;  /* leases of others only warn it */
     /* Whether two names are of one session; whether the session of that name
        lives. NULL if session is empty. */
     bool (*is_same)(struct str a, struct str b);
     bool (*lives)(const void *of, struct str session);
     const void *of;
+};
+
+/* The caller of a request, and its settings. */
+struct task_ctx {
+    struct arena *a;
+    struct task_actor who;
+    bool require_evidence; /* refuse done without test_results, */
+    bool require_pass;     /* and unless they show that all is well */
+    bool unread;           /* nobody reads the receipt: it has no messages */
     size_t read_max;       /* bytes of records that a read may take; 0: no
                               limit */
     uint64_t replaces;     /* task_import: a task that was imported at this seq

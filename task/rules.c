@@ -128,7 +128,7 @@ rules_forget_loss(struct draft *d)
 bool
 rules_other_session(const struct draft *d)
 {
-    const struct task_ctx *c = d->c;
+    const struct task_actor *c = &d->c->who;
     struct str lease = d->old.f[F_LEASE];
     struct str its = raw_inner(raw_member(lease, "session"));
 
@@ -142,9 +142,9 @@ rules_other_session(const struct draft *d)
 static struct str
 session_of(struct draft *d, struct str old)
 {
-    return d->c->session.len > 0
+    return d->c->who.session.len > 0
         ? draft_keep(d, arena_printf(d->c->a, "\"%.*s\"",
-                                     STR_ARG(d->c->session))) : old;
+                                     STR_ARG(d->c->who.session))) : old;
 }
 
 /* Refuses the change: somebody else has a lease or, if own, another session
@@ -180,9 +180,9 @@ rules_check_lease(struct draft *d)
     own = str_eq(holder, d->by);
     d->elsewhere = rules_other_session(d) && !rules_takes_over(d);
     if (!d->old.leased || says || (own && !d->elsewhere) ||
-        (rules_takes_over(d) && d->c->person))
+        (rules_takes_over(d) && d->c->who.person))
         return 0;
-    if (d->c->ownership_warn && d->tool != TOOL_CLAIM) {
+    if (d->c->who.ownership_warn && d->tool != TOOL_CLAIM) {
         draft_warn(d, "another agent holds a lease on this task");
         return 0;
     }

@@ -89,18 +89,19 @@ tools_args(const struct mcp_call *c, struct task_ctx *x, struct task_args *args)
                 c->number < TASK_N_TOOLS;
     struct str mark = acts ? mcp_session_mark(c) : STR_NONE;
 
-    *x = (struct task_ctx){.a = c->arena, .principal = c->principal,
+    *x = (struct task_ctx){.a = c->arena,
                            .require_evidence = s->env->require_evidence,
                            .require_pass = s->env->require_pass,
-                           .ownership_warn = s->env->ownership_warn,
-                           .person = c->person,
-                           .self = own_name(c, mark),
-                           .session = mark.p ? mark : STR(""),
-                           .is_same = mcp_session_is,
-                           .lives = lives,
-                           .of = c,
                            .read_max = c->read_max};
-    if (mark.p && !x->self.p)
+    x->who = (struct task_actor){.self = own_name(c, mark),
+                                 .principal = c->principal,
+                                 .session = mark.p ? mark : STR(""),
+                                 .person = c->person,
+                                 .ownership_warn = s->env->ownership_warn,
+                                 .is_same = mcp_session_is,
+                                 .lives = lives,
+                                 .of = c};
+    if (mark.p && !x->who.self.p)
         return task_fail_store(x, ERR_NOMEM);
     return task_args_parse(x, (enum task_tool)c->number, c->args, args);
 }

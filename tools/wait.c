@@ -342,7 +342,7 @@ record_answer(struct mcp_call *c, struct asked *q,
                         STR_ARG(text));
     if (text.p == NULL)
         return ERR_NOMEM;
-    q->w.x.self = STR_NONE; /* a person answers, not the agent */
+    q->w.x.who.self = STR_NONE; /* a person answers, not the agent */
     rc = task_change_text(s->t, &q->w.x, TOOL_UPDATE, text, NULL, &r);
     return rc == ERR_EXISTS ? 0 : rc;
 }

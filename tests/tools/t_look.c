@@ -330,7 +330,7 @@ expect(const struct wait *w, uint64_t head)
 static struct outcome
 look(struct fixture *f, const struct wait *w, uint64_t head, struct look *l)
 {
-    struct task_ctx x = {.a = &f->a, .principal = STR(""), .self = STR("")};
+    struct task_ctx x = {.a = &f->a};
     const struct json_tok *obj = NULL;
     struct outcome o = {0, NONE, 0};
     struct task_args args;
@@ -489,7 +489,7 @@ look_in_runs(struct fixture *f, const char *args, uint64_t since,
              const char *update, struct look *l, int *runs)
 {
     static char text[600];
-    struct task_ctx x = {.a = &f->a, .principal = STR(""), .self = STR("")};
+    struct task_ctx x = {.a = &f->a};
     const struct json_tok *obj = NULL;
     struct task_args parsed;
     int rc = ERR_MORE;
