@@ -6,6 +6,7 @@
 #include "cli/text.h"
 #include "base/file.h"
 #include "task/artifact.h"
+#include "task/may.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -78,14 +79,16 @@ ask_to_stop(struct cli *c, struct str agent)
 int
 cli_cancel(struct cli *c)
 {
-    struct str holder;
+    struct task_actor who = {.name = STR_NONE};
+    struct task_holder holder;
     struct task k;
 
-    if (task_get(c->s.tasks, &c->a, str_of(c->operand[0]), &k) == 0 &&
-        k.leased) {
-        holder = raw_text(&c->a, raw_member(k.f[F_LEASE], "agent"));
-        if (!c->args.agent || !str_is(holder, c->args.agent))
-            return ask_to_stop(c, holder);
+    if (c->args.agent != NULL)
+        who.name = raw_quote(&c->a, str_of(c->args.agent));
+    if (task_get(c->s.tasks, &c->a, str_of(c->operand[0]), &k) == 0) {
+        holder = task_holder_of(&k);
+        if (actor_hold(&who, &holder) == HOLD_OTHER)
+            return ask_to_stop(c, raw_text(&c->a, holder.name));
     }
     return set_status(c, "cancelled", "reason");
 }

@@ -35,6 +35,7 @@
 #include "base/os.h"
 #include "base/text.h"
 #include "task/artifact.h"
+#include "task/may.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -161,9 +162,11 @@ claim(struct run *r)
 static bool
 is_holder(struct run *r, const struct task *k)
 {
-    struct str agent = raw_text(&r->c->a, raw_member(k->f[F_LEASE], "agent"));
+    struct task_actor who = {.name = raw_quote(&r->c->a,
+                                               str_of(r->file.agent))};
+    struct task_holder holder = task_holder_of(k);
 
-    return agent.p != NULL && str_is(agent, r->file.agent);
+    return actor_hold(&who, &holder) == HOLD_OWN;
 }
 
 /* Renews the lease, and notes the last line of output if it has changed. If

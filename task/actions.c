@@ -99,14 +99,13 @@ static int
 begin_work(struct draft *d, const char *field)
 {
     struct str *owner = &d->k.f[F_CURRENT_OWNER];
-    bool named = !rules_is_unknown(d->by) && !d->args->own_name;
+    bool named = actor_is_named(&d->c->who) && !d->args->own_name;
+    int rc = rules_check_begin(d, field);
 
-    if (rules_is_blocked(d))
-        return rules_fail_blocked(d, field);
-    if (named && (!owner->p || (d->exists &&
+    if (rc == 0 && named && (!owner->p || (d->exists &&
         d->old.status != TASK_OPEN && !draft_given(d, F_CURRENT_OWNER))))
         *owner = d->by;
-    return 0;
+    return rc;
 }
 
 static int
@@ -192,10 +191,11 @@ run_checkpoint(struct draft *d)
     if (rc != 0)
         return rc;
     rules_warn_owner(d);
-    if ((starts || !d->old.f[F_CURRENT_OWNER].p) && !rules_is_unknown(d->by))
+    if ((starts || !d->old.f[F_CURRENT_OWNER].p) &&
+        actor_is_named(&d->c->who))
         d->k.f[F_CURRENT_OWNER] = d->by;
     draft_take_fields(d);
-    if (starts && rules_is_blocked(d))
+    if (starts && d->k.blocked)
         draft_warn(d, "tasks that it depends on are not done");
     set_checkpoint(d);
     return 0;
@@ -212,14 +212,6 @@ handoff_end(struct draft *d)
                                      : task_handoff_end(STR_NONE, now)));
 }
 
-/* Whether the caller handed the task over and nobody has claimed it since. */
-static bool
-is_giver(const struct draft *d)
-{
-    return d->old.status == TASK_HANDOFF_READY &&
-           str_eq(raw_member(d->old.f[F_HANDOFF], "from_agent"), d->by);
-}
-
 /* handoff_task and mark_exhausted: the caller stops working on the task. */
 static int
 run_leave(struct draft *d)
@@ -232,14 +224,7 @@ run_leave(struct draft *d)
                               handoff ? STR_NONE : d->by, to,
                               d->args->v[ARG_REASON], d->now,
                               to.p ? handoff_end(d) : STR_NONE};
-    struct str owner = d->old.f[F_CURRENT_OWNER];
-    int rc;
-
-    if (handoff && owner.p && !str_eq(owner, d->by) && !is_giver(d) &&
-        !d->c->who.person)
-        return rules_not_owner(d, "from_agent", "from_agent does not own the "
-                               "task");
-    rc = rules_set_status(d, handoff ? TASK_HANDOFF_READY : TASK_EXHAUSTED);
+    int rc = rules_set_status(d, handoff ? TASK_HANDOFF_READY : TASK_EXHAUSTED);
     if (rc != 0)
         return rc;
     if (draft_has_fields(d))
@@ -260,43 +245,11 @@ actions_choose(struct draft *d, struct task_receipt *out)
     struct task_want w = task_want_of(d->args);
     int rc;
 
-    w.by = d->by;
+    w.who = d->c->who;
     rc = tasks_find_ready(d->t, &w, &d->id);
     *out = (struct task_receipt){.partial = w.partial, .more = w.more,
                                  .due_ms = w.due_ms};
     return rc == 0 ? 0 : task_fail_store(d->c, rc);
-}
-
-/* Checks that a takeover has a reason. */
-static int
-check_reason(struct draft *d)
-{
-    if (rules_takes_over(d) && !draft_given(d, ARG_REASON))
-        return task_fail(d->c, ERR_INVALID, "reason",
-                         "takeover needs a reason");
-    return 0;
-}
-
-/* Refuses a task that another agent works on, or that was just handed over to
-   it. */
-static int
-check_owner(struct draft *d)
-{
-    struct task_ctx *c = d->c;
-    bool takes = rules_takes_over(d);
-    int64_t end;
-
-    if (!d->old.free && !takes)
-        return rules_not_owner(d, "agent", "another agent works on the task; "
-                               "once it has not changed for 24 hours anybody "
-                               "may claim it");
-    if (!d->old.kept || (takes && (c->who.person || is_giver(d))))
-        return 0;
-    end = task_handoff_end(d->old.f[F_HANDOFF], store_now_ms(d->t->store));
-    rules_not_owner(d, "agent", "the task was handed over to another agent");
-    c->e.expires = draft_quoted(d, time_text(end));
-    c->e.for_now = true;
-    return ERR_NOT_OWNER;
 }
 
 /* Notes that the task was taken from its owner. */
@@ -318,27 +271,22 @@ run_claim(struct draft *d)
     struct str seconds = d->args->v[ARG_LEASE_SECONDS];
     struct str lease = d->old.f[F_LEASE];
     bool begun = d->old.status == TASK_IN_PROGRESS;
-    bool mine = owner.p && str_eq(owner, d->by);
-    bool other = rules_other_session(d); /* by takeover */
-    int rc = check_reason(d);
+    bool mine = actor_is(&d->c->who, owner);
+    bool twin = d->hold == HOLD_TWIN; /* by takeover */
+    int rc = rules_set_status(d, TASK_IN_PROGRESS);
 
-    if (rc == 0 && owner.p && !mine)
-        rc = check_owner(d);
-    if (rc == 0 && !(mine && begun) && rules_is_blocked(d))
-        rc = rules_fail_blocked(d, NULL);
-    if (rc == 0)
-        rc = rules_set_status(d, TASK_IN_PROGRESS);
     if (rc != 0)
         return rc;
-    d->renews = mine && begun && !other;
-    if (rules_takes_over(d) && owner.p &&
-        (mine ? other : begun || d->old.status == TASK_HANDOFF_READY))
+    d->renews = mine && begun && !twin;
+    if (d->act == ACT_TAKE_OVER && owner.p &&
+        (mine ? twin : begun || d->old.status == TASK_HANDOFF_READY))
         set_takeover(d);
     if (!seconds.p && mine)
         seconds = raw_member(lease, "seconds");
     d->k.f[F_CURRENT_OWNER] = d->by;
     d->k.f[F_LEASE] = draft_keep(d, task_lease_make(d->c->a, d->by, seconds,
         mine ? raw_member(lease, "session") : STR_NONE, 0));
+    d->hold = HOLD_OWN;
     return 0;
 }
 
@@ -458,7 +406,7 @@ count_unread(const struct draft *d, struct str *first)
         if (!first->p)
             *first = item;
         n += !raw_member(item, "seen").p &&
-             str_eq(raw_member(item, "from"), d->by);
+             actor_is(&d->c->who, raw_member(item, "from"));
     }
     return n;
 }
@@ -490,7 +438,7 @@ take_stop(struct draft *d)
     static const char *const names[] = {"by", "reason", "at"};
     struct str stop = draft_value(d, F_CANCEL_REQUESTED);
     struct str by = raw_member(stop, "by");
-    const struct str raw[] = {rules_is_unknown(d->by) && by.p ? by : d->by,
+    const struct str raw[] = {!actor_is_named(&d->c->who) && by.p ? by : d->by,
                               raw_member(stop, "reason"), d->now};
 
     d->k.f[F_CANCEL_REQUESTED] = stop.p ? draft_object(d, names, raw, 3)
@@ -518,7 +466,7 @@ warn_of_done(struct draft *d)
 {
     if (raw_list_n(d->k.f[F_REMAINING_STEPS]) != 0)
         draft_warn(d, "done with remaining_steps");
-    if (rules_is_blocked(d))
+    if (d->k.blocked)
         draft_warn(d, "done, but tasks that it depends on are not");
     if (task_open_question(d->k.f[F_QUESTIONS]).p)
         draft_warn(d, "done with open questions");

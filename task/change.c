@@ -36,8 +36,8 @@ renewed(const struct task_event *ev)
 static struct str
 loss_of(const struct draft *d, struct str owner, struct str takeover)
 {
-    return str_eq(owner, d->by) && !d->elsewhere ? STR_NONE
-                                                 : rules_loss(d, takeover);
+    return actor_is(&d->c->who, owner) && d->hold != HOLD_TWIN
+               ? STR_NONE : actor_loss(&d->c->who, takeover);
 }
 
 /* The request to stop, if by is the owner. */
@@ -228,7 +228,7 @@ put_seq(struct buf *b, char *before, struct str name, uint64_t seq)
 static bool
 tells(const struct draft *d)
 {
-    return !str_eq(d->by, d->k.f[F_CURRENT_OWNER]) &&
+    return !actor_is(&d->c->who, d->k.f[F_CURRENT_OWNER]) &&
            (draft_given(d, ARG_MESSAGE) ||
             (draft_given(d, F_CANCEL_REQUESTED) &&
              d->k.f[F_CANCEL_REQUESTED].p));
@@ -428,8 +428,7 @@ load(struct draft *d)
         d->c->e.version = d->old.version;
         return rc;
     }
-    rc = rules_check_ended(d);
-    return rc == 0 ? rules_check_lease(d) : rc;
+    return rules_check_may(d);
 }
 
 static void
@@ -475,9 +474,11 @@ task_change(struct tasks *t, struct task_ctx *c, enum task_tool tool,
     rc = find_replay(&d, out);
     if (rc != 0)
         return rc < 0 ? rc : 0;
-    if (tool == TOOL_CLAIM && rules_is_unknown(d.by))
-        return task_fail(c, ERR_INVALID, "agent", "unknown cannot hold a "
-                         "lease: give your name");
+    if (tool == TOOL_CLAIM) {
+        rc = may_refuse(c, NULL, may(&c->who, NULL, ACT_CLAIM));
+        if (rc != 0)
+            return rc;
+    }
     if (tool == TOOL_CLAIM && !d.id.p) {
         rc = actions_choose(&d, out);
         if (rc != 0 || !d.id.p)

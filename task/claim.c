@@ -11,6 +11,7 @@
 
 #include "task/claim.h"
 #include "task/index.h"
+#include "task/may.h"
 #include "task/query.h"
 
 #define READY_BYTES (TASK_READ_MAX / 4) /* under the lock: others wait */
@@ -48,7 +49,7 @@ is_wanted(const struct tasks *t, const struct task_want *w,
             raw_list_has(task_entry_text(t, e, ATOM_TAGS), w->tag));
 }
 
-/* Whether w->by may begin the task of e, as far as the entry alone can tell. */
+/* Whether w->who may begin the task of e, as far as its entry can tell. */
 static bool
 is_free_for(const struct tasks *t, const struct task_want *w,
             const struct task_entry *e)
@@ -56,7 +57,7 @@ is_free_for(const struct tasks *t, const struct task_want *w,
     struct str kept_for = task_entry_kept_for(t, e);
 
     return task_entry_free(t, e) &&
-           (!kept_for.p || str_eq(kept_for, w->by));
+           (!kept_for.p || actor_is(&w->who, kept_for));
 }
 
 /* Whether the task of e is ready and can be read: 1, 0, or an error. */
@@ -110,7 +111,7 @@ next_in(struct search *s, struct task_entry *at[N_QUEUES])
     return e;
 }
 
-/* Searches the queues of one priority for the tasks that were handed to w->by
+/* Searches the queues of one priority for the tasks that were handed to w->who
    or, unless handed, for all others. 1: *out is the task's id; 0: none found;
    or an error. */
 static int
@@ -126,7 +127,7 @@ find_in(struct search *s, const struct task_queue q[N_QUEUES], bool handed,
     while (rc == 0 && (e = next_in(s, at)) != NULL) {
         *out = task_entry_id(e);
         mine = e->status == TASK_HANDOFF_READY &&
-               str_eq(task_entry_text(s->t, e, ATOM_OWNER), s->w->by);
+               actor_is(&s->w->who, task_entry_text(s->t, e, ATOM_OWNER));
         if (mine == handed)
             rc = look_at(s, e);
     }
@@ -136,7 +137,7 @@ find_in(struct search *s, const struct task_queue q[N_QUEUES], bool handed,
 struct task_want
 task_want_of(const struct task_args *args)
 {
-    return (struct task_want){.by = args->v[ARG_AGENT],
+    return (struct task_want){.who = {.name = args->v[ARG_AGENT]},
                               .repo_path = args->v[F_REPO_PATH],
                               .tag = args->v[ARG_TAG]};
 }

@@ -8,7 +8,7 @@
 
 /* Which task is wanted. */
 struct task_want {
-    struct str by;        /* raw: who claims it */
+    struct task_actor who; /* who claims it; without a name: any agent */
     struct str owner;     /* raw, .p NULL: anybody's */
     struct str repo_path; /* raw, .p NULL: any */
     struct str tag;       /* raw, .p NULL: any */
@@ -17,10 +17,10 @@ struct task_want {
     int64_t due_ms;       /* out: when time alone brings the next; 0: never */
 };
 
-/* From the arguments of claim_task; by.p is NULL if agent is not given. */
+/* From the arguments of claim_task; who has only the name that they give. */
 struct task_want task_want_of(const struct task_args *args);
 /* Finds the first of the tasks that are ready and not handed to somebody else:
-   those handed to by come first, then the lowest priority number, then the
+   those handed to who come first, then the lowest priority number, then the
    longest wait. *out is its id; .p NULL: no task is ready. 0, or an error of
    store_read. */
 int tasks_find_ready(struct tasks *t, struct task_want *w, struct str *out);

@@ -37,12 +37,25 @@ draft_value(const struct draft *d, int field)
     return str_is(v, "null") ? STR_NONE : v;
 }
 
+static void
+find_blockers(struct draft *d)
+{
+    struct task *k = &d->k;
+
+    k->blocked_by = k->deps_failed = STR_NONE;
+    d->nomem |= task_find_blockers(d->t, d->c->a, k->f[F_DEPENDS_ON],
+                                   &k->blocked_by, &k->deps_failed) != 0;
+    k->blocked = k->blocked_by.p != NULL;
+}
+
 void
 draft_take_fields(struct draft *d)
 {
     for (int i = 0; i < TASK_N_FIELDS; i++)
         if (draft_given(d, i))
             d->k.f[i] = draft_value(d, i);
+    if (draft_given(d, F_DEPENDS_ON))
+        find_blockers(d);
     if (draft_given(d, F_TEST_RESULTS) && d->tool != TOOL_IMPORT)
         d->k.f[F_TESTED_COMMIT] = d->k.f[F_COMMIT];
 }

@@ -5,6 +5,7 @@
    task/rules.c checks it, task/change.c makes the record. */
 
 #include "task/check.h"
+#include "task/may.h"
 #include "task/task.h"
 
 #define DRAFT_UNCHANGED 1 /* the change would change nothing */
@@ -17,9 +18,10 @@ struct draft {
     bool exists;       /* old is the stored task */
     bool nomem;        /* memory ran out; the change fails at its end */
     bool only_says;    /* work is unchanged: the version stays */
-    bool elsewhere;    /* another session of the caller's name has the lease */
     bool renews;       /* a claim by the task's holder */
     bool mends;        /* the newest record is not JSON; old is older */
+    enum task_act act;   /* what it does, */
+    enum task_hold hold; /* and how the caller stands to the lease */
     const char *op;
     struct str id;     /* text, .p NULL: to be generated */
     struct str by;     /* raw: the agent */
@@ -45,8 +47,8 @@ draft_given(const struct draft *d, int arg)
 bool draft_has_fields(const struct draft *d);
 /* The new value of a given field; .p NULL if it is cleared. */
 struct str draft_value(const struct draft *d, int field);
-/* Copies the given fields into the new state, and notes at which commit the
-   tests ran. */
+/* Copies the given fields into the new state, finds what blocks the task then,
+   and notes at which commit the tests ran. */
 void draft_take_fields(struct draft *d);
 /* Warns the agent; text is a constant without escapes. */
 void draft_warn(struct draft *d, const char *text);

@@ -55,38 +55,69 @@ rules_set_status(struct draft *d, enum task_status to)
     return 0;
 }
 
-int
-rules_check_ended(struct draft *d)
+/* ---- who may do what ---- */
+
+static enum task_act
+act_of(const struct draft *d)
 {
     int to = task_status_of(raw_inner(d->args->v[F_STATUS]));
-    unsigned allowed = transitions[d->old.status];
-    bool reopens = d->tool == TOOL_UPDATE && to >= 0 && allowed & 1u << to;
 
-    if (!task_status_ended(d->old.status) ||
-        (reopens && draft_given(d, ARG_REASON)))
-        return 0;
-    d->c->e.allowed = allowed;
-    return reopens
-        ? task_fail(d->c, ERR_TERMINAL, "reason", "the task is %s; to reopen "
-                    "it give a reason", task_status_name(d->old.status))
-        : task_fail(d->c, ERR_TERMINAL, NULL, "the task is %s and cannot be "
-                    "changed", task_status_name(d->old.status));
+    if (d->tool == TOOL_CLAIM)
+        return task_arg_true(d->args, ARG_TAKEOVER) ? ACT_TAKE_OVER
+                                                    : ACT_CLAIM;
+    if (d->tool == TOOL_HANDOFF)
+        return ACT_HAND_OVER;
+    if (d->tool == TOOL_UPDATE && task_status_ended(d->old.status) &&
+        to >= 0 && transitions[d->old.status] & 1u << to)
+        return ACT_REOPEN;
+    return d->tool == TOOL_UPDATE && !draft_has_fields(d) ? ACT_SAY
+                                                          : ACT_WORK;
 }
 
-/* ---- owners ---- */
-
-bool
-rules_is_unknown(struct str by)
+/* What is done to a task against what others rely on needs a reason. */
+static int
+check_reason(struct draft *d)
 {
-    return str_is(by, "\"unknown\"");
+    if (draft_given(d, ARG_REASON))
+        return 0;
+    if (d->act == ACT_TAKE_OVER)
+        return task_fail(d->c, ERR_INVALID, "reason",
+                         "takeover needs a reason");
+    if (d->act == ACT_REOPEN)
+        return task_fail(d->c, ERR_TERMINAL, "reason", "the task is %s; to "
+                         "reopen it give a reason",
+                         task_status_name(d->old.status));
+    return 0;
 }
 
 int
-rules_not_owner(struct draft *d, const char *field, const char *message)
+rules_check_may(struct draft *d)
 {
-    int rc = task_fail(d->c, ERR_NOT_OWNER, field, "%s", message);
+    struct task_holder holder = task_holder_of(&d->old);
+    enum task_may answer;
+    int rc;
 
-    d->c->e.holder = d->old.f[F_CURRENT_OWNER];
+    d->act = act_of(d);
+    d->hold = actor_hold(&d->c->who, &holder);
+    answer = may(&d->c->who, &d->old, d->act);
+    rc = answer == MAY_YES ? check_reason(d)
+                           : may_refuse(d->c, &d->old, answer);
+    if (rc == ERR_TERMINAL)
+        d->c->e.allowed = transitions[d->old.status];
+    if (rc == 0 && d->hold >= HOLD_TWIN && d->act != ACT_SAY &&
+        d->act != ACT_TAKE_OVER)
+        draft_warn(d, "another agent holds a lease on this task");
+    return rc;
+}
+
+int
+rules_check_begin(struct draft *d, const char *field)
+{
+    enum task_may answer = may(&d->c->who, &d->k, ACT_BEGIN);
+    int rc = may_refuse(d->c, &d->k, answer);
+
+    if (rc != 0)
+        d->c->e.field = str_of(field);
     return rc;
 }
 
@@ -95,24 +126,11 @@ rules_warn_owner(struct draft *d)
 {
     struct str owner = d->old.f[F_CURRENT_OWNER];
 
-    if (owner.p && !rules_is_unknown(d->by) && !str_eq(owner, d->by))
+    if (owner.p && actor_is_named(&d->c->who) && !actor_is(&d->c->who, owner))
         draft_warn(d, "another agent owns this task");
 }
 
 /* ---- leases ---- */
-
-bool
-rules_takes_over(const struct draft *d)
-{
-    return d->tool == TOOL_CLAIM && task_arg_true(d->args, ARG_TAKEOVER);
-}
-
-struct str
-rules_loss(const struct draft *d, struct str takeover)
-{
-    return str_eq(raw_member(takeover, "from_agent"), d->by) ? takeover
-                                                             : STR_NONE;
-}
 
 void
 rules_forget_loss(struct draft *d)
@@ -125,18 +143,6 @@ rules_forget_loss(struct draft *d)
         *takeover = STR_NONE;
 }
 
-bool
-rules_other_session(const struct draft *d)
-{
-    const struct task_actor *c = &d->c->who;
-    struct str lease = d->old.f[F_LEASE];
-    struct str its = raw_inner(raw_member(lease, "session"));
-
-    return d->old.leased && its.len > 0 && c->session.len > 0 &&
-           str_eq(raw_member(lease, "agent"), d->by) &&
-           !c->is_same(its, c->session) && c->lives(c->of, its);
-}
-
 /* The session to store in the lease, raw: the caller's or, if that is unknown,
    the old one. .p NULL: unknown. */
 static struct str
@@ -145,48 +151,6 @@ session_of(struct draft *d, struct str old)
     return d->c->who.session.len > 0
         ? draft_keep(d, arena_printf(d->c->a, "\"%.*s\"",
                                      STR_ARG(d->c->who.session))) : old;
-}
-
-/* Refuses the change: somebody else has a lease or, if own, another session
-   with the caller's name. */
-static int
-fail_lease(struct draft *d, bool own)
-{
-    struct str lease = d->old.f[F_LEASE];
-    struct str expires = raw_member(lease, "expires_at");
-
-    if (own) {
-        task_fail(d->c, ERR_LEASE, NULL, "another session of this name holds "
-                  "it: use a name of your own, or takeover");
-        task_next(d->c, "claim_task with another agent, or with takeover and "
-                  "a reason");
-    } else {
-        task_fail(d->c, ERR_LEASE, NULL, "another agent holds a lease on the "
-                  "task %.*s until %.*s", STR_ARG(d->id),
-                  STR_ARG(raw_inner(expires)));
-    }
-    d->c->e.holder = raw_member(lease, "agent");
-    d->c->e.expires = expires;
-    d->c->e.taken = rules_loss(d, d->old.f[F_TAKEOVER]);
-    return ERR_LEASE;
-}
-
-int
-rules_check_lease(struct draft *d)
-{
-    struct str holder = raw_member(d->old.f[F_LEASE], "agent");
-    bool says = d->tool == TOOL_UPDATE && !draft_has_fields(d), own;
-
-    own = str_eq(holder, d->by);
-    d->elsewhere = rules_other_session(d) && !rules_takes_over(d);
-    if (!d->old.leased || says || (own && !d->elsewhere) ||
-        (rules_takes_over(d) && d->c->who.person))
-        return 0;
-    if (d->c->who.ownership_warn && d->tool != TOOL_CLAIM) {
-        draft_warn(d, "another agent holds a lease on this task");
-        return 0;
-    }
-    return fail_lease(d, own);
 }
 
 void
@@ -198,11 +162,11 @@ rules_renew_lease(struct draft *d)
 
     if (!lease->p)
         return;
-    if (d->k.status != TASK_IN_PROGRESS || rules_is_unknown(agent) ||
+    if (d->k.status != TASK_IN_PROGRESS || str_is(agent, "\"unknown\"") ||
         !str_eq(agent, d->k.f[F_CURRENT_OWNER]) ||
         (task_lease_end(*lease, &end) && end - now > TASK_LEASE_MAX_MS))
         *lease = STR_NONE;
-    else if (str_eq(agent, d->by) && !d->elsewhere)
+    else if (d->hold == HOLD_OWN)
         *lease = draft_keep(d, task_lease_make(d->c->a, agent,
             raw_member(*lease, "seconds"),
             session_of(d, raw_member(*lease, "session")), now));
@@ -221,14 +185,15 @@ put_seen(struct buf *b, struct str message, uint64_t n)
 void
 rules_deliver(struct draft *d)
 {
+    const struct task_actor *who = &d->c->who;
     struct str *list = &d->k.f[F_MESSAGES], item = STR_NONE;
     struct buf b = {0};
     size_t room = DELIVERED_COST, cost;
     bool seen;
 
-    if (!list->p || rules_is_unknown(d->by) || d->elsewhere || d->c->unread ||
-        (!str_eq(d->by, d->k.f[F_CURRENT_OWNER]) &&
-         !str_eq(d->by, d->old.f[F_CURRENT_OWNER])))
+    if (!list->p || !actor_is_named(who) || d->hold == HOLD_TWIN ||
+        d->c->unread || (!actor_is(who, d->k.f[F_CURRENT_OWNER]) &&
+                         !actor_is(who, d->old.f[F_CURRENT_OWNER])))
         return;
     while ((item = raw_list_next(*list, item)).p) {
         seen = raw_member(item, "seen").p;
@@ -399,41 +364,6 @@ rules_check_links(struct draft *d)
     int rc = check_deps(d, import);
 
     return rc == 0 ? check_parents(d, import) : rc;
-}
-
-int
-rules_fail_blocked(struct draft *d, const char *field)
-{
-    struct str all = STR_NONE, failed = STR_NONE, first;
-    struct task_ctx *c = d->c;
-
-    if (task_find_blockers(d->t, c->a, d->k.f[F_DEPENDS_ON], &all,
-                           &failed) != 0)
-        return task_fail_store(c, ERR_NOMEM);
-    first = raw_inner(raw_list_next(failed, STR_NONE));
-    if (first.p) {
-        task_fail(c, ERR_BLOCKED, field, "%.*s, which it depends on, has "
-                  "failed or was cancelled", STR_ARG(first));
-        task_next(c, "reopen that task by update_task with a status and a "
-                  "reason, or leave it out of depends_on");
-    } else {
-        task_fail(c, ERR_BLOCKED, field, "tasks that it depends on are not "
-                  "done");
-    }
-    c->e.blocked_by = all;
-    c->e.deps_failed = failed;
-    return ERR_BLOCKED;
-}
-
-bool
-rules_is_blocked(const struct draft *d)
-{
-    struct str dep = STR_NONE;
-
-    while ((dep = raw_list_next(d->k.f[F_DEPENDS_ON], dep)).p)
-        if (!tasks_is_done(d->t, dep))
-            return true;
-    return false;
 }
 
 /* ---- evidence ---- */

@@ -11,31 +11,18 @@ int rules_check_evidence(struct draft *d);
 
 /* Sets the status, if it may follow the old one. */
 int rules_set_status(struct draft *d, enum task_status to);
-/* An ended task takes only an update that reopens it with a reason. */
-int rules_check_ended(struct draft *d);
-
-/* Whether by (raw) stands for a caller without a name. */
-bool rules_is_unknown(struct str by);
-/* Refuses the change because another agent owns the task. */
-int rules_not_owner(struct draft *d, const char *field, const char *message);
+/* Sets d->act and d->hold, and refuses what the caller may not do to the task:
+   see task/may.h. */
+int rules_check_may(struct draft *d);
+/* Refuses to begin a task that is blocked as the change leaves it; field names
+   the argument at fault. */
+int rules_check_begin(struct draft *d, const char *field);
 /* Adds a warning if another agent owns the task. */
 void rules_warn_owner(struct draft *d);
 
-/* Whether the caller claims the task with takeover. That a reason is given has
-   been checked. */
-bool rules_takes_over(const struct draft *d);
-/* Whether the lease has the caller's name but belongs to another session, which
-   still lives. */
-bool rules_other_session(const struct draft *d);
-/* Returns takeover (raw) if the task was taken from the caller by it; else .p
-   is NULL. */
-struct str rules_loss(const struct draft *d, struct str takeover);
 /* Drops the note of a takeover once the agent that lost the task owns it again;
    or, if that was another session of the same name, once that name does not. */
 void rules_forget_loss(struct draft *d);
-/* While a lease runs, only its holder may change the task. Answers, messages
-   and requests to stop change no work: anybody may send them. */
-int rules_check_lease(struct draft *d);
 /* Keeps the lease only if it is the owner's and the task is in progress, and
    renews it with every write of its holder. An imported lease that is longer
    than a day is dropped. */
@@ -51,9 +38,5 @@ void rules_deliver(struct draft *d);
    lock. */
 int rules_check_links(struct draft *d);
 void rules_forget_walks(void);
-/* Whether it depends on a task that is not done. */
-bool rules_is_blocked(const struct draft *d);
-/* Refuses to begin a blocked task and names what blocks it. */
-int rules_fail_blocked(struct draft *d, const char *field);
 
 #endif

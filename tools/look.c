@@ -374,7 +374,7 @@ static int
 find_work(struct look *w)
 {
     bool own = w->until == UNTIL_READY;
-    struct task_want want = {.by = w->agent,
+    struct task_want want = {.who = {.name = w->agent},
                              .owner = own ? w->agent : STR_NONE};
     struct str id;
     int rc;

@@ -17,8 +17,8 @@ eachBeside('two sessions of one name', KINDS, { task_id: 'a', title: 'A' },
     if (hasSession(kind)) {
       const held = await agent.refused('claim_task', claim);
       assert.equal(held.code, 'lease_held');
-      assert.equal(held.message, 'another session of this name holds it: '
-        + 'use a name of your own, or takeover');
+      assert.equal(held.message, 'another session with this agent name '
+        + 'holds the lease');
       const taken = await agent.tool('claim_task',
         { ...claim, takeover: true, reason: 'a new window' });
       assert.equal(taken.renewed, undefined);

@@ -9,8 +9,7 @@
 #define WEB "3333333333333333.1" /* over HTTP, */
 #define WEB_LATER "3333333333333333.4" /* and after a restart */
 #define OTHER_WEB "4444444444444444.1"
-#define HELD "another session of this name holds it: use a name of your own, " \
-             "or takeover"
+#define HELD "another session with this agent name holds the lease"
 
 /* The session of the lease in the last answer; .p NULL: none. */
 static struct str

@@ -1,0 +1,243 @@
+/* may - who holds a task, who may do what to it, why not, and what to do next.
+
+   1. A running lease keeps all others out. Two sessions of one name are two
+      agents as long as the one with the lease lives; where a session is
+      unknown, the name alone counts.
+   2. Without a lease an owner keeps a task until it has not changed for a day,
+      and the agent that it was handed to until the handoff's time is up.
+   3. Takeover passes by 2, but for a handoff only for the agent that made it.
+      A person's takeover passes by leases and handoffs, too.
+   4. What is only said, an answer, a message or a request to stop, changes no
+      work, so any agent may say it until the task has ended. */
+
+#include "task/may.h"
+#include "base/clock.h"
+#include "task/parts.h"
+
+/* ---- who is who ---- */
+
+bool
+actor_is_named(const struct task_actor *who)
+{
+    return who->name.p && !str_is(who->name, "\"unknown\"");
+}
+
+bool
+actor_is(const struct task_actor *who, struct str name)
+{
+    return name.p && str_eq(name, who->name);
+}
+
+struct task_holder
+task_holder_of(const struct task *k)
+{
+    struct str lease = k->f[F_LEASE];
+    struct str session = raw_inner(raw_member(lease, "session"));
+
+    return (struct task_holder){.name = raw_member(lease, "agent"),
+                                .session = session.p ? session : STR(""),
+                                .runs = k->leased};
+}
+
+/* Whether the lease was taken in another session, which still lives. */
+static bool
+is_elsewhere(const struct task_actor *who, const struct task_holder *h)
+{
+    return h->session.len > 0 && who->session.len > 0 &&
+           !who->is_same(h->session, who->session) &&
+           who->lives(who->of, h->session);
+}
+
+enum task_hold
+actor_hold(const struct task_actor *who, const struct task_holder *h)
+{
+    if (actor_is(who, h->name))
+        return h->runs && is_elsewhere(who, h) ? HOLD_TWIN : HOLD_OWN;
+    return h->runs ? HOLD_OTHER : HOLD_NONE;
+}
+
+struct str
+actor_loss(const struct task_actor *who, struct str takeover)
+{
+    return actor_is(who, raw_member(takeover, "from_agent")) ? takeover
+                                                             : STR_NONE;
+}
+
+/* Whether the caller handed the task over and nobody has claimed it since. */
+static bool
+gave_it(const struct task_actor *who, const struct task *k)
+{
+    return k->status == TASK_HANDOFF_READY &&
+           actor_is(who, raw_member(k->f[F_HANDOFF], "from_agent"));
+}
+
+/* ---- who may do what ---- */
+
+/* Invariant 1. */
+static enum task_may
+judge_lease(const struct task_actor *who, const struct task *k,
+            enum task_act what)
+{
+    struct task_holder holder = task_holder_of(k);
+    enum task_hold hold = actor_hold(who, &holder);
+    bool takes = what == ACT_TAKE_OVER, claims = what == ACT_CLAIM || takes;
+
+    if (who->ownership_warn && !claims)
+        return MAY_YES;
+    if (hold == HOLD_OTHER && !(takes && who->person))
+        return MAY_NOT_LEASED;
+    return hold == HOLD_TWIN && !takes ? MAY_NOT_TWIN : MAY_YES;
+}
+
+/* Invariants 2 and 3. */
+static enum task_may
+judge_owner(const struct task_actor *who, const struct task *k,
+            enum task_act what)
+{
+    struct str owner = k->f[F_CURRENT_OWNER];
+    bool takes = what == ACT_TAKE_OVER;
+
+    if (!owner.p || actor_is(who, owner))
+        return MAY_YES;
+    if (what == ACT_HAND_OVER)
+        return who->person || gave_it(who, k) ? MAY_YES : MAY_NOT_OWNED;
+    if (!k->free && !takes)
+        return MAY_NOT_WORKED_ON;
+    if (k->kept && !(takes && (who->person || gave_it(who, k))))
+        return MAY_NOT_HANDED;
+    return MAY_YES;
+}
+
+/* An agent that works on the task already may go on. */
+static enum task_may
+judge_blockers(const struct task_actor *who, const struct task *k,
+               enum task_act what)
+{
+    if (!k->blocked ||
+        (what != ACT_BEGIN && k->status == TASK_IN_PROGRESS &&
+         actor_is(who, k->f[F_CURRENT_OWNER])))
+        return MAY_YES;
+    return k->deps_failed.p ? MAY_NOT_FAILED : MAY_NOT_BLOCKED;
+}
+
+enum task_may
+may(const struct task_actor *who, const struct task *k, enum task_act what)
+{
+    bool claims = what == ACT_CLAIM || what == ACT_TAKE_OVER;
+    enum task_may answer = MAY_YES;
+
+    if (claims && !actor_is_named(who))
+        return MAY_NOT_UNNAMED;
+    if (!k)
+        return MAY_YES;
+    if (task_status_ended(k->status) && what != ACT_REOPEN)
+        return MAY_NOT_ENDED;
+    if (what != ACT_SAY)
+        answer = judge_lease(who, k, what);
+    if (answer == MAY_YES && (claims || what == ACT_HAND_OVER))
+        answer = judge_owner(who, k, what);
+    if (answer == MAY_YES && (claims || what == ACT_BEGIN))
+        answer = judge_blockers(who, k, what);
+    return answer;
+}
+
+/* ---- why not, and what next ---- */
+
+/* Another agent, or another session, has the lease. */
+static int
+refuse_leased(struct task_ctx *c, const struct task *k, bool twin)
+{
+    struct str lease = k->f[F_LEASE], expires = raw_member(lease, "expires_at");
+
+    if (twin) {
+        task_fail(c, ERR_LEASE, NULL, "another session with this agent name "
+                  "holds the lease");
+        task_next(c, "claim_task with a different agent name, or with "
+                  "takeover and a reason");
+    } else {
+        task_fail(c, ERR_LEASE, NULL, "another agent holds a lease on the "
+                  "task %.*s until %.*s", STR_ARG(k->ev.id),
+                  STR_ARG(raw_inner(expires)));
+    }
+    c->e.holder = raw_member(lease, "agent");
+    c->e.expires = expires;
+    c->e.taken = actor_loss(&c->who, k->f[F_TAKEOVER]);
+    return ERR_LEASE;
+}
+
+/* Another agent owns the task, and it was not handed over. */
+static int
+refuse_owned(struct task_ctx *c, const struct task *k, bool claims)
+{
+    if (claims) {
+        task_fail(c, ERR_NOT_OWNER, "agent", "another agent works on the "
+                  "task; anyone may claim it after 24 hours without a change");
+        task_next(c, "claim another task, or this one with takeover and a "
+                  "reason");
+    } else {
+        task_fail(c, ERR_NOT_OWNER, "from_agent", "from_agent does not own "
+                  "the task");
+    }
+    c->e.holder = k->f[F_CURRENT_OWNER];
+    return ERR_NOT_OWNER;
+}
+
+static int
+refuse_handed(struct task_ctx *c, const struct task *k)
+{
+    int64_t at;
+
+    task_fail(c, ERR_NOT_OWNER, "agent", "the task was handed over to another "
+              "agent");
+    task_next(c, "claim another task, or try again after expires_at");
+    if (!time_parse(k->ev.r.time, &at))
+        at = 0;
+    c->e.holder = k->f[F_CURRENT_OWNER];
+    c->e.expires = arena_printf(c->a, "\"%s\"", time_text(
+        task_handoff_end(k->f[F_HANDOFF], at)));
+    c->e.for_now = true;
+    return ERR_NOT_OWNER;
+}
+
+static int
+refuse_blocked(struct task_ctx *c, const struct task *k, bool failed)
+{
+    struct str first = raw_inner(raw_list_next(k->deps_failed, STR_NONE));
+
+    if (failed) {
+        task_fail(c, ERR_BLOCKED, NULL, "%.*s, which it depends on, has "
+                  "failed or was cancelled", STR_ARG(first));
+        task_next(c, "reopen that task by update_task with a status and a "
+                  "reason, or leave it out of depends_on");
+    } else {
+        task_fail(c, ERR_BLOCKED, NULL, "tasks that it depends on are not "
+                  "done");
+    }
+    c->e.blocked_by = k->blocked_by;
+    c->e.deps_failed = k->deps_failed;
+    return ERR_BLOCKED;
+}
+
+int
+may_refuse(struct task_ctx *c, const struct task *k, enum task_may why)
+{
+    switch (why) {
+    case MAY_NOT_UNNAMED:
+        task_fail(c, ERR_INVALID, "agent", "unknown cannot hold a lease");
+        return task_next(c, "pass your own name as agent");
+    case MAY_NOT_ENDED:
+        return task_fail(c, ERR_TERMINAL, NULL, "the task is %s and cannot "
+                         "be changed", task_status_name(k->status));
+    case MAY_NOT_LEASED: case MAY_NOT_TWIN:
+        return refuse_leased(c, k, why == MAY_NOT_TWIN);
+    case MAY_NOT_OWNED: case MAY_NOT_WORKED_ON:
+        return refuse_owned(c, k, why == MAY_NOT_WORKED_ON);
+    case MAY_NOT_HANDED:
+        return refuse_handed(c, k);
+    case MAY_NOT_BLOCKED: case MAY_NOT_FAILED:
+        return refuse_blocked(c, k, why == MAY_NOT_FAILED);
+    case MAY_YES:
+        break;
+    }
+    return 0;
+}

@@ -1,0 +1,70 @@
+#ifndef TASK_MAY_H
+#define TASK_MAY_H
+
+/* may - who holds a task, who may do what to it, why not, and what to do next.
+   Nothing here reads the store or changes a task. */
+
+#include "task/task.h"
+
+/* ---- who is who ---- */
+
+/* Whether the caller has a name; "unknown" is none. */
+bool actor_is_named(const struct task_actor *who);
+/* Whether name (raw, .p NULL: nobody's) in a task is the caller's: its owner,
+   or an agent that handed it over, gave it up or lost it. */
+bool actor_is(const struct task_actor *who, struct str name);
+
+/* The lease of a task. */
+struct task_holder {
+    struct str name;    /* raw: the agent; .p NULL: there is no lease */
+    struct str session; /* in which it was taken; empty: unknown */
+    bool runs;          /* it has not run out */
+};
+struct task_holder task_holder_of(const struct task *k);
+
+/* How the caller stands to a lease. */
+enum task_hold {
+    HOLD_NONE,  /* there is none that keeps it out */
+    HOLD_OWN,   /* it is the caller's, even if it has run out */
+    HOLD_TWIN,  /* another session of the same name, which lives, has it */
+    HOLD_OTHER  /* another agent has it */
+};
+/* The only function that decides who the holder of a task is. */
+enum task_hold actor_hold(const struct task_actor *who,
+                          const struct task_holder *h);
+/* Returns takeover (raw) if the task was taken from the caller by it; else .p
+   is NULL. */
+struct str actor_loss(const struct task_actor *who, struct str takeover);
+
+/* ---- who may do what ---- */
+
+enum task_act {
+    ACT_SAY,       /* answer, send a message, ask to stop: changes no work */
+    ACT_WORK,      /* any other change */
+    ACT_BEGIN,     /* set it in progress */
+    ACT_REOPEN,    /* set an ended task to a status that may follow */
+    ACT_HAND_OVER,
+    ACT_CLAIM,
+    ACT_TAKE_OVER  /* claim it from its owner */
+};
+enum task_may {
+    MAY_YES,
+    MAY_NOT_UNNAMED,    /* a lease is for an agent with a name */
+    MAY_NOT_ENDED,      /* the task has ended */
+    MAY_NOT_LEASED,     /* another agent has the lease */
+    MAY_NOT_TWIN,       /* another session of the caller's name has it */
+    MAY_NOT_OWNED,      /* only the owner hands a task over */
+    MAY_NOT_WORKED_ON,  /* its owner, without a lease, works on it */
+    MAY_NOT_HANDED,     /* it was just handed to another agent */
+    MAY_NOT_BLOCKED,    /* a task that it depends on is not done, */
+    MAY_NOT_FAILED      /* or has failed or was cancelled */
+};
+/* The only function that decides it. k is as task_of makes it; NULL: any task,
+   since nobody knows yet which. */
+enum task_may may(const struct task_actor *who, const struct task *k,
+                  enum task_act what);
+/* Fills c->e with why the caller may not, and what it can do next. Returns the
+   code; 0 for MAY_YES. */
+int may_refuse(struct task_ctx *c, const struct task *k, enum task_may why);
+
+#endif

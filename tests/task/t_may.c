@@ -1,0 +1,287 @@
+/* t_may - who holds a task, and who may do what to it: a table of callers,
+   tasks and acts with each answer, and what a refusal says. */
+
+#include "base/base.h"
+#include "task/may.h"
+#include "tests/lib/test.h"
+
+/* ---- callers ---- */
+
+#define HERE STR("1.1")  /* the session of the leases below */
+#define THERE STR("2.2") /* another one */
+
+static bool here_is_gone;
+
+static bool
+is_same(struct str a, struct str b)
+{
+    return str_eq(a, b);
+}
+
+static bool
+lives(const void *of, struct str session)
+{
+    CHECK(of == &here_is_gone && str_eq(session, HERE));
+    return !here_is_gone;
+}
+
+#define IN(at) .session = at, .is_same = is_same, .lives = lives, \
+               .of = &here_is_gone
+
+/* me has the leases, and is the owner; giver hands over to me. */
+enum {
+    ME, ME_SOMEWHERE, TWIN, GIVER, YOU, YOU_PERSON, YOU_WARNED, UNNAMED,
+    N_CALLERS
+};
+static const struct task_actor callers[N_CALLERS] = {
+    [ME] = {.name = STR("\"me\""), IN(HERE)},
+    [ME_SOMEWHERE] = {.name = STR("\"me\"")},
+    [TWIN] = {.name = STR("\"me\""), IN(THERE)},
+    [GIVER] = {.name = STR("\"giver\""), IN(THERE)},
+    [YOU] = {.name = STR("\"you\""), IN(THERE)},
+    [YOU_PERSON] = {.name = STR("\"you\""), .person = true},
+    [YOU_WARNED] = {.name = STR("\"you\""), .ownership_warn = true},
+    [UNNAMED] = {.name = STR("\"unknown\""), IN(THERE)},
+};
+
+/* ---- tasks ---- */
+
+#define LEASE STR("{\"agent\":\"me\",\"seconds\":900,\"session\":\"1.1\"," \
+                  "\"expires_at\":\"2026-01-02T03:04:05.000Z\"}")
+#define HANDOFF STR("{\"from_agent\":\"giver\",\"to_agent\":\"me\"}")
+
+enum {
+    OPEN, LEASED, EXPIRED, UNLEASED, STALE, HANDED, OFFERED, EXHAUSTED,
+    BLOCKED, FAILED, GOES_ON, ENDED, N_TASKS
+};
+
+/* As task_of derives it from a record. */
+static struct task
+task_in(int state)
+{
+    struct task k = {.status = TASK_OPEN, .free = true, .ev.id = STR("t-1")};
+
+    k.ev.r.time = STR("2026-01-02T03:00:00.000Z");
+    if (state == HANDED || state == OFFERED) {
+        k.status = TASK_HANDOFF_READY;
+        k.f[F_HANDOFF] = HANDOFF;
+        k.kept = state == HANDED;
+    } else if (state == EXHAUSTED) {
+        k.status = TASK_EXHAUSTED;
+    } else if (state == ENDED) {
+        k.status = TASK_DONE;
+    } else if (state != OPEN && state != BLOCKED && state != FAILED) {
+        k.status = TASK_IN_PROGRESS;
+        k.leased = state == LEASED || state == GOES_ON;
+        k.lease_expired = state == EXPIRED;
+        k.stale = state == STALE;
+        k.free = state == EXPIRED || state == STALE;
+    }
+    if (k.leased || k.lease_expired)
+        k.f[F_LEASE] = LEASE;
+    if (k.status == TASK_IN_PROGRESS || k.status == TASK_HANDOFF_READY)
+        k.f[F_CURRENT_OWNER] = STR("\"me\"");
+    k.blocked = state == BLOCKED || state == FAILED || state == GOES_ON;
+    if (k.blocked)
+        k.blocked_by = STR("[\"t-2\"]");
+    if (state == FAILED)
+        k.deps_failed = STR("[\"t-2\"]");
+    return k;
+}
+
+/* ---- the table ---- */
+
+/* A letter for each answer, in the order of enum task_may. */
+static const char letters[] = "yUELTOWHBF";
+
+/* By task and caller, an answer for each act: say, work, begin, reopen, hand
+   over, claim, take over. */
+static const char *const expected[N_TASKS][N_CALLERS] = {
+    [OPEN] = {"yyyyyyy", "yyyyyyy", "yyyyyyy", "yyyyyyy", "yyyyyyy", "yyyyyyy",
+              "yyyyyyy", "yyyyyUU"},
+    [LEASED] = {"yyyyyyy", "yyyyyyy", "yTTTTTy", "yLLLLLL", "yLLLLLL",
+                "yLLLLLy", "yyyyOLL", "yLLLLUU"},
+    [EXPIRED] = {"yyyyyyy", "yyyyyyy", "yyyyyyy", "yyyyOyy", "yyyyOyy",
+                 "yyyyyyy", "yyyyOyy", "yyyyOUU"},
+    [UNLEASED] = {"yyyyyyy", "yyyyyyy", "yyyyyyy", "yyyyOWy", "yyyyOWy",
+                  "yyyyyWy", "yyyyOWy", "yyyyOUU"},
+    [STALE] = {"yyyyyyy", "yyyyyyy", "yyyyyyy", "yyyyOyy", "yyyyOyy",
+               "yyyyyyy", "yyyyOyy", "yyyyOUU"},
+    [HANDED] = {"yyyyyyy", "yyyyyyy", "yyyyyyy", "yyyyyHy", "yyyyOHH",
+                "yyyyyHy", "yyyyOHH", "yyyyOUU"},
+    [OFFERED] = {"yyyyyyy", "yyyyyyy", "yyyyyyy", "yyyyyyy", "yyyyOyy",
+                 "yyyyyyy", "yyyyOyy", "yyyyOUU"},
+    [EXHAUSTED] = {"yyyyyyy", "yyyyyyy", "yyyyyyy", "yyyyyyy", "yyyyyyy",
+                   "yyyyyyy", "yyyyyyy", "yyyyyUU"},
+    [BLOCKED] = {"yyByyBB", "yyByyBB", "yyByyBB", "yyByyBB", "yyByyBB",
+                 "yyByyBB", "yyByyBB", "yyByyUU"},
+    [FAILED] = {"yyFyyFF", "yyFyyFF", "yyFyyFF", "yyFyyFF", "yyFyyFF",
+                "yyFyyFF", "yyFyyFF", "yyFyyUU"},
+    [GOES_ON] = {"yyByyyy", "yyByyyy", "yTTTTTy", "yLLLLLL", "yLLLLLL",
+                 "yLLLLLB", "yyByOLL", "yLLLLUU"},
+    [ENDED] = {"EEEyEEE", "EEEyEEE", "EEEyEEE", "EEEyEEE", "EEEyEEE",
+               "EEEyEEE", "EEEyEEE", "EEEyEUU"},
+};
+
+static void
+test_who_may_do_what(void)
+{
+    for (int t = 0; t < N_TASKS; t++)
+        for (int who = 0; who < N_CALLERS; who++)
+            for (int act = ACT_SAY; act <= ACT_TAKE_OVER; act++) {
+                struct task k = task_in(t);
+                enum task_may is = may(&callers[who], &k,
+                                       (enum task_act)act);
+
+                if (!CHECK(letters[is] == expected[t][who][act]))
+                    fprintf(stderr, "  task %d, caller %d, act %d: %c\n", t,
+                            who, act, letters[is]);
+            }
+}
+
+/* A session that is gone has no twin: the name alone counts. */
+static void
+test_a_session_that_is_gone(void)
+{
+    struct task k = task_in(LEASED);
+
+    here_is_gone = true;
+    for (int act = ACT_SAY; act <= ACT_TAKE_OVER; act++)
+        CHECK(may(&callers[TWIN], &k, (enum task_act)act) == MAY_YES);
+    CHECK(may(&callers[YOU], &k, ACT_CLAIM) == MAY_NOT_LEASED);
+    here_is_gone = false;
+}
+
+/* Before a task is chosen only the name is judged. */
+static void
+test_any_task(void)
+{
+    CHECK(may(&callers[YOU], NULL, ACT_CLAIM) == MAY_YES);
+    CHECK(may(&callers[UNNAMED], NULL, ACT_CLAIM) == MAY_NOT_UNNAMED);
+    CHECK(may(&(struct task_actor){.name = STR_NONE}, NULL, ACT_TAKE_OVER) ==
+          MAY_NOT_UNNAMED);
+}
+
+/* ---- who holds it ---- */
+
+static void
+test_the_holder(void)
+{
+    static const struct {
+        int state, who;
+        enum task_hold hold;
+    } rows[] = {
+        {OPEN, ME, HOLD_NONE}, {LEASED, ME, HOLD_OWN},
+        {LEASED, ME_SOMEWHERE, HOLD_OWN}, {LEASED, TWIN, HOLD_TWIN},
+        {LEASED, YOU, HOLD_OTHER}, {LEASED, UNNAMED, HOLD_OTHER},
+        {EXPIRED, ME, HOLD_OWN}, {EXPIRED, TWIN, HOLD_OWN},
+        {EXPIRED, YOU, HOLD_NONE}, {UNLEASED, ME, HOLD_NONE},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct task k = task_in(rows[i].state);
+        struct task_holder h = task_holder_of(&k);
+
+        CHECK(actor_hold(&callers[rows[i].who], &h) == rows[i].hold);
+    }
+}
+
+/* ---- what a refusal says ---- */
+
+static void
+test_what_a_refusal_says(void)
+{
+    static const struct {
+        enum task_may why;
+        int state, code;
+        const char *field, *message, *next;
+    } rows[] = {
+        {MAY_NOT_UNNAMED, OPEN, ERR_INVALID, "agent",
+         "unknown cannot hold a lease", "pass your own name as agent"},
+        {MAY_NOT_ENDED, ENDED, ERR_TERMINAL, "",
+         "the task is done and cannot be changed",
+         "to continue it, update_task with an allowed status and a reason"},
+        {MAY_NOT_LEASED, LEASED, ERR_LEASE, "",
+         "another agent holds a lease on the task t-1 until "
+         "2026-01-02T03:04:05.000Z",
+         "take other work, or try again when the lease has ended; update_task "
+         "with message reaches the holder; if it is yours, give the same "
+         "agent"},
+        {MAY_NOT_TWIN, LEASED, ERR_LEASE, "",
+         "another session with this agent name holds the lease",
+         "claim_task with a different agent name, or with takeover and a "
+         "reason"},
+        {MAY_NOT_OWNED, UNLEASED, ERR_NOT_OWNER, "from_agent",
+         "from_agent does not own the task",
+         "get_task shows current_owner; that agent hands the task over"},
+        {MAY_NOT_WORKED_ON, UNLEASED, ERR_NOT_OWNER, "agent",
+         "another agent works on the task; anyone may claim it after 24 hours "
+         "without a change",
+         "claim another task, or this one with takeover and a reason"},
+        {MAY_NOT_HANDED, HANDED, ERR_NOT_OWNER, "agent",
+         "the task was handed over to another agent",
+         "claim another task, or try again after expires_at"},
+        {MAY_NOT_BLOCKED, BLOCKED, ERR_BLOCKED, "",
+         "tasks that it depends on are not done",
+         "get_task names them in blocked_by; finish those first"},
+        {MAY_NOT_FAILED, FAILED, ERR_BLOCKED, "",
+         "t-2, which it depends on, has failed or was cancelled",
+         "reopen that task by update_task with a status and a reason, or "
+         "leave it out of depends_on"},
+    };
+    struct arena a = {0};
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct task_ctx c = {.a = &a, .who = callers[YOU]};
+        struct task k = task_in(rows[i].state);
+        bool owned = rows[i].code == ERR_LEASE ||
+                     rows[i].code == ERR_NOT_OWNER;
+
+        CHECK(may_refuse(&c, &k, rows[i].why) == rows[i].code);
+        CHECK(c.e.code == rows[i].code && str_is(c.e.field, rows[i].field));
+        if (!CHECK(str_is(c.e.message, rows[i].message)) ||
+            !CHECK(str_is(c.e.next, rows[i].next)))
+            fprintf(stderr, "  %.*s\n  %.*s\n", STR_ARG(c.e.message),
+                    STR_ARG(c.e.next));
+        CHECK(str_is(c.e.holder, "\"me\"") == owned);
+        CHECK(str_is(c.e.blocked_by, "[\"t-2\"]") ==
+              (rows[i].code == ERR_BLOCKED));
+        CHECK(str_is(c.e.deps_failed, "[\"t-2\"]") ==
+              (rows[i].why == MAY_NOT_FAILED));
+        /* A handoff without a time is kept for an hour after it. */
+        CHECK(str_is(c.e.expires, "\"2026-01-02T04:00:00.000Z\"") ==
+              (rows[i].why == MAY_NOT_HANDED));
+        CHECK(c.e.for_now == (rows[i].why == MAY_NOT_HANDED));
+    }
+    CHECK(may_refuse(&(struct task_ctx){.a = &a}, NULL, MAY_YES) == 0);
+    arena_fini(&a);
+}
+
+/* Who lost the task is told who took it. */
+static void
+test_who_lost_it(void)
+{
+    struct arena a = {0};
+    struct task_ctx c = {.a = &a, .who = callers[YOU]};
+    struct task k = task_in(LEASED);
+
+    k.f[F_TAKEOVER] = STR("{\"from_agent\":\"you\",\"agent\":\"me\"}");
+    may_refuse(&c, &k, MAY_NOT_LEASED);
+    CHECK(str_eq(c.e.taken, k.f[F_TAKEOVER]));
+    c.who = callers[GIVER];
+    may_refuse(&c, &k, MAY_NOT_LEASED);
+    CHECK(c.e.taken.p == NULL);
+    arena_fini(&a);
+}
+
+int
+main(void)
+{
+    test_who_may_do_what();
+    test_a_session_that_is_gone();
+    test_any_task();
+    test_the_holder();
+    test_what_a_refusal_says();
+    test_who_lost_it();
+    return test_end("may");
+}
