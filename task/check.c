@@ -41,7 +41,7 @@ static int
 refuse(struct parse *p, int code, const char *fmt, ...)
 {
     char text[256];
-    size_t n = text_put(text, sizeof text, "%s", row_name(p->top));
+    size_t n = text_put(text, sizeof text, "%s", p->top->name);
     va_list ap;
 
     if (p->item)
@@ -52,7 +52,7 @@ refuse(struct parse *p, int code, const char *fmt, ...)
     va_start(ap, fmt);
     text_vput(text + n, sizeof text - n, fmt, ap);
     va_end(ap);
-    return task_fail(p->c, code, row_name(p->top), "%s", text);
+    return task_fail(p->c, code, p->top->name, "%s", text);
 }
 
 static int
@@ -284,7 +284,7 @@ check_object(struct parse *p, const struct row *r, const struct json_tok *t)
     for (size_t i = 0; i < r->n_sub; i++, sub++) {
         const struct json_tok *v;
 
-        p->member = row_name(sub);
+        p->member = sub->name;
         v = json_get(t, p->member);
         if (v && v->type != JSON_NULL) {
             json_key(&p->w, p->member);
@@ -676,7 +676,7 @@ task_args_digest(const struct task_args *args, char hex[SHA256_HEX + 1])
     for (size_t i = 0; i < TASK_N_ARGS; i++) {
         if (!args->v[i].p || i == ARG_IDEMPOTENCY_KEY)
             continue;
-        sha256_add(&s, row_name(&task_rows[i]), task_rows[i].len);
+        sha256_add(&s, task_rows[i].name, task_rows[i].len);
         sha256_add(&s, args->v[i].p, args->v[i].len);
         sha256_add(&s, "\n", 1); /* canonical values have none */
     }

@@ -15,36 +15,6 @@
 
 #include <string.h>
 
-/* Every name once, so that a row needs only two bytes to refer to it. */
-#define NAMES(X) \
-    X(command) X(exit_code) X(passed) X(failed) X(summary) X(from_agent) \
-    X(to_agent) X(reason) X(at) X(agent) X(seq) X(artifact_id) X(name) \
-    X(type) X(size) X(sha256) X(path) X(description) X(task_id) X(status) \
-    X(current_owner) X(priority) X(repo_path) X(parent_id) X(tags) \
-    X(depends_on) X(version) X(created_at) X(title) X(goal) X(handoff) \
-    X(exhausted) X(checkpoint) X(resume_prompt) X(remaining_steps) \
-    X(completed_steps) X(acceptance) X(decisions) X(failed_approaches) \
-    X(branch) X(commit) X(dirty) X(result) X(test_results) X(artifacts) \
-    X(created_by) X(notes) X(expected_version) X(idempotency_key) X(section) \
-    X(since_seq) X(limit) X(cursor) X(content) X(encoding) X(tag) X(ready) \
-    X(needs_input) X(stale) X(query) X(changed_since) X(include_done) \
-    X(since) X(lease) X(expires_at) X(seconds) X(lease_seconds) \
-    X(questions) X(question_id) X(question) X(options) X(kind) X(by) \
-    X(answer) X(text) X(action) X(wait_seconds) X(until) X(timeout_seconds) \
-    X(cancel_requested) X(messages) X(message) X(from) X(to) X(seen) \
-    X(takeover) X(expires_seconds) X(session) X(tested_commit) \
-    X(offset) X(match) X(lines) X(tasks)
-
-#define X(name) char name[sizeof #name];
-static const struct names {
-    NAMES(X)
-} names = {
-#undef X
-#define X(name) #name,
-    NAMES(X)
-#undef X
-};
-
 #define BIT(tool) (1u << TOOL_##tool)
 #define SAVES (BIT(CHECKPOINT) | BIT(HANDOFF) | BIT(EXHAUST))
 #define CHANGES (SAVES | BIT(CREATE) | BIT(ATTACH) | BIT(UPDATE) | \
@@ -56,7 +26,7 @@ static const struct names {
 #define MAX_AGENT 128
 #define MAX_DEPS 64
 
-#define NAME(n) .name = offsetof(struct names, n), .len = sizeof #n - 1
+#define NAME(n) .name = #n, .len = sizeof #n - 1
 #define TEXT .type = T_TEXT
 #define AGENT .type = T_TEXT, .flags = CHARS | ONE, .max = MAX_AGENT
 #define INT(lo, hi) .type = T_INT, .min = (lo), .max = (hi)
@@ -332,16 +302,10 @@ _Static_assert(sizeof untils / sizeof *untils == N_EVENTS + TASK_N_STATUSES + 1,
 
 /* ---- looking at the table ---- */
 
-const char *
-row_name(const struct row *r)
-{
-    return (const char *)&names + r->name;
-}
-
 static struct str
 name_str(const struct row *r)
 {
-    return (struct str){row_name(r), r->len};
+    return (struct str){r->name, r->len};
 }
 
 int
@@ -517,7 +481,7 @@ put_schema(struct json_w *w, const struct row *r, size_t n, unsigned tools,
     for (size_t i = 0; i < n; i++) {
         if (!own && !(r[i].tools & tools))
             continue;
-        json_key(w, row_name(&r[i]));
+        json_key(w, r[i].name);
         if (r[i].items) {
             json_obj(w);
             json_put_z(w, "type", "array");
@@ -534,7 +498,7 @@ put_schema(struct json_w *w, const struct row *r, size_t n, unsigned tools,
         if (!required)
             json_put_arr(w, "required");
         required = true;
-        json_z(w, row_name(&r[i]));
+        json_z(w, r[i].name);
     }
     if (required)
         json_close(w);

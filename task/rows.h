@@ -28,9 +28,8 @@ enum {
     TOLD = 64
 };
 
-/* Kept at sixteen bytes, since there are many. */
 struct row {
-    uint16_t name;  /* offset in names */
+    const char *name;
     uint16_t max;   /* of a T_INT 0: as far as JSON numbers are exact */
     uint16_t items; /* 0: one value; else a list of at most so many */
     uint16_t tools, needs; /* the tools that take or require it, a bit each */
@@ -51,8 +50,6 @@ extern const struct row task_rows[TASK_N_ARGS];
 extern const struct row *const row_objects[];
 extern const char *const *const row_choices[];
 
-/* The name of a row. */
-const char *row_name(const struct row *r);
 /* The highest number of a T_INT with a max. */
 int row_max(const struct row *r);
 /* The row of that name among n that one of tools takes, or any tool if tools is
