@@ -56,22 +56,27 @@ cli_args_put(struct cli *c, const char *name, const char *value)
 #define ARG(member) offsetof(struct cli, args.member)
 static const struct word {
     char name[16];
-    bool list; /* a const char *[ENV_MAX_LIST] */
+    uint8_t kind; /* OPT_TEXT, OPT_LIST or OPT_FLAG */
     uint16_t at;
 } words[] = {
-    {"task_id", false, ARG(id)}, {"agent", false, ARG(agent)},
-    {"title", false, ARG(title)}, {"goal", false, ARG(goal)},
-    {"priority", false, ARG(priority)}, {"tags", true, ARG(tags)},
-    {"depends_on", true, ARG(after)}, {"parent_id", false, ARG(parent)},
-    {"current_owner", false, ARG(new_owner)}, {"repo_path", false, ARG(repo)},
-    {"from_agent", false, ARG(from)}, {"to_agent", false, ARG(to)},
-    {"reason", false, ARG(reason)}, {"notes", false, ARG(notes)},
-    {"resume_prompt", false, ARG(resume_prompt)}, {"tag", false, ARG(tag)},
-    {"lease_seconds", false, ARG(lease)}, {"until", false, ARG(until)},
-    {"since_seq", false, ARG(since_seq)}, {"kind", false, ARG(kind)},
-    {"to", false, ARG(whom)}, {"message", false, ARG(message)},
-    {"options", true, ARG(options)}, {"name", false, ARG(name)},
-    {"expires_seconds", false, ARG(expires)},
+    {"task_id", OPT_TEXT, ARG(id)}, {"agent", OPT_TEXT, ARG(agent)},
+    {"title", OPT_TEXT, ARG(title)}, {"goal", OPT_TEXT, ARG(goal)},
+    {"priority", OPT_TEXT, ARG(priority)}, {"tags", OPT_LIST, ARG(tags)},
+    {"depends_on", OPT_LIST, ARG(after)}, {"parent_id", OPT_TEXT, ARG(parent)},
+    {"current_owner", OPT_TEXT, ARG(new_owner)},
+    {"repo_path", OPT_TEXT, ARG(repo)}, {"from_agent", OPT_TEXT, ARG(from)},
+    {"to_agent", OPT_TEXT, ARG(to)}, {"reason", OPT_TEXT, ARG(reason)},
+    {"notes", OPT_TEXT, ARG(notes)},
+    {"resume_prompt", OPT_TEXT, ARG(resume_prompt)},
+    {"tag", OPT_TEXT, ARG(tag)}, {"lease_seconds", OPT_TEXT, ARG(lease)},
+    {"until", OPT_TEXT, ARG(until)}, {"since_seq", OPT_TEXT, ARG(since_seq)},
+    {"kind", OPT_TEXT, ARG(kind)}, {"to", OPT_TEXT, ARG(whom)},
+    {"message", OPT_TEXT, ARG(message)}, {"options", OPT_LIST, ARG(options)},
+    {"name", OPT_TEXT, ARG(name)}, {"expires_seconds", OPT_TEXT, ARG(expires)},
+    {"query", OPT_TEXT, ARG(query)}, {"ready", OPT_FLAG, ARG(ready)},
+    {"stale", OPT_FLAG, ARG(stale)},
+    {"needs_input", OPT_FLAG, ARG(needs_input)},
+    {"include_done", OPT_FLAG, ARG(all)}, {"takeover", OPT_FLAG, ARG(takeover)},
 };
 #define N_WORDS (sizeof(words) / sizeof(words[0]))
 
@@ -97,9 +102,11 @@ put_words(struct cli *c, bool own)
 
         if ((words[i].at == c->own_agent) != own)
             continue;
-        if (words[i].list)
+        if (words[i].kind == OPT_LIST)
             put_list(&c->tool.w, words[i].name, at);
-        else
+        else if (words[i].kind == OPT_FLAG && *(const bool *)at)
+            json_put_bool(&c->tool.w, words[i].name, true);
+        else if (words[i].kind == OPT_TEXT)
             cli_args_put(c, words[i].name, *(const char *const *)at);
     }
 }
@@ -121,9 +128,33 @@ cli_args_begin(struct cli *c, const struct json_tok *input, const char *id)
     }
     if (id != NULL)
         c->args.id = id;
-    if (c->args.takeover)
-        json_put_bool(w, "takeover", true);
     put_words(c, false);
+}
+
+static bool
+is_given(const struct cli *c, const struct env_opt *o)
+{
+    const void *at = (const char *)c + o->at;
+
+    if (o->kind == OPT_FLAG)
+        return *(const bool *)at;
+    return (o->kind == OPT_TEXT || o->kind == OPT_LIST) &&
+           *(const char *const *)at != NULL;
+}
+
+bool
+cli_args_others(const struct cli *c, const char *const *but)
+{
+    for (size_t i = 0; i < c->cmd->n_opts; i++) {
+        const struct env_opt *o = &c->cmd->opts[i];
+        const char *const *name = but;
+
+        while (*name != NULL && strcmp(*name, o->name) != 0)
+            name++;
+        if (*name == NULL && is_given(c, o))
+            return true;
+    }
+    return false;
 }
 
 int

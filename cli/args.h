@@ -20,6 +20,9 @@ void cli_args_begin(struct cli *c, const struct json_tok *input,
                     const char *id);
 /* Adds a text, or nothing if value is NULL. */
 void cli_args_put(struct cli *c, const char *name, const char *value);
+/* Whether an option of the command was given that is not one of but, which NULL
+   ends. Options with a number do not count. */
+bool cli_args_others(const struct cli *c, const char *const *but);
 /* Stores content, on the other hosts of the store too, and fills out. Returns
    0, or an exit code after printing the error. */
 int cli_args_store(struct cli *c, struct str content, struct task_blob *out);

@@ -59,7 +59,7 @@ static const struct env_opt agent_opt[] = {AGENT};
 static const struct cli_command commands[] = {
     {"list", "[OPTION...]", cli_list, 0, 0, READ,
      OPTS(TEXT("status", 's', status),
-          TEXT("owner", 'o', owner),
+          TEXT("owner", 'o', new_owner),
           TEXT("repo", 'r', repo),
           TEXT("tag", 't', tag),
           TEXT("parent", 0, parent),

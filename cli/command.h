@@ -38,7 +38,7 @@ struct cli;
 
 /* The values of the options of all commands. */
 struct cli_args {
-    const char *status, *owner, *repo, *tag, *parent, *query;
+    const char *status, *repo, *tag, *parent, *query;
     const char *format, *repair, *agent, *lease, *until, *since_seq;
     const char *from, *to, *reason, *expires, *resume_prompt, *notes;
     const char *before, *token_file, *token_env, *port;

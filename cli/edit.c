@@ -27,10 +27,9 @@ cli_add(struct cli *c)
 int
 cli_edit(struct cli *c)
 {
-    const struct cli_args *a = &c->args;
+    static const char *const agent[] = {"agent", NULL};
 
-    if (!a->title && !a->goal && !a->priority && !a->new_owner && !a->repo &&
-        !a->parent && !a->tags[0] && !a->after[0])
+    if (!cli_args_others(c, agent))
         return cli_misuse(c, "an option must say what to change");
     cli_args_begin(c, NULL, c->operand[0]);
     return cli_change_and_tell(c, TOOL_UPDATE);

@@ -2,6 +2,7 @@
    Long output is written piece by piece, with memory for one piece. */
 
 #include "cli/show.h"
+#include "cli/args.h"
 #include "cli/store.h"
 #include "mcp/calls.h"
 #include "cli/text.h"
@@ -43,12 +44,6 @@ status_bits(const struct cli *c, const char *list, unsigned *bits)
         at = at[len] == ',' ? at + len + 1 : NULL;
     }
     return 0;
-}
-
-static struct str
-str_of_arg(const char *z)
-{
-    return z == NULL ? STR_NONE : str_of(z);
 }
 
 int
@@ -122,7 +117,8 @@ static int
 list_calls(struct cli *c)
 {
     char ids[CALLS_PAGE][CALL_ID_LEN + 1];
-    struct str owner = str_of_arg(c->args.owner);
+    const char *name = c->args.new_owner;
+    struct str owner = name == NULL ? STR_NONE : str_of(name);
     uint64_t before = 0, left = c->args.limit;
     bool more = true;
     struct call k;
@@ -149,37 +145,45 @@ list_calls(struct cli *c)
     return rc;
 }
 
-static enum task_ask
-ask_of(bool wanted)
+/* Reads the options of list, as the arguments of list_tasks; but it takes
+   several statuses, and any limit. Returns 0, or an exit code after printing
+   the error. */
+static int
+read_query(struct cli *c, struct task_query *q)
 {
-    return wanted ? TASK_YES : TASK_EITHER;
+    struct task_args args;
+    struct task_ctx x;
+    int rc;
+
+    cli_args_begin(c, NULL, NULL);
+    rc = cli_args_parse(c, TOOL_LIST, &x, &args);
+    if (rc != 0)
+        return rc;
+    rc = task_query_of(&c->a, &args, q);
+    if (rc != 0)
+        return cli_fail_store(c, rc);
+    q->limit = c->args.limit < TASK_LIST_MAX ? (unsigned)c->args.limit
+                                             : TASK_LIST_MAX;
+    return status_bits(c, c->args.status, &q->status);
 }
 
 int
 cli_list(struct cli *c)
 {
-    const struct cli_args *a = &c->args;
-    struct task_query q = {.include_done = a->all,
-                           .owner = str_of_arg(a->owner),
-                           .repo_path = str_of_arg(a->repo),
-                           .tag = str_of_arg(a->tag),
-                           .parent_id = str_of_arg(a->parent),
-                           .text = str_of_arg(a->query),
-                           .ready = ask_of(a->ready),
-                           .stale = ask_of(a->stale),
-                           .needs_input = ask_of(a->needs_input),
-                           .limit = a->limit < TASK_LIST_MAX
-                                        ? (unsigned)a->limit : TASK_LIST_MAX};
-    int rc = status_bits(c, a->status, &q.status);
+    static const char *const of_calls[] = {"calls", "owner", "all", NULL};
+    struct arena of_query; /* each page resets c->a */
+    struct task_query q;
+    int rc = read_query(c, &q);
 
-    if (a->calls && (a->status || a->repo || a->tag || a->parent ||
-                     a->query || a->ready || a->stale || a->needs_input ||
-                     a->ids))
+    if (c->args.calls && cli_args_others(c, of_calls))
         return cli_misuse(c, "--calls takes only --owner, --all and --limit");
-    if (rc != 0 || a->limit == 0)
+    if (rc != 0 || c->args.limit == 0)
         return rc;
     c->columns = 5;
-    rc = a->calls ? list_calls(c) : cli_each_task(c, &q, put_task, c);
+    of_query = c->a;
+    c->a = (struct arena){0};
+    rc = c->args.calls ? list_calls(c) : cli_each_task(c, &q, put_task, c);
+    arena_fini(&of_query);
     return rc < 0 ? cli_fail_store(c, rc) : CLI_OK;
 }
 

@@ -452,7 +452,8 @@ take_stop(struct draft *d)
 static bool
 has_live_child(struct draft *d)
 {
-    struct task_query q = {.parent_id = d->id, .limit = 1, .uncounted = true};
+    struct task_query q = {.has[ATOM_PARENT_ID] = d->k.f[F_TASK_ID],
+                           .limit = 1, .uncounted = true};
     struct task_list list;
     int rc = tasks_list(d->t, d->c->a, &q, &list);
 

@@ -297,6 +297,13 @@ const struct row task_rows[TASK_N_ARGS] = {
                              .tools = BIT(WAIT)},
 };
 
+const struct row_atom row_atoms[TASK_N_ATOMS] = {
+    [ATOM_OWNER] = {F_CURRENT_OWNER, F_CURRENT_OWNER, false},
+    [ATOM_REPO_PATH] = {F_REPO_PATH, F_REPO_PATH, false},
+    [ATOM_PARENT_ID] = {F_PARENT_ID, F_PARENT_ID, false},
+    [ATOM_TAGS] = {F_TAGS, ARG_TAG, true},
+};
+
 _Static_assert(sizeof untils / sizeof *untils == N_EVENTS + TASK_N_STATUSES + 1,
                "a name for each status");
 

@@ -42,6 +42,12 @@ enum task_field {
     TASK_N_FIELDS
 };
 
+/* The fields that lists filter by: the index keeps their values. They come
+   before F_TITLE. */
+enum task_atom {
+    ATOM_OWNER, ATOM_REPO_PATH, ATOM_PARENT_ID, ATOM_TAGS, TASK_N_ATOMS
+};
+
 #define TASK_MAX_ID 128
 #define TASK_MAX_ARTIFACTS 256
 #define TASK_MAX_RESULTS 64   /* of tests */

@@ -29,6 +29,7 @@
 
 #include "task/index.h"
 #include "task/parts.h"
+#include "task/rows.h"
 #include "json.h"
 #include "json/raw.h"
 #include "base/clock.h"
@@ -243,14 +244,12 @@ static int
 hold_atoms(struct tasks *t, const struct task_entry *old,
            struct task_entry *to, const struct str f[TASK_N_HEAD])
 {
-    static const uint8_t fields[TASK_N_ATOMS] = {
-        F_CURRENT_OWNER, F_REPO_PATH, F_PARENT_ID, F_TAGS,
-    };
     int i, rc = 0;
 
     memset(to->atom, 0, sizeof to->atom);
     for (i = 0; i < TASK_N_ATOMS && rc == 0; i++)
-        rc = atoms_hold(&t->atoms, f[fields[i]], old->atom[i], &to->atom[i]);
+        rc = atoms_hold(&t->atoms, f[row_atoms[i].field], old->atom[i],
+                        &to->atom[i]);
     if (rc != 0)
         drop_atoms(t, to);
     return rc;

@@ -11,15 +11,12 @@
 #define TASK_STALE_MS (24 * 60 * 60 * 1000) /* in_progress without an event for
                                                this long */
 
-/* The interned texts of an entry: raw JSON. */
-enum { ATOM_OWNER, ATOM_REPO_PATH, ATOM_PARENT_ID, ATOM_TAGS, TASK_N_ATOMS };
-
 struct task_entry {
     struct store_entry e;
     struct task_entry *newer, *older; /* in the same list, ordered by e.n */
     struct task_entry *sooner, *later; /* in the same queue, ordered by e.n */
     int64_t changed_ms;
-    uint32_t atom[TASK_N_ATOMS];
+    uint32_t atom[TASK_N_ATOMS]; /* interned raw values, by enum task_atom */
     union {
         int32_t lease_ms; /* its lease, or the time for which a handoff keeps it
                              for one agent, ends so long after changed_ms */

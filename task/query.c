@@ -14,9 +14,11 @@
       changes since the first part's head to find it. */
 
 #include "task/query.h"
+#include "base/clock.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "task/index.h"
+#include "task/rows.h"
 
 #include <string.h>
 
@@ -30,8 +32,7 @@ struct scan {
     const struct task_query *q;
     struct task_list *list;
     unsigned statuses; /* those wanted, a bit each */
-    uint32_t atom[ATOM_TAGS]; /* 0: any */
-    struct str tag;    /* raw */
+    uint32_t atom[TASK_N_ATOMS]; /* the number of what q->has has */
     struct str text;   /* lower case */
     uint16_t *fallback; /* of the search for text */
     bool filtered;     /* by more than status */
@@ -39,8 +40,10 @@ struct scan {
     uint64_t before, seen;
     size_t looked, limit;
     uint64_t bytes;    /* of records read */
-    uint32_t tags_last; /* the tags examined last, and the result */
-    bool tags_hit;
+    struct {
+        uint32_t atom; /* the list examined last, and whether it has q->has */
+        bool hit;
+    } last[TASK_N_ATOMS];
 };
 
 /* ---- the words of a query ---- */
@@ -125,13 +128,19 @@ matches_text(const struct scan *s, const struct task *k)
 
 /* ---- one task ---- */
 
+/* Whether a value of an entry is, or has, what the query asks for. Many tasks
+   share a list. */
 static bool
-has_tag(struct scan *s, uint32_t tags)
+matches_atom(struct scan *s, int i, uint32_t atom)
 {
-    if (tags != s->tags_last)
-        s->tags_hit = raw_list_has(atoms_text(&s->t->atoms, tags), s->tag);
-    s->tags_last = tags;
-    return s->tags_hit;
+    if (!row_atoms[i].in_list)
+        return atom == s->atom[i];
+    if (atom != s->last[i].atom) {
+        s->last[i].atom = atom;
+        s->last[i].hit = raw_list_has(atoms_text(&s->t->atoms, atom),
+                                      s->q->has[i]);
+    }
+    return s->last[i].hit;
 }
 
 static bool
@@ -156,11 +165,10 @@ matches_entry(struct scan *s, const struct task_entry *e)
     const struct task_query *q = s->q;
     bool free = q->ready && !e->parked && task_entry_free(s->t, e);
 
-    for (int i = 0; i < ATOM_TAGS; i++)
-        if (s->atom[i] && s->atom[i] != e->atom[i])
+    for (int i = 0; i < TASK_N_ATOMS; i++)
+        if (q->has[i].p && !matches_atom(s, i, e->atom[i]))
             return false;
     return s->statuses & 1u << e->status &&
-           (!s->tag.p || has_tag(s, e->atom[ATOM_TAGS])) &&
            (!q->ready || (free && e->has_deps) ||
             is_asked(q->ready, free)) &&
            (!q->stale || is_asked(q->stale, is_stale(s, e))) &&
@@ -302,48 +310,34 @@ walk(struct scan *s)
 
 /* ---- a query ---- */
 
-/* Finds the atoms of the texts. A text that no task has matches nothing. */
-static int
+/* Finds the values that tasks must have. One that no task has matches
+   nothing. */
+static void
 find_atoms(struct scan *s)
 {
-    const struct str texts[ATOM_TAGS] = {s->q->owner, s->q->repo_path,
-                                         s->q->parent_id};
-    struct str raw;
-
-    for (int i = 0; i < ATOM_TAGS; i++) {
-        if (!texts[i].p)
+    for (int i = 0; i < TASK_N_ATOMS; i++) {
+        if (!s->q->has[i].p)
             continue;
-        raw = raw_quote(s->a, texts[i]);
-        if (!raw.p)
-            return ERR_NOMEM;
-        s->atom[i] = atoms_find(&s->t->atoms, raw);
-        if (s->atom[i] == 0)
-            s->statuses = 0;
         s->filtered = true;
+        s->atom[i] = atoms_find(&s->t->atoms, s->q->has[i]);
+        if (s->atom[i] == 0 && !row_atoms[i].in_list)
+            s->statuses = 0;
     }
-    return 0;
 }
 
 static int
 prepare(struct scan *s)
 {
     const struct task_query *q = s->q;
-    int rc;
 
     s->statuses = q->status ? q->status
         : LIVE_BITS | (q->include_done ? TASK_ENDED_BITS : 0);
     s->limit = q->limit == 0 ? DEFAULT_LIMIT
         : q->limit > TASK_LIST_MAX ? TASK_LIST_MAX : q->limit;
-    s->tags_last = UINT32_MAX;
-    s->filtered = q->tag.p || q->text.len || q->ready || q->stale ||
+    s->filtered = q->text.len || q->ready || q->stale ||
                   q->needs_input || q->since_ms || q->since_n;
-    if (q->tag.p) {
-        s->tag = raw_quote(s->a, q->tag);
-        if (!s->tag.p)
-            return ERR_NOMEM;
-    }
-    rc = find_atoms(s);
-    return rc == 0 ? prepare_text(s) : rc;
+    find_atoms(s);
+    return prepare_text(s);
 }
 
 /* Begins at the newest tasks, or where the cursor says. */
@@ -370,6 +364,45 @@ start(struct scan *s)
             s->at[i] = NULL;
     }
     return 0;
+}
+
+void
+task_query_since(const struct task_args *args, int arg, struct task_query *q)
+{
+    q->since_n = task_arg_u64(args, arg, 0);
+    if (!q->since_n)
+        time_parse(raw_inner(args->v[arg]), &q->since_ms);
+}
+
+static enum task_ask
+ask_of(const struct task_args *args, int arg)
+{
+    if (!args->v[arg].p)
+        return TASK_EITHER;
+    return task_arg_true(args, arg) ? TASK_YES : TASK_NO;
+}
+
+int
+task_query_of(struct arena *a, const struct task_args *args,
+              struct task_query *out)
+{
+    int status = task_status_of(raw_inner(args->v[F_STATUS]));
+
+    *out = (struct task_query){
+        .status = status < 0 ? 0 : 1u << status,
+        .text = task_arg_text(a, args, ARG_QUERY),
+        .cursor = task_arg_text(a, args, ARG_CURSOR),
+        .ready = ask_of(args, ARG_READY),
+        .stale = ask_of(args, ARG_STALE),
+        .needs_input = ask_of(args, ARG_NEEDS_INPUT),
+        .include_done = task_arg_true(args, ARG_INCLUDE_DONE),
+        .limit = (unsigned)task_arg_u64(args, ARG_LIMIT, 0),
+    };
+    for (int i = 0; i < TASK_N_ATOMS; i++)
+        out->has[i] = args->v[row_atoms[i].arg];
+    task_query_since(args, ARG_CHANGED_SINCE, out);
+    return (args->v[ARG_QUERY].p && !out->text.p) ||
+           (args->v[ARG_CURSOR].p && !out->cursor.p) ? ERR_NOMEM : 0;
 }
 
 int

@@ -21,11 +21,11 @@ enum task_text { /* where to search for a text */
     TEXT_STARTS_ID /* compared byte by byte */
 };
 
-/* If zeroed: all live tasks. A text filter with .p NULL is not applied. */
+/* If zeroed: all live tasks. A text with .p NULL is not asked for. */
 struct task_query {
     unsigned status; /* a bit (1u << status) each, 0: any; one that has ended
                         includes ended tasks */
-    struct str owner, repo_path, tag, parent_id;
+    struct str has[TASK_N_ATOMS]; /* raw: what a task has to have */
     struct str text; /* ASCII letters of either case are the same */
     enum task_text in;
     enum task_ask ready, stale, needs_input;
@@ -49,6 +49,12 @@ struct task_list {
     uint64_t head;   /* newest seq of the log */
 };
 
+/* The query that the arguments of list_tasks make. 0 or ERR_NOMEM. */
+int task_query_of(struct arena *a, const struct task_args *args,
+                  struct task_query *out);
+/* Asks for changes since the time or seq of an argument. */
+void task_query_since(const struct task_args *args, int arg,
+                      struct task_query *q);
 /* Reads one part of the list of matching tasks, newest change first. A cursor
    holds a position in the log: changes made meanwhile cause no part to skip or
    repeat a task that did not change. A task whose record is not JSON matches

@@ -46,6 +46,12 @@ enum {
 };
 
 extern const struct row task_rows[TASK_N_ARGS];
+/* By enum task_atom: the field, and the argument of list_tasks that asks for
+   it. */
+extern const struct row_atom {
+    uint8_t field, arg;
+    bool in_list; /* the argument is one of the field's elements */
+} row_atoms[TASK_N_ATOMS];
 /* By a row's sub: the members of an object, the choices of a name. */
 extern const struct row *const row_objects[];
 extern const char *const *const row_choices[];

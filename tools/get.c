@@ -634,22 +634,6 @@ tools_get(struct mcp_call *c)
 
 /* ---- list_tasks ---- */
 
-void
-tools_since(const struct task_args *args, int arg, struct task_query *q)
-{
-    q->since_n = task_arg_u64(args, arg, 0);
-    if (!q->since_n)
-        time_parse(raw_inner(args->v[arg]), &q->since_ms);
-}
-
-static enum task_ask
-ask_of(const struct task_args *args, int arg)
-{
-    if (!args->v[arg].p)
-        return TASK_EITHER;
-    return task_arg_true(args, arg) ? TASK_YES : TASK_NO;
-}
-
 /* Appends the summaries that fit into one answer; returns their number. */
 static size_t
 put_summaries(struct buf *out, const struct task_list *list)
@@ -699,29 +683,15 @@ tools_list(struct mcp_call *c)
     struct task_list list;
     struct task_args args;
     struct task_ctx x;
-    int status, rc = tools_args(c, &x, &args);
     struct task_query q;
+    int rc = tools_args(c, &x, &args);
 
     if (rc != 0)
         return tools_error(c, &x.e);
-    status = task_status_of(raw_inner(args.v[F_STATUS]));
-    q = (struct task_query){
-        .status = status < 0 ? 0 : 1u << status,
-        .owner = task_arg_text(a, &args, F_CURRENT_OWNER),
-        .repo_path = task_arg_text(a, &args, F_REPO_PATH),
-        .parent_id = task_arg_text(a, &args, F_PARENT_ID),
-        .tag = task_arg_text(a, &args, ARG_TAG),
-        .text = task_arg_text(a, &args, ARG_QUERY),
-        .cursor = task_arg_text(a, &args, ARG_CURSOR),
-        .ready = ask_of(&args, ARG_READY),
-        .stale = ask_of(&args, ARG_STALE),
-        .needs_input = ask_of(&args, ARG_NEEDS_INPUT),
-        .include_done = task_arg_true(&args, ARG_INCLUDE_DONE),
-        .limit = (unsigned)task_arg_u64(&args, ARG_LIMIT, 0),
-        .read_max = x.read_max,
-    };
-    tools_since(&args, ARG_CHANGED_SINCE, &q);
-    rc = tasks_list(s->t, a, &q, &list);
+    rc = task_query_of(a, &args, &q);
+    q.read_max = x.read_max;
+    if (rc == 0)
+        rc = tasks_list(s->t, a, &q, &list);
     if (rc == ERR_INVALID)
         task_fail(&x, rc, "cursor", "cursor is not from list_tasks");
     else if (rc != 0)

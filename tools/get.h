@@ -22,9 +22,6 @@ int tools_put_history(const struct tools *s, const struct task_ctx *x,
 /* Appends a list of tasks like list_tasks, as much as fits in one answer. */
 void tools_put_list(struct buf *out, const struct task_list *list);
 
-/* Sets the limit of q to the time or seq of an argument. */
-void tools_since(const struct task_args *args, int arg,
-                 struct task_query *q);
 /* Makes *ev, an event of a task, its event number n. ERR_NOT_FOUND if that is
    not kept; ERR_INVALID if it is not an event of this task. */
 int tools_event_at(const struct tools *s, struct arena *a, uint64_t n,

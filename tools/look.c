@@ -262,13 +262,13 @@ is_of_all(const struct look *w)
 
 /* The tasks that may count, a page of them. */
 static struct task_query
-query_of(const struct look *w, struct str owner)
+query_of(const struct look *w)
 {
     bool news = w->pass == NEWS;
     bool asks = w->pass == OPEN || w->until == UNTIL_QUESTION;
 
     return (struct task_query){
-        .owner = owner,
+        .has[ATOM_OWNER] = is_of_all(w) ? STR_NONE : w->agent,
         .status = news ? 0 : w->statuses,
         .since_n = news ? w->from : 0,
         .needs_input = asks ? TASK_YES : TASK_EITHER,
@@ -306,11 +306,9 @@ static int
 look_at_page(struct look *w, bool *last)
 {
     struct arena own = {0};
-    struct str owner = is_of_all(w) ? STR_NONE : raw_text(&own, w->agent);
-    struct task_query q = query_of(w, owner);
+    struct task_query q = query_of(w);
     struct task_list list;
-    int rc = owner.p == NULL && !is_of_all(w)
-                 ? ERR_NOMEM : tasks_list(w->t, &own, &q, &list);
+    int rc = tasks_list(w->t, &own, &q, &list);
 
     if (rc == 0) {
         *last = list.next.len == 0;

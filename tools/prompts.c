@@ -109,7 +109,7 @@ put_some(struct brief *p, const char *head, struct task_query *q)
     buf_printf(&p->data, "%s:\n", head);
     for (i = 0; rc == 0 && i < list.n && n < FEW; i++) {
         /* A task that was handed to an agent belongs to that agent. */
-        if (!q->owner.p && p->args.v[ARG_AGENT].p &&
+        if (!q->has[ATOM_OWNER].p && p->args.v[ARG_AGENT].p &&
             list.tasks[i].f[F_CURRENT_OWNER].p &&
             !list.tasks[i].lease_expired)
             continue;
@@ -127,7 +127,7 @@ write_resume(struct brief *p)
                                                       .ready = TASK_YES};
     int rc = 0;
 
-    mine.owner = task_arg_text(p->x.a, &p->args, ARG_AGENT);
+    mine.has[ATOM_OWNER] = p->args.v[ARG_AGENT];
     if (p->args.v[F_TASK_ID].p) {
         buf_printf(&p->b, "Continue the task %.*s",
                    STR_ARG(p->args.v[F_TASK_ID]));
@@ -136,7 +136,7 @@ write_resume(struct brief *p)
         buf_z(&p->b, "Choose a task from those below, yours first, read it "
               "with get_task, and continue it");
         if (p->args.v[ARG_AGENT].p)
-            rc = !mine.owner.p ? ERR_NOMEM : put_some(p, "Yours", &mine);
+            rc = put_some(p, "Yours", &mine);
         if (rc == 0)
             rc = put_some(p, "Ready", &ready);
     }
@@ -202,7 +202,7 @@ write_standup(struct brief *p)
     int i, rc;
 
     if (p->args.v[ARG_SINCE].p)
-        tools_since(&p->args, ARG_SINCE, &q);
+        task_query_since(&p->args, ARG_SINCE, &q);
     else
         q.since_ms = store_now_ms(tasks_store(p->t)) - DAY_MS;
     rc = tasks_list(p->t, p->x.a, &q, &list);

@@ -59,6 +59,9 @@ run 2 show a b
 run 2 list --limit many
 run 2 list --limit
 run 2 list --ready=yes
+run 2 list --parent 'no id'
+has err 'mcptask: --parent must be 1 to 128 of the characters'
+run 2 list --calls --parent a
 run 2 list --status open,closed
 has err closed handoff_ready
 run 2 export --format xml
