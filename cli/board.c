@@ -35,9 +35,11 @@ struct board {
     size_t columns; /* of the terminal; 0: unknown */
     size_t width;  /* of a cell; 0: a task is one line */
     size_t abreast; /* lanes side by side */
+    enum task_column urgent; /* the lane that is filled in the order of work */
     struct lane {
         struct buf b; /* the lines of its cards, or JSON */
         uint64_t n;   /* number of its tasks, with those not in b */
+        uint64_t cards; /* number of those in b */
         size_t at;    /* how much of b has been drawn */
     } lane[N_LANES];
 };
@@ -128,16 +130,15 @@ put_card(struct board *b, struct buf *to, const struct task *k)
         put_line(to, reason);
 }
 
+/* Adds a card, if there is room. Returns whether there is room for another. */
 static bool
-take(void *ctx, const struct task *k)
+add_card(struct board *b, struct lane *l, const struct task *k)
 {
-    struct board *b = ctx;
-    struct lane *l = &b->lane[k->status == TASK_FAILED ? (int)FAILED
-                                                       : (int)task_column(k)];
     size_t from = l->b.len, used;
 
-    if (l->n++ >= b->c->args.limit)
-        return true;
+    if (l->cards >= b->c->args.limit)
+        return false;
+    l->cards++;
     if (b->c->json) {
         buf_z(&l->b, from > 0 ? "," : "");
         view_summary_json(&l->b, k);
@@ -154,7 +155,49 @@ take(void *ctx, const struct task *k)
                 buf_char(&l->b, '\n');
         }
     }
+    return l->cards < b->c->args.limit;
+}
+
+static bool
+add_urgent(void *ctx, const struct task *k)
+{
+    struct board *b = ctx;
+
+    return task_column(k) != b->urgent ||
+           add_card(b, &b->lane[b->urgent], k);
+}
+
+/* Counts a task, and adds it to its lane unless that has another order. */
+static bool
+add_task(void *ctx, const struct task *k)
+{
+    struct board *b = ctx;
+    int column = k->status == TASK_FAILED ? (int)FAILED : (int)task_column(k);
+
+    b->lane[column].n++;
+    if (!task_column_is_urgent(column))
+        (void)add_card(b, &b->lane[column], k);
     return true;
+}
+
+/* Fills the lanes, those that are urgent in the order of work. */
+static int
+fill(struct board *b)
+{
+    struct task_query all = {.include_done = true, .limit = TASK_LIST_MAX};
+    struct task_query urgent[] = {
+        [COLUMN_NEEDS_INPUT] = {.needs_input = TASK_YES},
+        [COLUMN_READY] = {.status = 1u << TASK_OPEN},
+    };
+    int rc = 0;
+
+    for (int i = 0; rc == 0 && i < 2; i++) {
+        b->urgent = (enum task_column)i;
+        urgent[i].order = ORDER_WORK;
+        urgent[i].limit = TASK_LIST_MAX;
+        rc = cli_each_task(b->c, &urgent[i], add_urgent, b);
+    }
+    return rc == 0 ? cli_each_task(b->c, &all, add_task, b) : rc;
 }
 
 /* ---- drawing ---- */
@@ -295,7 +338,6 @@ static int
 show(struct cli *c)
 {
     struct board b = {.c = c, .columns = find_width()};
-    struct task_query q = {.include_done = true, .limit = TASK_LIST_MAX};
     size_t width = b.columns + GAP;
     int rc;
 
@@ -306,7 +348,7 @@ show(struct cli *c)
         b.width = width / b.abreast - GAP;
     if (b.width > CELL_MAX)
         b.width = CELL_MAX;
-    rc = cli_each_task(c, &q, take, &b);
+    rc = fill(&b);
     if (rc == 0)
         draw(&b);
     for (int i = 0; i < N_LANES; i++)

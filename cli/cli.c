@@ -64,6 +64,7 @@ static const struct cli_command commands[] = {
           TEXT("tag", 't', tag),
           TEXT("parent", 0, parent),
           TEXT("query", 'q', query),
+          TEXT("order", 0, order),
           FLAG("ready", 0, ready),
           FLAG("stale", 0, stale),
           FLAG("needs-input", 0, needs_input),

@@ -43,7 +43,7 @@ struct cli_args {
     const char *from, *to, *reason, *expires, *resume_prompt, *notes;
     const char *before, *token_file, *token_env, *port;
     const char *id, *title, *goal, *priority, *new_owner, *name, *kind;
-    const char *whom, *message, *artifact, *match;
+    const char *whom, *message, *artifact, *match, *order;
     const char *tags[ENV_MAX_LIST], *after[ENV_MAX_LIST];
     const char *options[ENV_MAX_LIST];
     const char *statuses[ENV_MAX_LIST + 1]; /* import's; NULL ends them */

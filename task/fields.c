@@ -49,11 +49,15 @@ static const char *const sections[] = {"current", "history", "artifact",
 static const char *const artifact_types[] = {"file", "diff", "log", NULL};
 static const char *const encodings[] = {"utf8", "base64", NULL};
 static const char *const kinds[] = {"question", "approval", "action", NULL};
+static const char *const orders[TASK_N_ORDERS + 1] = {
+    [ORDER_CHANGED] = "changed", [ORDER_WORK] = "work",
+};
 static const char *const actions[] = {"accept", "decline", "cancel", NULL};
 const char *const *const row_choices[] = {
     [STATUSES] = untils + N_EVENTS, [SECTIONS] = sections,
     [ARTIFACT_TYPES] = artifact_types, [ENCODINGS] = encodings,
     [KINDS] = kinds, [ACTIONS] = actions, [UNTILS] = untils,
+    [ORDERS] = orders,
 };
 
 enum {
@@ -274,6 +278,7 @@ const struct row task_rows[TASK_N_ARGS] = {
                            .tools = BIT(LIST)},
     [ARG_INCLUDE_DONE] = {NAME(include_done), .type = T_BOOL,
                           .tools = BIT(LIST)},
+    [ARG_ORDER] = {NAME(order), CHOICE(ORDERS), .tools = BIT(LIST)},
     [ARG_LIMIT] = {NAME(limit), INT(1, 100), .tools = BIT(LIST)},
     [ARG_SINCE] = {NAME(since), .type = T_WHEN, .flags = ONE,
                    .tools = BIT(STANDUP)},
@@ -319,6 +324,17 @@ int
 row_max(const struct row *r)
 {
     return r->flags & MINUTES ? r->max * 60 : r->max;
+}
+
+int
+row_choice(int choices, struct str raw)
+{
+    const char *const *all = row_choices[choices];
+
+    for (int i = 0; all[i]; i++)
+        if (str_is(raw_inner(raw), all[i]))
+            return i;
+    return -1;
 }
 
 const struct row *
@@ -416,6 +432,7 @@ task_value_fits(int field, struct str raw)
     X(GET, ARG_LINES, "around each match") \
     X(GET, F_VERSION, "a past state") \
     X(GET, ARG_SINCE_SEQ, "only later events") \
+    X(LIST, ARG_ORDER, "work: as claim_task takes them") \
     X(UPDATE, ARG_EXPECTED_VERSION, "refused if not current") \
     X(CLAIM, ARG_LEASE_SECONDS, "900 by default") \
     X(WAIT, ARG_UNTIL, "change by default; or a status") \

@@ -48,6 +48,10 @@ enum task_atom {
     ATOM_OWNER, ATOM_REPO_PATH, ATOM_PARENT_ID, ATOM_TAGS, TASK_N_ATOMS
 };
 
+/* What comes first in a list: the newest change; or what to begin first, by
+   priority, then by how long it waits, as claim_task takes it. */
+enum task_order { ORDER_CHANGED, ORDER_WORK, TASK_N_ORDERS };
+
 #define TASK_MAX_ID 128
 #define TASK_MAX_ARTIFACTS 256
 #define TASK_MAX_RESULTS 64   /* of tests */
@@ -83,7 +87,7 @@ enum task_arg {
     ARG_NAME, ARG_TYPE, ARG_CONTENT, ARG_ENCODING, ARG_PATH,
     ARG_DESCRIPTION,
     ARG_TAG, ARG_READY, ARG_NEEDS_INPUT, ARG_STALE, ARG_QUERY,
-    ARG_CHANGED_SINCE, ARG_INCLUDE_DONE, ARG_LIMIT, ARG_SINCE,
+    ARG_CHANGED_SINCE, ARG_INCLUDE_DONE, ARG_ORDER, ARG_LIMIT, ARG_SINCE,
     ARG_ANSWER, ARG_MESSAGE, ARG_EXPIRES_SECONDS, ARG_TAKEOVER,
     ARG_LEASE_SECONDS, ARG_QUESTION, ARG_OPTIONS,
     ARG_KIND, ARG_TO,

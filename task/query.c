@@ -1,5 +1,6 @@
 /* query - lists and searches: one walk over the live and the ended tasks,
-   newest change first, merged by n.
+   newest change first, merged by n; for another order, over those of them that
+   come next in it.
 
    1. A list is bounded: TASK_LOOK_MAX entries, read_max bytes of records
       (the record that exceeds it is still used). A list that ends early is
@@ -11,7 +12,12 @@
       that were passed already are known by their n.
    3. A task that does not change keeps its n, and so its place: no part skips
       or repeats it. One that changes meanwhile gets an n above head; ask for
-      changes since the first part's head to find it. */
+      changes since the first part's head to find it.
+   4. In another order than that of the index, a place is a rank, which is a
+      text, and n. A part walks all entries and keeps the SORT_MAX that come
+      first after the place of its cursor "order/seen/n/rank". So a new order
+      is a new rank and no new structure; it costs a walk of the entries, not of
+      the records. */
 
 #include "task/query.h"
 #include "base/clock.h"
@@ -20,11 +26,21 @@
 #include "task/index.h"
 #include "task/rows.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define DEFAULT_LIMIT 20
 #define COUNT_MAX 1000 /* matches counted beyond the list, with a filter */
+/* Those of a list and those that are counted after it. */
+#define SORT_MAX (TASK_LIST_MAX + COUNT_MAX + 2)
 #define LIVE_BITS ((1u << TASK_DONE) - 1)
+
+/* A place in a list that is sorted, and the task there. */
+struct place {
+    struct str rank;
+    uint64_t n;
+    struct task_entry *e;
+};
 
 struct scan {
     struct tasks *t;
@@ -38,6 +54,9 @@ struct scan {
     bool filtered;     /* by more than status */
     struct task_entry *at[N_LISTS]; /* to examine next */
     uint64_t before, seen;
+    struct place *sorted, last_place; /* in another order than ORDER_CHANGED */
+    size_t n_sorted, next_sorted;
+    bool dropped;      /* more than SORT_MAX match */
     size_t looked, limit;
     uint64_t bytes;    /* of records read */
     struct {
@@ -178,9 +197,86 @@ matches_entry(struct scan *s, const struct task_entry *e)
             str_begins(task_entry_id(e), q->text));
 }
 
+/* ---- other orders ---- */
+
+/* What an order sorts by, lowest first. */
+static struct str
+rank_of(const struct scan *s, const struct task_entry *e)
+{
+    static const char digits[] = "01234";
+
+    _Static_assert(TASK_N_PRIORITIES == sizeof digits - 1, "one each");
+    switch (s->q->order) {
+    case ORDER_WORK:
+        return (struct str){&digits[e->priority], 1};
+    case ORDER_CHANGED:
+    case TASK_N_ORDERS:
+        break;
+    }
+    return STR_NONE;
+}
+
+static int
+compare_text(struct str a, struct str b)
+{
+    size_t n = a.len < b.len ? a.len : b.len;
+    int order = n > 0 ? memcmp(a.p, b.p, n) : 0;
+
+    if (order == 0 && a.len != b.len)
+        order = a.len < b.len ? -1 : 1;
+    return order;
+}
+
+/* By rank; a task without one comes last. Of the same rank, the one that was
+   changed first comes first. */
+static int
+compare_places(const void *a, const void *b)
+{
+    const struct place *x = a, *y = b;
+    int order = compare_text(x->rank, y->rank);
+
+    if (order != 0 && (x->rank.len == 0 || y->rank.len == 0))
+        return x->rank.len == 0 ? 1 : -1;
+    if (order == 0 && x->n != y->n)
+        order = x->n < y->n ? -1 : 1;
+    return order;
+}
+
+/* The place that a cursor names. */
+static bool
+read_place(struct scan *s)
+{
+    struct str cursor = s->q->cursor;
+    struct place *to = &s->last_place;
+
+    if (!str_is(str_cut(&cursor, '/'), row_choices[ORDERS][s->q->order]) ||
+        !str_u64(str_cut(&cursor, '/'), &s->seen) ||
+        !str_u64(str_cut(&cursor, '/'), &to->n))
+        return false;
+    to->rank = cursor;
+    return true;
+}
+
+/* Adds e to the places, if it comes after that of the cursor. */
+static void
+add_place(struct scan *s, struct task_entry *e)
+{
+    struct place place = {rank_of(s, e), e->e.n, e};
+
+    if (!matches_entry(s, e) || (s->q->cursor.len > 0 &&
+                                 compare_places(&place, &s->last_place) <= 0))
+        return;
+    if (s->n_sorted == 2 * SORT_MAX) {
+        qsort(s->sorted, s->n_sorted, sizeof place, compare_places);
+        s->n_sorted = SORT_MAX;
+        s->dropped = true;
+    }
+    s->sorted[s->n_sorted++] = place;
+}
+
 /* ---- the walk ---- */
 
-/* Returns the next task in order and advances past it; NULL: the end. */
+/* Returns the next task of the index and advances past it; NULL: the end. */
 static struct task_entry *
 step(struct scan *s)
 {
@@ -190,6 +286,47 @@ step(struct scan *s)
         (s->q->since_ms && e->changed_ms < s->q->since_ms))
         return NULL; /* times go back only after one that was ahead */
     s->looked++;
+    return e;
+}
+
+/* Finds the places of a list in another order. */
+static int
+sort_places(struct scan *s)
+{
+    struct task_entry *e;
+
+    s->sorted = arena_alloc(s->a, 2 * SORT_MAX * sizeof *s->sorted);
+    if (!s->sorted)
+        return ERR_NOMEM;
+    while ((e = step(s)))
+        add_place(s, e);
+    if (s->n_sorted > 0)
+        qsort(s->sorted, s->n_sorted, sizeof *s->sorted, compare_places);
+    if (s->n_sorted > SORT_MAX) {
+        s->n_sorted = SORT_MAX;
+        s->dropped = true;
+    }
+    s->looked = 0; /* of the list itself */
+    return 0;
+}
+
+/* Returns the next task of the list and advances past it; NULL: the end. */
+static struct task_entry *
+next_entry(struct scan *s)
+{
+    struct task_entry *e;
+
+    if (s->sorted) {
+        if (s->next_sorted == s->n_sorted)
+            return NULL;
+        s->last_place = s->sorted[s->next_sorted++];
+        return s->last_place.e;
+    }
+    do
+        e = step(s);
+    while (e && e->e.n >= s->before);
+    if (e)
+        s->before = e->e.n;
     return e;
 }
 
@@ -206,6 +343,12 @@ cursor_here(struct scan *s)
 {
     struct str id[N_LISTS] = {STR_NONE};
 
+    if (s->sorted)
+        return arena_printf(s->a, "%s/%llu/%llu/%.*s",
+                            row_choices[ORDERS][s->q->order],
+                            (unsigned long long)(s->seen + s->list->n),
+                            (unsigned long long)s->last_place.n,
+                            STR_ARG(s->last_place.rank));
     for (int i = 0; i < N_LISTS; i++)
         if (s->at[i])
             id[i] = task_entry_id(s->at[i]);
@@ -286,10 +429,7 @@ walk(struct scan *s)
     int rc;
 
     l->total = s->seen;
-    while (!spent(s) && (e = step(s))) {
-        if (e->e.n >= s->before)
-            continue;
-        s->before = e->e.n;
+    while (!spent(s) && (e = next_entry(s))) {
         rc = take(s, e);
         if (rc != 0)
             return rc;
@@ -299,7 +439,7 @@ walk(struct scan *s)
              (!s->filtered || l->total > full + COUNT_MAX)))
             break;
     }
-    l->exact = e == NULL && !spent(s);
+    l->exact = e == NULL && !spent(s) && !s->dropped;
     if (l->n == s->limit && (!l->exact || l->total > full))
         l->next = l->after[l->n - 1];
     l->partial = l->n < s->limit && !l->exact;
@@ -345,16 +485,20 @@ static int
 start(struct scan *s)
 {
     static const unsigned bits[N_LISTS] = {LIVE_BITS, TASK_ENDED_BITS};
+    bool sorts = s->q->order != ORDER_CHANGED;
     struct str cursor = s->q->cursor, id;
     struct task_entry *e;
 
     memcpy(s->at, s->t->newest, sizeof s->at);
     s->before = UINT64_MAX;
-    if (cursor.len > 0 && (!str_u64(str_cut(&cursor, '/'), &s->before) ||
-                           !str_u64(str_cut(&cursor, '/'), &s->seen)))
+    if (sorts && cursor.len > 0 && !read_place(s))
+        return ERR_INVALID;
+    if (!sorts && cursor.len > 0 &&
+        (!str_u64(str_cut(&cursor, '/'), &s->before) ||
+         !str_u64(str_cut(&cursor, '/'), &s->seen)))
         return ERR_INVALID;
     for (int i = 0; i < N_LISTS; i++) {
-        if (s->q->cursor.len > 0) {
+        if (!sorts && s->q->cursor.len > 0) {
             id = str_cut(&cursor, '/');
             e = id.len > 0 ? tasks_find(s->t, id) : NULL;
             if (id.len == 0 || (e && bits[i] >> e->status & 1))
@@ -363,7 +507,7 @@ start(struct scan *s)
         if (!(s->statuses & bits[i]))
             s->at[i] = NULL;
     }
-    return 0;
+    return sorts ? sort_places(s) : 0;
 }
 
 void
@@ -387,6 +531,7 @@ task_query_of(struct arena *a, const struct task_args *args,
               struct task_query *out)
 {
     int status = task_status_of(raw_inner(args->v[F_STATUS]));
+    int order = row_choice(ORDERS, args->v[ARG_ORDER]);
 
     *out = (struct task_query){
         .status = status < 0 ? 0 : 1u << status,
@@ -396,6 +541,7 @@ task_query_of(struct arena *a, const struct task_args *args,
         .stale = ask_of(args, ARG_STALE),
         .needs_input = ask_of(args, ARG_NEEDS_INPUT),
         .include_done = task_arg_true(args, ARG_INCLUDE_DONE),
+        .order = order < 0 ? ORDER_CHANGED : (enum task_order)order,
         .limit = (unsigned)task_arg_u64(args, ARG_LIMIT, 0),
     };
     for (int i = 0; i < TASK_N_ATOMS; i++)

@@ -32,6 +32,7 @@ struct task_query {
     int64_t since_ms;  /* changed at or after, 0: any time */
     uint64_t since_n;  /* seq above, 0: any */
     bool include_done; /* include ended tasks */
+    enum task_order order;
     unsigned limit;    /* 1 to TASK_LIST_MAX, 0: 20 */
     struct str cursor; /* from the last part, empty: from the start */
     bool uncounted;    /* total is not needed */
@@ -39,7 +40,7 @@ struct task_query {
 };
 
 struct task_list {
-    struct task *tasks; /* newest change first; in the arena */
+    struct task *tasks; /* in the arena */
     size_t n;
     struct str *after; /* for each task: the cursor that goes on after it */
     struct str next; /* cursor of the next part, empty: this was the last */
@@ -55,9 +56,9 @@ int task_query_of(struct arena *a, const struct task_args *args,
 /* Asks for changes since the time or seq of an argument. */
 void task_query_since(const struct task_args *args, int arg,
                       struct task_query *q);
-/* Reads one part of the list of matching tasks, newest change first. A cursor
-   holds a position in the log: changes made meanwhile cause no part to skip or
-   repeat a task that did not change. A task whose record is not JSON matches
+/* Reads one part of the list of matching tasks. A cursor holds a position in
+   its order: changes made meanwhile cause no part to skip or repeat a task that
+   did not change. A task whose record is not JSON matches
    any text, is not ready, and is garbled: it has only id, status, priority,
    event, damaged, and a title that says so. ERR_INVALID: not a cursor; or an
    error of store_read. */

@@ -42,7 +42,8 @@ struct row {
 
 /* Kinds of choices: the sub of a row that is a T_NAME. */
 enum {
-    STATUSES, SECTIONS, ARTIFACT_TYPES, ENCODINGS, KINDS, ACTIONS, UNTILS
+    STATUSES, SECTIONS, ARTIFACT_TYPES, ENCODINGS, KINDS, ACTIONS, UNTILS,
+    ORDERS
 };
 
 extern const struct row task_rows[TASK_N_ARGS];
@@ -56,6 +57,8 @@ extern const struct row_atom {
 extern const struct row *const row_objects[];
 extern const char *const *const row_choices[];
 
+/* The number of a name (raw) among the choices of this kind; -1: it is none. */
+int row_choice(int choices, struct str raw);
 /* The highest number of a T_INT with a max. */
 int row_max(const struct row *r);
 /* The row of that name among n that one of tools takes, or any tool if tools is

@@ -373,6 +373,12 @@ task_column(const struct task *k)
                                                : COLUMN_READY;
 }
 
+bool
+task_column_is_urgent(int column)
+{
+    return column == COLUMN_NEEDS_INPUT || column == COLUMN_READY;
+}
+
 /* ---- one line ---- */
 
 void

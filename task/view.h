@@ -20,6 +20,9 @@ enum task_column {
 /* board/board.html has the same rule, since there a task changes its column
    when those that it depends on are done. */
 enum task_column task_column(const struct task *k);
+/* Whether what has waited longest comes first in a column, by priority, as in
+   ORDER_WORK; in the others the newest change does. */
+bool task_column_is_urgent(int column);
 
 /* The whole task, one flat object: the state as the record has it, then seq,
    updated_at, ready, blocked_by, deps_failed, needs_input, lease_expired,

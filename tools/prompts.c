@@ -124,7 +124,8 @@ static int
 write_resume(struct brief *p)
 {
     struct task_query mine = {.limit = FEW}, ready = {.limit = TASK_LIST_MAX,
-                                                      .ready = TASK_YES};
+                                                      .ready = TASK_YES,
+                                                      .order = ORDER_WORK};
     int rc = 0;
 
     mine.has[ATOM_OWNER] = p->args.v[ARG_AGENT];

@@ -43,6 +43,74 @@ test_search_is_bounded(void)
     fixture_fini(&f);
 }
 
+/* Lists in the order of work: by priority, then by the wait, in pages, while
+   tasks that were listed change. It is the order of claims. */
+static void
+test_order_of_work(void)
+{
+    enum { N = 3000 };
+    struct fixture f;
+    char text[900], last[40] = "", cursor[600] = "", first[40] = "";
+    int64_t before = -1;
+    int i, n = 0, pages = 0;
+    bool unknown;
+
+    fixture_init(&f);
+    f.hold = true;
+    for (i = 0; i < N; i++) {
+        snprintf(text, sizeof text, "{'task_id':'t%05d','title':'%s',"
+                 "'priority':%d}", i, i % 7 ? "A" : "B", i * 7 % 5);
+        call(&f, "create_task", text);
+        if (i % 100 == 99)
+            CHECK(store_commit(f.s, &unknown) == 0);
+    }
+    f.hold = false;
+    store_unlock(f.s);
+    do {
+        const struct json_tok *list, *k;
+        struct str next;
+
+        snprintf(text, sizeof text, "{'order':'work','limit':100%s%s%s}",
+                 *cursor ? ",'cursor':'" : "", cursor, *cursor ? "'" : "");
+        call(&f, "list_tasks", text);
+        CHECK(number(&f, "total") == N);
+        list = json_get(f.json, "tasks");
+        k = list + 1;
+        for (uint32_t t = 0; t < list->n; t++, k += k->span, n++) {
+            struct str id = json_str(&f.a, json_get(k, "task_id"));
+            int64_t priority = 0;
+
+            json_int(json_get(k, "priority"), &priority);
+            CHECK(priority > before || (n > 0 && str_is(id, first)) ||
+                  (priority == before && strncmp(id.p, last, id.len) > 0));
+            before = priority;
+            snprintf(last, sizeof last, "%.*s", STR_ARG(id));
+            if (n == 0)
+                snprintf(first, sizeof first, "%s", last);
+        }
+        next = json_str(&f.a, json_get(f.json, "next_cursor"));
+        snprintf(cursor, sizeof cursor, "%.*s", STR_ARG(next));
+        if (pages == 3) { /* one that has changed comes again */
+            snprintf(text, sizeof text, "{'task_id':'%s','goal':'g'}", first);
+            CHECK(call(&f, "update_task", text) && ok(&f));
+            n--;
+        }
+    } while (*cursor && ++pages < 100);
+    CHECK(n == N && pages == N / 100);
+    call(&f, "list_tasks", "{'order':'work','limit':1,'query':'B'}");
+    CHECK(number(&f, "total_at_least") > 100 || number(&f, "total") > 100);
+    call(&f, "claim_task", "{'agent':'ann'}");
+    CHECK(has(&f, "task_id", "t00005"));
+    call(&f, "list_tasks", "{'order':'work','ready':true,'limit':1}");
+    CHECK(json_is(json_get(json_get(f.json, "tasks") + 1, "task_id"),
+                  "t00010"));
+    call(&f, "list_tasks", "{'order':'work','cursor':'5/0/a/b'}");
+    CHECK(failed(&f, "invalid_argument") && has(&f, "field", "cursor"));
+    call(&f, "list_tasks", "{'cursor':'work/0/5/1'}");
+    CHECK(failed(&f, "invalid_argument") && has(&f, "field", "cursor"));
+    fixture_fini(&f);
+}
+
 static void
 test_filters(void)
 {
@@ -78,6 +146,9 @@ test_filters(void)
         {"{'changed_since':'2000-01-01T00:00:00Z'}", 4},
         {"{'changed_since':'2999-01-01T00:00:00Z'}", 0},
         {"{'current_owner':'ann','tag':'red','query':'log'}", 1},
+        {"{'current_owner':'ann','order':'work'}", 2},
+        {"{'include_done':true,'order':'work'}", 5},
+        {"{'query':'RED','order':'changed'}", 2},
         {"{'current_owner':'','tag':null}", 4}, /* as if left out */
     };
     static const struct step steps[] = {
@@ -334,6 +405,7 @@ main(void)
 {
     test_back_from_the_park();
     test_filters();
+    test_order_of_work();
     test_summaries_say_why();
     test_paging_while_tasks_change();
     test_search_is_bounded();

@@ -231,8 +231,8 @@ test_prompt_offers_tasks(void)
     call(&f, "create_task", "{'task_id':'at-it','title':'T','status':"
          "'in_progress','agent':'you'}");
     CHECK(prompt(&f, "resume_task", "{}", &text) == 0);
-    CHECK(in_order(text.p, "  yours  ", "  mine  "));
-    CHECK(in_order(text.p, "  two  ", "  one  "));
+    CHECK(in_order(text.p, "  mine  ", "  yours  "));
+    CHECK(in_order(text.p, "  one  ", "  two  "));
     CHECK(!strstr(text.p, "Yours") && !strstr(text.p, "waits"));
     CHECK(!strstr(text.p, "at-it") && is_fenced(text.p, "  one  "));
     CHECK(prompt(&f, "resume_task", "{'agent':'me'}", &text) == 0);
@@ -248,12 +248,13 @@ test_prompt_offers_tasks(void)
     CHECK(prompt(&f, "resume_task", "{'agent':'me'}", &text) == ERR_INVALID);
     f.principal = NULL;
     for (i = 0; i < 30; i++) {
-        snprintf(args, sizeof args, "{'task_id':'n%02d','title':'T'}", i);
+        snprintf(args, sizeof args, "{'task_id':'n%02d','title':'T',"
+                 "'priority':1}", i);
         call(&f, "create_task", args);
     }
     CHECK(prompt(&f, "resume_task", NULL, &text) == 0);
-    CHECK(strstr(text.p, "  n29  ") && strstr(text.p, "  n20  "));
-    CHECK(!strstr(text.p, "  n19  "));
+    CHECK(strstr(text.p, "  n00  ") && strstr(text.p, "  n09  "));
+    CHECK(!strstr(text.p, "  n10  ") && !strstr(text.p, "  one  "));
     fixture_fini(&f);
 }
 

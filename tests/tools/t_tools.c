@@ -59,7 +59,7 @@ static void
 test_list_is_small(void)
 {
     check_list(false, 14 * 1024);
-    check_list(true, 9 * 1024);
+    check_list(true, 11 * 1024);
 }
 
 static void
