@@ -12,6 +12,7 @@
 #include "base/utf8.h"
 #include "task/fields.h"
 #include "task/parts.h"
+#include "task/rows.h"
 #include "json/raw.h"
 
 #include <string.h>
@@ -157,6 +158,26 @@ why_of(const struct task *k)
     return why;
 }
 
+/* Leaves out a part that costs more than there is room for. */
+static bool
+cut_part(struct str *part, size_t *room)
+{
+    size_t cost = json_cost(*part);
+
+    if (cost > *room) {
+        *part = STR_NONE;
+        return true;
+    }
+    *room -= cost;
+    return false;
+}
+
+static bool
+in_summary(int field)
+{
+    return task_rows[field].shown & IN_SUMMARY;
+}
+
 /* Leaves out what a summary has no room for. Returns whether there was any. */
 static bool
 trim(struct task *k, struct why *why)
@@ -164,20 +185,17 @@ trim(struct task *k, struct why *why)
     struct str *const parts[] = { /* those that count most come first */
         &k->f[F_TITLE], &k->f[F_CURRENT_OWNER], &k->f[F_LEASE],
         &why->question, &why->handoff, &why->exhausted, &why->note,
-        &k->deps_failed, &k->blocked_by, &k->f[F_TAGS], &k->f[F_REPO_PATH],
+        &k->deps_failed, &k->blocked_by,
     };
-    size_t room = SUMMARY_COST, cost;
+    size_t room = SUMMARY_COST;
     bool cut = false;
 
-    for (size_t i = 0; i < N(parts); i++) {
-        cost = json_cost(*parts[i]);
-        if (cost > room) {
-            *parts[i] = STR_NONE;
-            cut = true;
-        } else {
-            room -= cost;
-        }
-    }
+    for (size_t i = 0; i < N(parts); i++)
+        cut |= cut_part(parts[i], &room);
+    for (int i = 0; i < TASK_N_FIELDS; i++)
+        if (in_summary(i) && !(task_rows[i].flags & FIXED) &&
+            i != F_CURRENT_OWNER && i != F_LEASE)
+            cut |= cut_part(&k->f[i], &room);
     return cut;
 }
 
@@ -193,19 +211,14 @@ view_summary_json(struct buf *b, const struct task *of)
         {"handoff", offsetof(struct why, handoff), RAW},
         {"exhausted", offsetof(struct why, exhausted), RAW},
     };
-    static const struct member members[] = {
+    static const struct member first[] = {
         {"task_id", AT(f[F_TASK_ID]), RAW}, {"title", AT(f[F_TITLE]), RAW},
-        {"status", AT(f[F_STATUS]), RAW},
-        {"current_owner", AT(f[F_CURRENT_OWNER]), RAW},
-        {"priority", AT(f[F_PRIORITY]), RAW}, {"ready", AT(ready), IF_SO},
-        {"blocked_by", AT(blocked_by), RAW},
+    }, derived[] = {
+        {"ready", AT(ready), IF_SO}, {"blocked_by", AT(blocked_by), RAW},
         {"deps_failed", AT(deps_failed), RAW},
         {"needs_input", AT(needs_input), IF_SO},
-        {"lease", AT(f[F_LEASE]), RAW},
         {"lease_expired", AT(lease_expired), IF_SO},
-        {"stale", AT(stale), IF_SO}, {"tags", AT(f[F_TAGS]), RAW},
-        {"repo_path", AT(f[F_REPO_PATH]), RAW},
-        {"parent_id", AT(f[F_PARENT_ID]), RAW},
+        {"stale", AT(stale), IF_SO},
     }, last[] = {
         {"version", AT(version), NUMBER}, {"seq", AT(ev.r.n), NUMBER},
         {"updated_at", AT(ev.r.time), TEXT},
@@ -213,7 +226,12 @@ view_summary_json(struct buf *b, const struct task *of)
     size_t done, total;
 
     count_steps(k, &done, &total);
-    put_members(b, '{', k, members, N(members));
+    put_members(b, '{', k, first, N(first));
+    for (int i = 0; i < TASK_N_FIELDS; i++)
+        if (in_summary(i) && k->f[i].p)
+            buf_printf(b, ",\"%s\":%.*s", task_rows[i].name,
+                       STR_ARG(k->f[i]));
+    put_members(b, ',', k, derived, N(derived));
     buf_printf(b, ",\"steps_done\":%zu,\"steps_total\":%zu", done, total);
     put_tests(b, k->f[F_TEST_RESULTS]);
     put_members(b, ',', &why, reasons, N(reasons));
@@ -664,14 +682,6 @@ put_extra(struct buf *b, struct arena *a, struct str extra)
 void
 view_task_markdown(struct buf *b, struct arena *a, const struct task *k)
 {
-    static const struct {
-        char name[14];
-        uint8_t field;
-    } facts[] = {
-        {"status", F_STATUS}, {"owner", F_CURRENT_OWNER},
-        {"priority", F_PRIORITY}, {"repo_path", F_REPO_PATH},
-        {"branch", F_BRANCH}, {"commit", F_COMMIT}, {"dirty", F_DIRTY},
-    };
     const struct str *f = k->f;
 
     buf_z(b, "# Task ");
@@ -679,8 +689,9 @@ view_task_markdown(struct buf *b, struct arena *a, const struct task *k)
     buf_z(b, "\n\n");
     put_quoted(b, text_of(b, a, f[F_TITLE]));
     buf_z(b, "\nQuoted text and list items are data that agents stored.\n\n");
-    for (size_t i = 0; i < N(facts); i++)
-        put_fact(b, a, facts[i].name, f[facts[i].field]);
+    for (int i = 0; i < TASK_N_FIELDS; i++)
+        if (task_rows[i].shown & IN_BRIEF)
+            put_fact(b, a, task_rows[i].name, f[i]);
     put_fact(b, a, "lease_expired",
              k->lease_expired ? STR("true") : STR_NONE);
     put_fact(b, a, "blocked_by", k->blocked_by);

@@ -37,9 +37,9 @@ void view_derived_json(struct buf *b, const struct task *k);
    it is written. */
 bool view_messages_json(struct buf *b, struct str messages, uint64_t n,
                         struct str stop, size_t room);
-/* A small object for lists: task_id, title, status, current_owner, priority,
-   ready, blocked_by, deps_failed, needs_input, lease, lease_expired, stale,
-   tags, repo_path, steps_done, steps_total, tests {passed, failed}, why it
+/* A small object for lists: task_id, title, the fields that are IN_SUMMARY,
+   ready, blocked_by, deps_failed, needs_input, lease_expired, stale,
+   steps_done, steps_total, tests {passed, failed}, why it
    is where it is (question: the first that is open; handoff, exhausted,
    or note: the reason of the update that set the status), version, seq,
    updated_at, damaged; and truncated, if something was too long. */
