@@ -1,0 +1,156 @@
+/* project - see project.h.
+
+   A repository is where git keeps its things: HEAD, objects and refs. A working
+   tree has it as the directory .git, or names it in the file .git, with
+   "gitdir: PATH". What is named so is the repository itself (a submodule), or
+   the part of one that belongs to a linked worktree; this has a file commondir,
+   which names the repository. */
+
+#include "task/project.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static mode_t
+type_of(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 ? st.st_mode & S_IFMT : 0;
+}
+
+/* Writes dir/name into out. False: it does not fit. */
+static bool
+path_in(char out[FILE_PATH_MAX], const char *dir, const char *name)
+{
+    return text_put(out, FILE_PATH_MAX, "%s/%s", dir, name) < FILE_PATH_MAX;
+}
+
+static bool
+is_repository(const char *dir)
+{
+    char path[FILE_PATH_MAX];
+    struct stat st;
+
+    return path_in(path, dir, "HEAD") && lstat(path, &st) == 0 &&
+           path_in(path, dir, "objects") && type_of(path) == S_IFDIR &&
+           path_in(path, dir, "refs") && type_of(path) == S_IFDIR;
+}
+
+/* Writes path with all links resolved. False: it is missing, or too long. */
+static bool
+resolve_path(const char *path, char out[FILE_PATH_MAX])
+{
+    char *real = realpath(path, NULL);
+    bool fits = real != NULL && strlen(real) < FILE_PATH_MAX;
+
+    if (fits)
+        strcpy(out, real);
+    free(real);
+    return fits;
+}
+
+/* Reads the path that stands after prefix in the file dir/name, and resolves
+   it. A relative one is based on dir. */
+static bool
+follow_file(const char *dir, const char *name, const char *prefix,
+            char out[FILE_PATH_MAX])
+{
+    char file[FILE_PATH_MAX], text[FILE_PATH_MAX], path[FILE_PATH_MAX];
+    char *target = text + strlen(prefix);
+
+    if (!path_in(file, dir, name) || type_of(file) != S_IFREG)
+        return false;
+    file_read_text(file, text, sizeof text);
+    if (strncmp(text, prefix, strlen(prefix)) != 0)
+        return false;
+    target[strcspn(target, "\r\n")] = '\0';
+    if (target[0] == '/')
+        return resolve_path(target, out);
+    return target[0] != '\0' && path_in(path, dir, target) &&
+           resolve_path(path, out);
+}
+
+/* Sets root for a repository: the directory that holds it if it is called
+   .git, else itself, since it is bare. */
+static void
+take_repository(const char *repository, char root[FILE_PATH_MAX])
+{
+    strcpy(root, repository);
+    if (strcmp(file_name(root), ".git") == 0)
+        file_cut(root);
+}
+
+/* Looks for a working tree or a repository in dir, and sets *out to its
+   project. Returns whether it stands here, be it a broken one. */
+static bool
+look_in(const char *dir, struct project *out)
+{
+    char dot_git[FILE_PATH_MAX], git_dir[FILE_PATH_MAX];
+    char common[FILE_PATH_MAX];
+    mode_t type = path_in(dot_git, dir, ".git") ? type_of(dot_git) : 0;
+
+    if (type == S_IFDIR && is_repository(dot_git)) {
+        strcpy(out->root, dir);
+        strcpy(out->tree, dir);
+        return true;
+    }
+    if (type == S_IFREG) {
+        if (!follow_file(dir, ".git", "gitdir: ", git_dir))
+            return true;
+        if (follow_file(git_dir, "commondir", "", common)) {
+            if (is_repository(common))
+                take_repository(common, out->root);
+        } else if (is_repository(git_dir)) {
+            strcpy(out->root, dir);
+        }
+        if (out->root[0] != '\0')
+            strcpy(out->tree, dir);
+        return true;
+    }
+    if (is_repository(dir)) {
+        take_repository(dir, out->root);
+        return true;
+    }
+    return false;
+}
+
+void
+project_find(const char *dir, const char *home, struct project *out)
+{
+    char at[FILE_PATH_MAX], real_home[FILE_PATH_MAX];
+
+    *out = (struct project){0};
+    if (!resolve_path(dir, at))
+        return;
+    while (!look_in(at, out) && file_cut(at))
+        ;
+    if (strcmp(out->root, "/") == 0 ||
+        (home != NULL && resolve_path(home, real_home) &&
+         strcmp(out->root, real_home) == 0))
+        *out = (struct project){0};
+}
+
+void
+project_here(struct project *out)
+{
+    const char *named = getenv("MCP_TASK_REPO");
+    struct str root = named != NULL ? project_path(str_of(named)) : STR_NONE;
+
+    project_find(".", getenv("HOME"), out);
+    if (named != NULL && text_put(out->root, sizeof out->root, "%.*s",
+                                  STR_ARG(root)) >= sizeof out->root)
+        out->root[0] = '\0';
+}
+
+struct str
+project_path(struct str path)
+{
+    if (path.len == 0 || path.p[0] != '/')
+        return STR("");
+    while (path.len > 1 && path.p[path.len - 1] == '/')
+        path.len--;
+    return path;
+}

@@ -1,0 +1,35 @@
+#ifndef TASK_PROJECT_H
+#define TASK_PROJECT_H
+
+/* project - which project a directory belongs to: the main working tree of its
+   git repository, so that all linked worktrees are one project. Reads `.git`
+   as gitrepository-layout(5) and git-worktree(1) describe it, without git. */
+
+#include "base/file.h"
+
+struct project {
+    char root[FILE_PATH_MAX]; /* what tasks name as repo_path; "": of none */
+    char tree[FILE_PATH_MAX]; /* the working tree around the directory, which
+                                 differs in a linked worktree; "": none */
+};
+
+/* Finds the project of dir, with all links resolved:
+   - below a .git directory, the directory that holds it;
+   - in a linked worktree, the main one's directory, or the repository itself
+     where that is bare;
+   - in a submodule, or where .git points elsewhere, the directory of .git.
+   A repository whose parts are missing is none, and neither is one in / or
+   in home (NULL: not known), where people keep their settings. Where there is
+   no project *out is empty. */
+void project_find(const char *dir, const char *home, struct project *out);
+
+/* The project of the working directory. MCP_TASK_REPO, if it is set, names the
+   root instead: an absolute path, for containers that see other paths; anything
+   else: none. */
+void project_here(struct project *out);
+
+/* path without slashes at its end; empty if it is not absolute. In path's
+   memory. */
+struct str project_path(struct str path);
+
+#endif
