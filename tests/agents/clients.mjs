@@ -1,0 +1,118 @@
+/* Coding agents as people run them, without a person: each runs one prompt with
+   the mcptask server as its own command writes it into its configuration, in a
+   home and a project of its own. tests/clients.sh installs them. */
+
+import {spawn} from 'node:child_process';
+import {mkdirSync, mkdtempSync, writeFileSync} from 'node:fs';
+import {tmpdir} from 'node:os';
+import {join} from 'node:path';
+import {json_of} from './model.mjs';
+
+const bin_dir = process.env.CLIENTS ?? new URL(
+    '../../build/clients/node_modules/.bin', import.meta.url).pathname;
+export const mcptask = process.env.MCPTASK ??
+    new URL('../../mcptask', import.meta.url).pathname;
+
+/* A home with a store that clients share. */
+export const new_home = () => {
+    const home = mkdtempSync(join(tmpdir(), 'mcptask-agents-'));
+
+    for (const dir of ['.claude', '.codex', '.gemini', 'project'])
+        mkdirSync(join(home, dir));
+    return home;
+};
+
+const env_of = (home, extra) => ({
+    PATH: `${bin_dir}:${process.env.PATH}`, HOME: home, TERM: 'dumb',
+    MCP_TASK_BASE_DIR: join(home, 'store'), ...extra,
+});
+
+/* How each client runs a prompt: its files, words and environment. */
+const kinds = {
+    'claude-code': (home, url) => {
+        const file = join(home, 'mcp.json');
+
+        writeFileSync(file, JSON.stringify({mcpServers: {mcptask: {
+            command: mcptask, args: [],
+            env: {MCP_TASK_BASE_DIR: join(home, 'store')}}}}));
+        return {
+            words: prompt => ['claude', '-p', prompt, '--mcp-config', file,
+                '--strict-mcp-config', '--model', 'claude-sonnet-4-5',
+                '--allowedTools', 'mcp__mcptask'],
+            env: {ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: 'sk-none',
+                  CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+                  DISABLE_AUTOUPDATER: '1', ENABLE_TOOL_SEARCH: 'false'},
+        };
+    },
+    codex: (home, url) => {
+        writeFileSync(join(home, '.codex/config.toml'), [
+            'model = "gpt-5"', 'model_provider = "script"',
+            'approval_policy = "never"', 'sandbox_mode = "read-only"',
+            '[model_providers.script]', 'name = "script"',
+            `base_url = "${url}/v1"`, 'wire_api = "responses"',
+            'env_key = "SCRIPT_KEY"',
+            '[mcp_servers.mcptask]', `command = "${mcptask}"`, 'args = []',
+            `env = { MCP_TASK_BASE_DIR = "${join(home, 'store')}" }`, '',
+        ].join('\n'));
+        return {
+            words: prompt => ['codex', 'exec', '--skip-git-repo-check',
+                '--dangerously-bypass-approvals-and-sandbox', prompt],
+            env: {SCRIPT_KEY: 'none'},
+        };
+    },
+    gemini: (home, url) => {
+        writeFileSync(join(home, '.gemini/settings.json'), JSON.stringify({
+            security: {auth: {selectedType: 'gemini-api-key'}},
+            telemetry: {enabled: false},
+            mcpServers: {mcptask: {command: mcptask, args: [], trust: true,
+                env: {MCP_TASK_BASE_DIR: join(home, 'store')}}}}));
+        return {
+            words: prompt => ['gemini', '-p', prompt, '-y', '-m',
+                              'gemini-2.5-flash'],
+            env: {GEMINI_API_KEY: 'none', GOOGLE_GEMINI_BASE_URL: url,
+                  GEMINI_CLI_TRUST_WORKSPACE: 'true',
+                  GEMINI_CLI_NO_RELAUNCH: 'true'},
+        };
+    },
+};
+
+/* Starts a client with steps of model.mjs. Returns {child, results}: results
+   resolves to what the tools answered, parsed, or to an error with what the
+   client said. */
+export const start_client = (kind, home, model, steps, options = {}) => {
+    const {words, env} = kinds[kind](home, model.url);
+    const [program, ...args] = words(`SCRIPT ${JSON.stringify(steps)}`);
+    const child = spawn(program, args, {
+        cwd: options.cwd ?? join(home, 'project'),
+        env: env_of(home, {...env, ...options.env}),
+        stdio: ['ignore', 'pipe', 'pipe'],
+        detached: true,
+    });
+    let said = '', complained = '';
+
+    child.stdout.on('data', d => said += d);
+    child.stderr.on('data', d => complained += d);
+    const late = setTimeout(() => end_client(child), options.timeout ?? 90_000);
+    const results = new Promise((done, fail) => child.on('close', () => {
+        clearTimeout(late);
+        const at = said.lastIndexOf('RESULTS ');
+
+        if (at >= 0)
+            done(JSON.parse(said.slice(at + 8).split('\n')[0]).map(json_of));
+        else
+            fail(new Error(`${kind} gave no results:\n${said}${complained}`));
+    }));
+
+    results.catch(() => {}); /* of one that is ended nobody asks */
+    return {child, results};
+};
+
+export const run_client = (...all) => start_client(...all).results;
+
+/* Ends a client with kill -9. Its server sees the end of its input. */
+export const end_client = child => new Promise(done => {
+    if (child.exitCode !== null || child.signalCode !== null)
+        return done();
+    child.on('exit', done);
+    process.kill(-child.pid, 'SIGKILL');
+});
