@@ -32,7 +32,6 @@
 #include "store/compact.h"
 #include "store/files.h"
 #include "store/load.h"
-#include "store/move.h"
 #include "store/write.h"
 #include "base/clock.h"
 #include "base/file.h"
@@ -329,6 +328,19 @@ create_log(struct store *s)
     return rc;
 }
 
+/* Whether the log at the path is of another generation, and so much of it is
+   committed that it can be read without the lock. */
+static bool
+is_next(struct store *s, const struct stat *st)
+{
+    struct mark m;
+    mark_forget(&s->lock);
+    bool marked = mark_read(&s->lock, &m) == 0;
+    mark_forget(&s->lock);
+    return marked && m.g != s->log.g &&
+           mark_is_of(&m, s->id, (uint64_t)st->st_ino);
+}
+
 /* Under the lock: checks that the paths still lead to the open lock file and
    log; creates or reads the log if not. */
 static int
@@ -336,9 +348,11 @@ check_files(struct store *s, struct stat *st)
 {
     if (!lock_is_at_path(&s->lock))
         return VIEW_AGAIN;
-    if (stat(s->path, st) == 0 && s->loaded && s->log.fd >= 0 &&
-        store_is_log(s, st))
+    bool there = stat(s->path, st) == 0, known = s->loaded && s->log.fd >= 0;
+    if (there && known && store_is_log(s, st))
         return 0;
+    if (there && known && is_next(s, st))
+        return VIEW_NEXT;
     int rc = store_load(s);
     if (rc == 0 && s->log.fd < 0)
         rc = create_log(s);
@@ -482,7 +496,7 @@ take_lock(struct store *s, bool wait)
     if (s->opt.readonly)
         return ERR_READONLY;
     begin_reads(s);
-    for (int tries = 0; tries < 8 && rc == VIEW_AGAIN; tries++) {
+    for (int tries = 0; tries < 8 && rc >= VIEW_AGAIN; tries++) {
         rc = open_lock(s);
         if (rc != 0)
             return rc;
@@ -503,13 +517,17 @@ take_lock(struct store *s, bool wait)
             store_compact_lost(s);
             lock_close(&s->lock);
         }
+        if (rc == VIEW_NEXT)
+            store_unlock(s);
     }
     if (rc != 0)
         store_unlock(s);
     if (rc == ERR_BUSY && wait)
         poll(NULL, 0, LOCK_WAIT_TICK_MS); /* the holder uses another lock
                                              file */
-    return rc == VIEW_AGAIN ? ERR_IO : rc == ERR_BUSY ? ERR_MORE : rc;
+    if (rc >= VIEW_AGAIN)
+        return ERR_IO;
+    return rc == ERR_BUSY ? ERR_MORE : rc;
 }
 
 int
@@ -764,20 +782,6 @@ store_commit_here(struct store *s, bool *unknown)
 
 /* ---- from one generation to the next ---- */
 
-int
-store_move(struct store *s)
-{
-    if (!s->moving)
-        return 0;
-    ASSERT(s->n_staged == 0);
-    int rc = store_move_slice(s);
-    if (rc == 0 || rc == ERR_MORE)
-        return rc;
-    s->loaded = false;
-    mark_forget(&s->lock);
-    return store_follow(s);
-}
-
 /* Closes both files with one record and syncs both. The new one comes first: a
    process that finds the old one closed looks for it. A replica gets no records
    of its own. */
@@ -836,8 +840,6 @@ store_compact(struct store *s)
         return ERR_BUSY;
     int rc = store_follow(s);
     if (s->compaction == NULL) {
-        while (s->moving && rc == 0)
-            rc = store_move(s) == ERR_MORE ? 0 : store_follow(s);
         if (rc != 0 || s->log.fd < 0)
             return rc;
         rc = store_compact_begin(s);
@@ -853,27 +855,15 @@ store_compact(struct store *s)
     return rc == 0 ? store_follow(s) : rc;
 }
 
-/* Ends a move, which keeps the old file. Returns whether there was one. */
-static bool
-end_move(struct store *s)
-{
-    bool moved = s->moving;
-    while (store_move(s) == ERR_MORE)
-        continue;
-    return moved;
-}
-
 bool
 store_make_room(struct store *s)
 {
     int rc = ERR_MORE;
-    bool moved = end_move(s);
     if (s->room.full) /* one under way also copies what was written since */
         store_compact_stop(s);
     if (s->compaction == NULL && !store_wants_compact(s))
-        return moved;
+        return false;
     while (rc == ERR_MORE)
         rc = store_compact(s);
-    end_move(s);
     return true;
 }

@@ -364,15 +364,6 @@ keep(void *ctx, const struct store_rec *r, bool newest, int64_t now_ms)
 }
 
 static void
-leave_out(void *ctx, struct store_entry *se)
-{
-    struct call_entry *e = (struct call_entry *)se;
-
-    leave(ctx, e);
-    e->status = UNREADABLE;
-}
-
-static void
 reset(void *ctx)
 {
     struct calls *c = ctx;
@@ -408,7 +399,6 @@ calls_kind(struct calls *c, struct store_kind *out)
         .other = other,
         .keep = keep,
         .transient = true,
-        .leave = leave_out,
         .reset = reset,
     };
 }

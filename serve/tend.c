@@ -29,15 +29,14 @@ compact_slice(struct tend *t)
 void
 tend_log(struct tend *t, bool idle)
 {
-    if (!t->moving && idle)
+    if (idle)
         compact_slice(t);
-    t->moving = store_move(t->store) == ERR_MORE;
 }
 
 bool
 tend_has_more(const struct tend *t)
 {
-    return t->compacting || t->moving;
+    return t->compacting;
 }
 
 bool
@@ -50,7 +49,7 @@ void
 tend_make_room(struct tend *t)
 {
     store_make_room(t->store);
-    t->compacting = t->moving = false;
+    t->compacting = false;
 }
 
 void

@@ -11,14 +11,12 @@ struct tend { /* zero it; set loop and store */
     struct loop *loop;
     struct store *store;
     bool compacting, compact_failed;
-    bool moving; /* to a new generation of the log */
     struct loop_timer timer; /* for the remote */
     int fd; /* its descriptor + 1, while it is watched; or 0 */
     bool ready;
 };
 
-/* Does one slice of a compaction, if one is due and idle, or of the move to the
-   new generation. */
+/* Does one slice of a compaction, if one is due and idle. */
 void tend_log(struct tend *t, bool idle);
 /* Whether there is more to do at once. */
 bool tend_has_more(const struct tend *t);

@@ -1,8 +1,7 @@
 /* apply - a record into the index and to the kinds.
 
    Live and replayed records both pass through store_apply. Only this file
-   changes the index, except that store/move.c drops entries a compaction left
-   out. */
+   changes the index. */
 
 #include "store/apply.h"
 #include "store/state.h"
@@ -36,7 +35,6 @@ store_apply(struct store *s, const struct store_rec *r, int64_t off,
     e->n = r->n;
     e->off = off;
     e->len = (uint32_t)r->line.len;
-    e->file = s->file;
     e->held = false;
     const struct store_kind *k = &s->kinds[e->kind];
     int rc = k->apply != NULL ? k->apply(k->ctx, e, r) : 0;
@@ -49,16 +47,14 @@ store_apply(struct store *s, const struct store_rec *r, int64_t off,
     for (size_t i = 0; i < s->n_kinds; i++)
         if (i != e->kind && s->kinds[i].other != NULL)
             s->kinds[i].other(s->kinds[i].ctx, r);
-    bool moved = !fresh && was.file != s->file;
     s->live += (int64_t)e->len + 1;
     if (!fresh)
         s->live -= (int64_t)was.len + 1;
-    if (was.held && !moved)
+    if (was.held)
         s->held += (int64_t)was.len + 1;
-    s->move.left -= moved;
     if (k->transient)
         s->superseded += e->len + 1;
-    else if (!fresh && !moved) /* else store_move's pass counts it */
+    else if (!fresh)
         s->superseded += was.len + 1;
     store_note_time(s, r->time);
     *out = e;
@@ -111,5 +107,4 @@ store_unapply(struct store *s, struct staged *g)
         memcpy((char *)e + sizeof e->chain,
                (const char *)&g->old + sizeof e->chain,
                k->entry_size - sizeof e->chain);
-    s->move.left += e->file != s->file;
 }

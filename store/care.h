@@ -58,12 +58,6 @@ uint64_t store_instance(struct store *s);
 /* Returns whether the process with that number is alive, this one included. */
 bool store_alive(const struct store *s, uint64_t instance);
 
-/* After a change to a new generation, memory still refers to the old one: does
-   one slice of what ends that, about 1 MiB. Call it between turns; it is not
-   urgent. ERR_MORE: more remain; 0: done; else as store_follow. Nothing may be
-   staged. */
-int store_move(struct store *s);
-
 /* Whether the disk has room for what is staged and for a compaction after it.
    If not, commits of other records than of store_stage_last are refused. */
 bool store_has_room(struct store *s);
@@ -86,10 +80,10 @@ int store_compact(struct store *s);
    os_boot_id is "", in this one only); the old generation keeps them. Not for a
    store with a remote. */
 void store_take_back_time(struct store *s);
-/* Compacts at once, if store_wants_compact, or ends what store_compact and
-   store_move began. Returns whether it tried: also after a compaction that
-   failed, what store_stage_last takes may be committed now. Needs the lock to
-   be free, and nothing staged. */
+/* Compacts at once, if store_wants_compact, or ends what store_compact began.
+   Returns whether it tried: also after a compaction that failed, what
+   store_stage_last takes may be committed now. Needs the lock to be free, and
+   nothing staged. */
 bool store_make_room(struct store *s);
 /* Abandons a compaction in progress. */
 void store_compact_stop(struct store *s);

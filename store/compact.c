@@ -8,7 +8,7 @@
    closed record to the old file as well, give the old file a second name
    (log.G), fsync the directory, rename the new file over the log, fsync the
    directory, write the new mark. So the log's path is never empty, and other
-   processes change over (store/move.c) when they see the mark's new generation.
+   processes read the new log when they see the mark's new generation.
 
    The closed record stops a process that opened the log by another name and so
    uses another lock. The next process that finds it at the end of the log

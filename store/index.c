@@ -22,7 +22,6 @@
 #define SEGMENT 512              /* buckets */
 #define BLOCK_MIN (4 * 1024)     /* bytes of the first block */
 #define BLOCK_MAX (64 * 1024)
-#define DROP_SLICE 4096 /* buckets at a time */
 #define ALIGN 8
 
 struct index_block {
@@ -192,22 +191,4 @@ index_pop(struct index *x, struct store_entry *e)
     size_t at = (size_t)((uintptr_t)e - (uintptr_t)x->block->mem);
     if (at < x->block->used) /* else it is in an older block */
         x->block->used = at;
-}
-
-bool
-index_drop(struct index *x, size_t *at,
-           bool (*fn)(void *ctx, struct store_entry *e), void *ctx)
-{
-    /* A split moves entries to later buckets only. */
-    for (size_t i = 0; i < DROP_SLICE && *at < x->n_buckets; i++, ++*at) {
-        struct store_entry **link = bucket_at(x, *at);
-        while (*link != NULL)
-            if (fn(ctx, *link)) {
-                *link = (*link)->chain;
-                x->n--;
-            } else {
-                link = &(*link)->chain;
-            }
-    }
-    return *at < x->n_buckets;
 }

@@ -29,9 +29,5 @@ struct store_entry *index_find(const struct index *x, struct str key);
 struct store_entry *index_add(struct index *x, struct str key, size_t size);
 /* Removes e, which must be the newest entry. */
 void index_pop(struct index *x, struct store_entry *e);
-/* Removes the entries for which fn returns true from some buckets, starting at
-   *at, and advances *at. Their memory stays. Returns whether buckets remain. */
-bool index_drop(struct index *x, size_t *at,
-                bool (*fn)(void *ctx, struct store_entry *e), void *ctx);
 
 #endif

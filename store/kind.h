@@ -33,7 +33,6 @@ struct store_entry {
     uint32_t hash;
     uint8_t key_len;
     uint8_t kind; /* private to the store: index into its kinds */
-    bool file;    /* private to the store: which of two files has it */
     bool held;    /* set by apply: compaction may keep the record for a while
                      after a newer one of the key */
 };
@@ -62,10 +61,8 @@ struct store_kind {
     /* Records are not kept for long (see keep): all their bytes count as
        superseded at once, so a log of nothing else gets compacted. */
     bool transient;
-    /* A transient record of e was not kept: its key is about to leave the
-       index. e's memory stays until reset. */
-    void (*leave)(void *ctx, struct store_entry *e);
-    /* All entries are about to go: the log is read again. */
+    /* All entries are about to go: the log is read again, or a compacted one
+       instead of it. */
     void (*reset)(void *ctx);
 };
 

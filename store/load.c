@@ -75,8 +75,6 @@ store_forget(struct store *s)
         if (s->kinds[i].reset != NULL)
             s->kinds[i].reset(s->kinds[i].ctx);
     index_fini(&s->index);
-    store_move_stop(s);
-    s->n_left_out = 0;
     if (s->log.fd >= 0)
         close(s->log.fd);
     if (s->log.damaged)
@@ -124,21 +122,20 @@ load_behind_mark(struct store *s, int64_t size)
     return load_unmarked(s, size);
 }
 
-/* Switches to an opened log; end: its committed end, if known, or 0. Under
-   the write lock, ERR_BUSY: a process with another lock file is writing. */
+/* Switches to an opened log. First reads the rest of the old generation, so
+   that the observer misses nothing; it is not told again of what the new one
+   has of that. Under the write lock, ERR_BUSY: a process with another lock file
+   is writing. */
 static int
-go_over(struct store *s, const struct log_file *f, int64_t end)
+go_over(struct store *s, const struct log_file *f)
 {
     struct stat old;
-    /* First reads the rest of the old generation, so that the observer misses
-       nothing. */
     if (s->loaded && s->log.fd >= 0 && f->h.g > s->log.g &&
         fstat(s->log.fd, &old) == 0)
         (void)read_lines(s, old.st_size, false);
     if (s->lock.held && s->log.fd >= 0)
         lock_log(s->log.fd, false);
-    if (end == 0 || !store_move_begin(s, f, end))
-        adopt(s, f);
+    adopt(s, f);
     s->dev = f->st.st_dev;
     s->ino = f->st.st_ino;
     s->log_readonly = f->readonly;
@@ -234,7 +231,7 @@ store_load(struct store *s)
         s->loaded = false; /* memory may be of a generation that is gone */
         return VIEW_TAIL;
     }
-    rc = go_over(s, &f, marked ? m.end : 0);
+    rc = go_over(s, &f);
     if (rc != 0)
         return rc;
     if (!marked)

@@ -9,7 +9,9 @@
 enum view {
     VIEW_SAME = 1, /* the mark has not changed */
     VIEW_TAIL,     /* only the lock holder can recover the tail */
-    VIEW_AGAIN     /* lock file or log was replaced: lock again */
+    VIEW_AGAIN,    /* lock file or log was replaced: lock again */
+    VIEW_NEXT      /* the log is of another generation, and its mark is valid:
+                      unlock, read it, lock again */
 };
 
 /* Reads the whole log at the path into memory. With the write lock it also

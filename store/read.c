@@ -44,12 +44,12 @@ store_read(struct store *s, const struct store_entry *e, struct arena *a,
     char *line = arena_alloc(a, e->len);
     if (line == NULL)
         return ERR_NOMEM;
-    int fd = e->file == s->file ? s->log.fd : s->move.fd;
-    if (fd == s->log.fd && e->off >= s->log.end) { /* staged in this turn */
+    if (e->off >= s->log.end) { /* staged in this turn */
         size_t at = (size_t)(e->off - s->log.end);
         ASSERT(at + e->len <= s->batch.len);
         memcpy(line, s->batch.p + at, e->len);
-    } else if (file_read_at(fd, line, e->len, e->off) != (ssize_t)e->len) {
+    } else if (file_read_at(s->log.fd, line, e->len, e->off) !=
+               (ssize_t)e->len) {
         return ERR_IO;
     }
     struct str key = {e->key, e->key_len};

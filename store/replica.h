@@ -8,7 +8,7 @@
 #include "store/remote.h"
 
 #define REPLICA_PATIENCE_MS 5000 /* of a turn that others overtake */
-#define REPLICA_NEXT_G 2 /* a log that is no continuation: see store/move.h */
+#define REPLICA_NEXT_G 2 /* a log that is no continuation */
 #define REPLICA_CONTENTS 64      /* of a turn */
 
 struct store;

@@ -188,7 +188,7 @@ store_wants_compact(struct store *s)
 {
     int64_t min = s->opt.compact_at ? s->opt.compact_at : STORE_COMPACT_AT;
     int64_t gain = s->superseded - s->superseded_base;
-    if (s->moving || !store_is_writable(s))
+    if (!store_is_writable(s))
         return false;
     /* After ERR_FULL there may be room again without a write since. */
     bool refused = s->err != 0 && (s->err != ERR_FULL || s->room.full);

@@ -5,7 +5,7 @@
 
 #include "base/file.h"
 #include "store/apply.h"
-#include "store/move.h"
+#include "store/log.h"
 #include "store/replica.h"
 #include "store/room.h"
 #include "store/time.h"
@@ -21,8 +21,6 @@ struct store {
     bool log_readonly; /* fd is read-only */
     bool mounted;     /* the log itself is a mount point */
     bool no_lock;     /* no locks here: opened or mounted read-only */
-    bool file;        /* value of an entry's file if it is in log.fd */
-    bool moving;      /* the other entries are in move.fd */
     bool was_read;    /* a record was looked for since store_follow */
     bool foreign;     /* a replica without its remote, or the reverse */
     struct replica *replica; /* NULL: there is no remote */
@@ -73,8 +71,6 @@ struct store {
     uint64_t observed; /* newest n the observer knows or need not know */
 
     struct compaction *compaction;
-    struct move move;
-    uint64_t n_left_out; /* entries whose memory is wasted */
     char id[RECORD_ID + 1];
     char why[256];
     struct store_state shown; /* by store_state */

@@ -135,8 +135,6 @@ static inline void
 between_turns(void)
 {
     static bool compacting;
-    if (store_move(t.s) == ERR_MORE)
-        return;
     if (compacting || store_wants_compact(t.s))
         compacting = store_compact(t.s) == ERR_MORE;
 }

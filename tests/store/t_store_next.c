@@ -1,9 +1,10 @@
-/* t_store_move - changing over to a log that another process, perhaps of
-   another user, has compacted: nothing is read under the lock, and memory
-   stays. */
+/* t_store_next - changing over to a log that another process, perhaps of
+   another user, has compacted: nothing is read under the lock, and the observer
+   misses nothing. */
 
 #include "store/state.h"
 #include "task/artifact.h"
+#include "tests/lib/locks.h"
 #include "tests/lib/store_test.h"
 
 #define KEYS 3000
@@ -14,6 +15,7 @@ static char *path;
 static struct tstore t;     /* the store under observation */
 static size_t under_lock;   /* bytes read while it held the lock */
 static bool fail_writes;
+static int compact_first;      /* another compacts so often before it locks */
 
 static void begin(void);
 static void end(void);
@@ -45,44 +47,67 @@ test_nothing_is_read_under_the_lock(void)
     }
 }
 
-/* ---- memory stays ---- */
-
-static bool
-all_there(void)
+/* The log was compacted just before it was locked: the lock is given back, and
+   taken again once the new one was read. */
+static void
+test_compacted_before_the_lock(void)
 {
-    char key[32];
-    bool ok = has("task/0", 3);
-    for (int i = 1; i < KEYS; i++) {
-        snprintf(key, sizeof key, "task/%d", i);
-        ok &= has(key, i % 100 == 50 ? 6 : i < KEYS / 2 ? 2 : 1);
+    for (int n = 1; n < 3; n++) {
+        begin();
+        compact_first = n;
+        under_lock = 0;
+        CHECK(store_lock(t.s) == 0 && compact_first == 0);
+        CHECK(under_lock < UNDER_LOCK);
+        CHECK(store_state(t.s)->g == 1 + (uint64_t)n);
+        store_unlock(t.s);
+        CHECK(has("task/0", 3) && ts_is_replay(&t));
+        end();
     }
-    return ok && strcmp(ts_get(&t, "task/k"), "\"keep\":2") == 0;
 }
 
-/* Every key is read and written before, between and after the slices. */
+/* ---- memory is that of the new log ---- */
+
+struct seen {
+    uint64_t next;
+    int wrong;
+};
+
 static void
-test_reads_and_writes_go_on(void)
+observe(void *ctx, const struct store_entry *e, const struct store_rec *r)
 {
-    int slices = 0;
-    begin();
-    other(1, 0);
-    CHECK(store_follow(t.s) == 0 && t.s->moving);
-    CHECK(!store_wants_compact(t.s));
-    for (int i = 50; i < KEYS; i += 100)
-        put_keys(&t, i, i + 1, 6);
-    CHECK(all_there());
-    while (store_move(t.s) == ERR_MORE) {
-        slices++;
-        CHECK(all_there());
-    }
-    CHECK(slices > 0 && !t.s->moving && all_there());
-    CHECK(ts_is_replay(&t) && state_is_good(&t));
-    end();
+    struct seen *seen = ctx;
+    seen->wrong += r->n != seen->next || e == NULL || e->n < r->n;
+    seen->next = r->n + 1;
 }
 
-/* After a failed commit, undone entries refer to their old records again. */
+/* The observer is shown each record once, whether it was written before or
+   after the change, and whether follow or lock finds the new log. */
 static void
-test_undone_while_moving(void)
+test_observed_exactly_once(void)
+{
+    for (int locks = 0; locks < 2; locks++) {
+        begin();
+        struct seen seen = {.next = store_next_n(t.s)};
+        store_observe(t.s, observe, &seen);
+        for (int i = 0; i < 4; i++) {
+            uint64_t head = store_state(t.s)->head;
+            other(1, i);
+            CHECK((locks ? store_lock(t.s) : store_follow(t.s)) == 0);
+            if (locks)
+                store_unlock(t.s);
+            CHECK(seen.next == store_next_n(t.s) && seen.next > head + 1);
+            CHECK(ts_put(&t, "task/k", "\"keep\":3") == 0);
+            CHECK(seen.next == store_next_n(t.s) && seen.wrong == 0);
+        }
+        CHECK(ts_is_replay(&t));
+        store_observe(t.s, NULL, NULL);
+        end();
+    }
+}
+
+/* After a failed commit, undone entries refer to their records again. */
+static void
+test_undone_in_the_next(void)
 {
     bool unknown;
     begin();
@@ -98,39 +123,26 @@ test_undone_while_moving(void)
     end();
 }
 
-/* Two more generations appear during the move. */
+/* Several generations appear one after the other, or at once. */
 static void
 test_overtaken(void)
 {
     begin();
     for (int i = 0; i < 3; i++) {
-        other(1, 0);
-        CHECK(store_follow(t.s) == 0 && t.s->moving == (i != 1));
-        CHECK(has("task/0", 3) && has("task/2999", 1));
-        if (i == 2)
-            CHECK(store_move(t.s) == ERR_MORE);
+        other(i + 1, 0);
+        CHECK(store_follow(t.s) == 0);
+        CHECK(has("task/0", 3) && has("task/2999", 1) && ts_is_replay(&t));
     }
-    CHECK(ts_is_replay(&t));
     end();
 }
 
 /* ---- what was left out ---- */
 
-static int left;
-
-static void
-count_left(void *ctx, struct store_entry *e)
-{
-    (void)ctx;
-    left += e->key_len == 6;
-}
-
+/* What compaction drops also leaves memory. */
 static void
 test_left_out(void)
 {
     begin();
-    t.s->kinds[1].leave = count_left;
-    put_keys(&t, KEYS, 3 * KEYS, 1); /* more than one sweep handles */
     for (int i = 0; i < 10; i++) {
         char key[] = "call/0";
         key[5] = (char)('0' + i);
@@ -138,15 +150,12 @@ test_left_out(void)
     }
     other(1, 0);
     CHECK(store_follow(t.s) == 0 && ts_put(&t, "call/3", "\"v\":2") == 0);
-    CHECK(store_find(t.s, STR("call/2")) != NULL && left == 0);
-    while (store_move(t.s) == ERR_MORE)
-        continue;
-    CHECK(left == 9 && store_find(t.s, STR("call/2")) == NULL);
+    CHECK(store_find(t.s, STR("call/2")) == NULL);
     CHECK(strcmp(ts_get(&t, "call/3"), "\"v\":2") == 0 && state_is_good(&t));
     end();
 }
 
-/* A file that lacks records which compaction always keeps is read again. */
+/* A file that lacks records which compaction always keeps is believed. */
 static void
 test_another_past(void)
 {
@@ -157,24 +166,20 @@ test_another_past(void)
         CHECK(ts_compact(&t) == 0);
         child_end();
     }
-    CHECK(child_ok(pid) && store_follow(t.s) == 0 && has("task/7", 2));
+    CHECK(child_ok(pid) && store_follow(t.s) == 0);
     CHECK(ts_is_replay(&t) && store_find(t.s, STR("task/7")) == NULL);
     end();
 }
 
-/* Damage found by the pass is reported, and nothing is written then. */
+/* Damage in the new log is reported, and nothing is written then. */
 static void
-test_damage_in_passing(void)
+test_damage_in_the_next(void)
 {
     begin();
     other(1, 0);
     int fd = open(path, O_RDWR);
     CHECK(fd >= 0 && pwrite(fd, "#", 1, 900 * 1024) == 1 && close(fd) == 0);
-    CHECK(store_follow(t.s) == 0 && state_is_good(&t));
-    int rc;
-    while ((rc = store_move(t.s)) == ERR_MORE)
-        continue;
-    CHECK(rc == ERR_DAMAGED && !state_is_good(&t));
+    CHECK(store_follow(t.s) == ERR_DAMAGED && !state_is_good(&t));
     CHECK(ts_put(&t, "task/0", "\"v\":5,") == ERR_DAMAGED);
     ts_close(&t);
 }
@@ -291,6 +296,24 @@ WRAP_PWRITE(pwrite)
 WRAP_PWRITE(pwrite64)
 
 static bool
+locks_log(int fd, int cmd, const struct flock *fl)
+{
+    int n = compact_first;
+    (void)fd;
+    (void)cmd;
+    if (n > 0 && fl->l_type == F_WRLCK && fl->l_start == 0 &&
+        !store_locked(t.s)) {
+        compact_first = 0;
+        other(1, 2);
+        compact_first = n - 1;
+    }
+    return false;
+}
+
+WRAP_FCNTL(fcntl, locks_log)
+WRAP_FCNTL(fcntl64, locks_log)
+
+static bool
 state_is_good(const struct tstore *ts)
 {
     struct store_state st;
@@ -386,19 +409,20 @@ main(void)
 {
     test_in_memory();
     test_nothing_is_read_under_the_lock();
-    test_reads_and_writes_go_on();
-    test_undone_while_moving();
+    test_compacted_before_the_lock();
+    test_observed_exactly_once();
+    test_undone_in_the_next();
     test_overtaken();
     test_left_out();
     test_another_past();
-    test_damage_in_passing();
+    test_damage_in_the_next();
     if (geteuid() == 0) {
         test_group_directory();
         test_group_of_the_log();
     } else {
-        puts("t_store_move: skipped what needs two users");
+        puts("t_store_next: skipped what needs two users");
     }
     free(shared);
     free(path);
-    return test_end("t_store_move");
+    return test_end("t_store_next");
 }
