@@ -11,7 +11,6 @@
 #include "cli/width.h"
 #include "base/clock.h"
 #include "base/text.h"
-#include "task/parts.h"
 #include "task/view.h"
 
 #include <string.h>
@@ -46,53 +45,6 @@ struct board {
 
 /* ---- cards ---- */
 
-/* What happened, and why if anybody said so. */
-static struct str
-because(struct board *b, struct str what, struct str raw_reason)
-{
-    struct str reason = raw_text(&b->c->a, raw_reason);
-
-    return arena_printf(&b->c->a, "%.*s%s%.*s", STR_ARG(what),
-                        reason.len > 0 ? ": " : "", STR_ARG(reason));
-}
-
-static struct str
-handed_over(struct board *b, struct str handoff)
-{
-    struct str from = raw_text(&b->c->a, raw_member(handoff, "from_agent"));
-    struct str to = raw_text(&b->c->a, raw_member(handoff, "to_agent"));
-
-    return because(b, arena_printf(&b->c->a, "%.*s%s-> %.*s", STR_ARG(from),
-                                   from.len > 0 ? " " : "",
-                                   STR_ARG(to.len > 0 ? to : STR("anyone"))),
-                   raw_member(handoff, "reason"));
-}
-
-/* Why the task is where it is, in a few words. */
-static struct str
-why(struct board *b, const struct task *k)
-{
-    struct arena *a = &b->c->a;
-
-    if (k->garbled)
-        return STR("damaged: mcptask verify");
-    if (task_status_ended(k->status))
-        return raw_text(a, k->ev.note);
-    if (k->needs_input)
-        return raw_text(a, raw_member(task_open_question(k->f[F_QUESTIONS]),
-                                      "question"));
-    if (k->status == TASK_HANDOFF_READY)
-        return handed_over(b, k->f[F_HANDOFF]);
-    if (k->status == TASK_EXHAUSTED)
-        return because(b, STR("exhausted"),
-                       raw_member(k->f[F_EXHAUSTED], "reason"));
-    if (k->blocked)
-        return because(b, STR("blocked by"),
-                       raw_list_next(k->blocked_by, STR_NONE));
-    return k->lease_expired ? STR("the lease ran out")
-           : k->stale       ? STR("unchanged for a day") : STR("");
-}
-
 /* Appends a line of a card, with control characters made harmless. */
 static void
 put_line(struct buf *to, struct str text)
@@ -110,7 +62,8 @@ static void
 put_card(struct board *b, struct buf *to, const struct task *k)
 {
     struct arena *a = &b->c->a;
-    struct str owner = raw_text(a, k->f[F_CURRENT_OWNER]), reason = why(b, k);
+    struct str owner = raw_text(a, k->f[F_CURRENT_OWNER]);
+    struct str reason = task_cause_text(a, k);
     size_t done = raw_list_n(k->f[F_COMPLETED_STEPS]);
     size_t all = done + raw_list_n(k->f[F_REMAINING_STEPS]);
     int64_t at = 0;

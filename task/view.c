@@ -377,26 +377,6 @@ view_why_json(struct buf *b, const struct task_why *w)
         buf_z(b, ",\"partial\":true");
 }
 
-enum task_column
-task_column(const struct task *k)
-{
-    return task_status_ended(k->status)        ? COLUMN_DONE
-           : k->needs_input                    ? COLUMN_NEEDS_INPUT
-           : k->status == TASK_HANDOFF_READY   ? COLUMN_HANDED_OVER
-           : k->status == TASK_EXHAUSTED || k->lease_expired || k->stale ||
-                   k->garbled ||
-                   (k->status == TASK_OPEN && k->blocked)
-                                               ? COLUMN_STUCK
-           : k->status == TASK_IN_PROGRESS     ? COLUMN_IN_PROGRESS
-                                               : COLUMN_READY;
-}
-
-bool
-task_column_is_urgent(int column)
-{
-    return column == COLUMN_NEEDS_INPUT || column == COLUMN_READY;
-}
-
 /* ---- one line ---- */
 
 void

@@ -4,25 +4,9 @@
 /* view - a task as JSON, markdown or one line; for tools, resources and the
    command line. Appends to a buf, which remembers when memory ran out. */
 
+#include "task/cause.h"
 #include "task/change.h"
 #include "task/claim.h"
-
-/* What a task waits for. People see tasks sorted by this. */
-enum task_column {
-    COLUMN_NEEDS_INPUT, /* an answer */
-    COLUMN_READY,       /* somebody to take it up */
-    COLUMN_IN_PROGRESS, /* nothing: somebody works on it */
-    COLUMN_HANDED_OVER, /* the agent it was handed to, or anyone */
-    COLUMN_STUCK,       /* somebody to look after it */
-    COLUMN_DONE,        /* nothing more: it has ended */
-    TASK_N_COLUMNS
-};
-/* board/board.html has the same rule, since there a task changes its column
-   when those that it depends on are done. */
-enum task_column task_column(const struct task *k);
-/* Whether what has waited longest comes first in a column, by priority, as in
-   ORDER_WORK; in the others the newest change does. */
-bool task_column_is_urgent(int column);
 
 /* The whole task, one flat object: the state as the record has it, then seq,
    updated_at, ready, blocked_by, deps_failed, needs_input, lease_expired,

@@ -37,8 +37,9 @@ board/page cli/cli cli/help cli/run cli/store cli/text etcd/client etcd/remote
 http/listen http/parse http/reply json/raw json/write
 mcp/calls mcp/mark mcp/mcp mcp/sign serve/stdio serve/turn serve/web store/record
 store/remote store/verify
-task/artifact task/change task/check task/claim task/error task/fields task/may
-task/parts task/query task/task task/view tools/look tools/tools
+task/artifact task/cause task/change task/check task/claim task/error
+task/fields task/may task/parts task/query task/task task/view
+tools/look tools/tools
 '
 
 # Prints FILE OTHER SYMBOL for every use, and FILE OTHER .h for every include.

@@ -1,0 +1,122 @@
+/* cause - why a task stands where it does.
+
+   A task may have several causes to stand still. The one that counts is the
+   one that must go first: a question is answered before the task is handed on,
+   and a blocked task is of no use to an agent even if its lease ran out. */
+
+#include "task/cause.h"
+#include "json/raw.h"
+#include "task/parts.h"
+
+enum task_cause
+task_cause(const struct task *k)
+{
+    bool left = k->lease_expired || k->stale;
+
+    if (task_status_ended(k->status))
+        return CAUSE_ENDED;
+    if (k->needs_input)
+        return CAUSE_QUESTION;
+    if (k->status == TASK_HANDOFF_READY)
+        return CAUSE_HANDED;
+    if (k->status == TASK_EXHAUSTED)
+        return CAUSE_EXHAUSTED;
+    if (k->garbled)
+        return CAUSE_DAMAGED;
+    if (k->blocked && (left || k->status == TASK_OPEN))
+        return CAUSE_BLOCKED;
+    if (k->lease_expired)
+        return CAUSE_EXPIRED;
+    if (k->stale)
+        return CAUSE_STALE;
+    return k->status == TASK_IN_PROGRESS ? CAUSE_HELD : CAUSE_READY;
+}
+
+enum task_column
+task_column(const struct task *k)
+{
+    static const enum task_column columns[TASK_N_CAUSES] = {
+        [CAUSE_ENDED] = COLUMN_DONE,
+        [CAUSE_QUESTION] = COLUMN_NEEDS_INPUT,
+        [CAUSE_HANDED] = COLUMN_HANDED_OVER,
+        [CAUSE_EXHAUSTED] = COLUMN_STUCK,
+        [CAUSE_DAMAGED] = COLUMN_STUCK,
+        [CAUSE_BLOCKED] = COLUMN_STUCK,
+        [CAUSE_EXPIRED] = COLUMN_STUCK,
+        [CAUSE_STALE] = COLUMN_STUCK,
+        [CAUSE_HELD] = COLUMN_IN_PROGRESS,
+        [CAUSE_READY] = COLUMN_READY,
+    };
+
+    return columns[task_cause(k)];
+}
+
+/* ---- in words ---- */
+
+/* The text of a raw string; empty for anything else. */
+static struct str
+text_of(struct arena *a, struct str raw)
+{
+    struct str s = raw_text(a, raw);
+
+    return s.p ? s : STR("");
+}
+
+/* What happened, and the reason if one was given. */
+static struct str
+because(struct arena *a, struct str what, struct str raw_reason)
+{
+    struct str reason = text_of(a, raw_reason);
+
+    return arena_printf(a, "%.*s%s%.*s", STR_ARG(what),
+                        reason.len > 0 ? ": " : "", STR_ARG(reason));
+}
+
+static struct str
+handed_over(struct arena *a, struct str handoff)
+{
+    struct str from = text_of(a, raw_member(handoff, "from_agent"));
+    struct str to = text_of(a, raw_member(handoff, "to_agent"));
+
+    return because(a, arena_printf(a, "%.*s%s-> %.*s", STR_ARG(from),
+                                   from.len > 0 ? " " : "",
+                                   STR_ARG(to.len > 0 ? to : STR("anyone"))),
+                   raw_member(handoff, "reason"));
+}
+
+static struct str
+blocked(struct arena *a, const struct task *k)
+{
+    return because(a, STR("blocked by"),
+                   raw_list_next(k->blocked_by, STR_NONE));
+}
+
+struct str
+task_cause_text(struct arena *a, const struct task *k)
+{
+    if (k->garbled) /* whatever else it is */
+        return STR("damaged: mcptask verify");
+    switch (task_cause(k)) {
+    case CAUSE_ENDED:
+        return text_of(a, k->ev.note);
+    case CAUSE_QUESTION:
+        return text_of(a, raw_member(task_open_question(k->f[F_QUESTIONS]),
+                                     "question"));
+    case CAUSE_HANDED:
+        return handed_over(a, k->f[F_HANDOFF]);
+    case CAUSE_EXHAUSTED:
+        return because(a, STR("exhausted"),
+                       raw_member(k->f[F_EXHAUSTED], "reason"));
+    case CAUSE_BLOCKED:
+        return blocked(a, k);
+    case CAUSE_EXPIRED:
+        return STR("the lease ran out");
+    case CAUSE_STALE:
+        return STR("unchanged for a day");
+    case CAUSE_HELD: /* perhaps it was begun before it was blocked */
+        return k->blocked ? blocked(a, k) : STR("");
+    case CAUSE_DAMAGED: case CAUSE_READY: case TASK_N_CAUSES:
+        break;
+    }
+    return STR("");
+}

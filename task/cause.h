@@ -1,0 +1,43 @@
+#ifndef TASK_CAUSE_H
+#define TASK_CAUSE_H
+
+/* cause - why a task stands where it does: what it waits for, and who can move
+   it. What a certain agent may do to it is in task/may.h. */
+
+#include "task/task.h"
+
+/* The first of these that is so, in the order of task_cause. */
+enum task_cause {
+    CAUSE_ENDED,     /* it is done, failed or cancelled */
+    CAUSE_QUESTION,  /* it waits for an answer */
+    CAUSE_HANDED,    /* it waits for the agent it was handed to, or any */
+    CAUSE_EXHAUSTED, /* its agent gave it up */
+    CAUSE_DAMAGED,   /* its newest record is not JSON */
+    CAUSE_BLOCKED,   /* nobody works on it, and it waits for other tasks */
+    CAUSE_EXPIRED,   /* the lease of its agent ran out */
+    CAUSE_STALE,     /* its agent has no lease, and was silent for a day */
+    CAUSE_HELD,      /* an agent works on it */
+    CAUSE_READY,     /* it waits for an agent */
+    TASK_N_CAUSES
+};
+enum task_cause task_cause(const struct task *k);
+/* The same in a few words for people, with the names and reasons that agents
+   stored, unescaped. In a, or a constant; empty: the column says it all. .p
+   NULL: no memory. */
+struct str task_cause_text(struct arena *a, const struct task *k);
+
+/* What a task waits for. People see tasks sorted by this. */
+enum task_column {
+    COLUMN_NEEDS_INPUT, /* an answer */
+    COLUMN_READY,       /* an agent to begin it */
+    COLUMN_IN_PROGRESS, /* nothing: an agent works on it */
+    COLUMN_HANDED_OVER, /* the agent it was handed to, or anyone */
+    COLUMN_STUCK,       /* a person to look after it */
+    COLUMN_DONE,        /* nothing more: it has ended */
+    TASK_N_COLUMNS
+};
+/* board/board.html has the same rule, since there a task changes its column
+   when those that it depends on are done. */
+enum task_column task_column(const struct task *k);
+
+#endif

@@ -1,0 +1,65 @@
+/* t_cause - why a task stands where it does, and how people are told. In which
+   column each task is, t_page tests. */
+
+#include "task/cause.h"
+#include "tests/lib/test.h"
+
+#define ASKED STR("[{\"question_id\":\"q1\",\"question\":\"Which\\tport?\"}]")
+#define GIVEN STR("{\"from_agent\":\"ann\",\"to_agent\":\"bob\"," \
+                  "\"reason\":\"quota\"}")
+#define OFFERED STR("{\"from_agent\":\"ann\"}")
+#define GONE STR("{\"agent\":\"ann\",\"reason\":\"rate limit\"}")
+#define DEPS .blocked = true, .blocked_by = STR("[\"t-2\",\"t-3\"]")
+
+static const struct {
+    struct task k;
+    enum task_cause cause;
+    const char *text;
+} rows[] = {
+    {{.status = TASK_OPEN}, CAUSE_READY, ""},
+    {{.status = TASK_OPEN, DEPS}, CAUSE_BLOCKED, "blocked by: t-2"},
+    {{.status = TASK_OPEN, DEPS, .needs_input = true,
+      .f[F_QUESTIONS] = ASKED}, CAUSE_QUESTION, "Which\tport?"},
+    {{.status = TASK_OPEN, .garbled = true,
+      .garbled = true, CAUSE_DAMAGED,
+     "damaged: mcptask verify"},
+    {{.status = TASK_OPEN, .garbled = true, CAUSE_READY,
+     "damaged: mcptask verify"},
+    {{.status = TASK_IN_PROGRESS}, CAUSE_HELD, ""},
+    {{.status = TASK_IN_PROGRESS, DEPS}, CAUSE_HELD, "blocked by: t-2"},
+    {{.status = TASK_IN_PROGRESS, .lease_expired = true}, CAUSE_EXPIRED,
+     "the lease ran out"},
+    {{.status = TASK_IN_PROGRESS, .lease_expired = true, .stale = true, DEPS},
+     CAUSE_BLOCKED, "blocked by: t-2"},
+    {{.status = TASK_IN_PROGRESS, .lease_expired = true, .stale = true},
+     CAUSE_EXPIRED, "the lease ran out"},
+    {{.status = TASK_IN_PROGRESS, .stale = true}, CAUSE_STALE,
+     "unchanged for a day"},
+    {{.status = TASK_HANDOFF_READY, .f[F_HANDOFF] = GIVEN}, CAUSE_HANDED,
+     "ann -> bob: quota"},
+    {{.status = TASK_HANDOFF_READY, .f[F_HANDOFF] = OFFERED, DEPS},
+     CAUSE_HANDED, "ann -> anyone"},
+    {{.status = TASK_HANDOFF_READY}, CAUSE_HANDED, "-> anyone"},
+    {{.status = TASK_EXHAUSTED, .f[F_EXHAUSTED] = GONE, DEPS},
+     CAUSE_EXHAUSTED, "exhausted: rate limit"},
+    {{.status = TASK_EXHAUSTED}, CAUSE_EXHAUSTED, "exhausted"},
+    {{.status = TASK_FAILED, DEPS, .ev.note = STR("\"no \\\"disk\\\"\"")},
+     CAUSE_ENDED, "no \"disk\""},
+    {{.status = TASK_DONE, .f[F_QUESTIONS] = ASKED}, CAUSE_ENDED, ""},
+};
+
+int
+main(void)
+{
+    struct arena a = {0};
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct str text = task_cause_text(&a, &rows[i].k);
+
+        CHECK(task_cause(&rows[i].k) == rows[i].cause);
+        if (!CHECK(str_is(text, rows[i].text)))
+            fprintf(stderr, "  row %zu: %.*s\n", i, STR_ARG(text));
+    }
+    arena_fini(&a);
+    return test_end("cause");
+}
