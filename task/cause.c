@@ -51,6 +51,12 @@ task_column(const struct task *k)
     return columns[task_cause(k)];
 }
 
+bool
+task_column_is_urgent(int column)
+{
+    return column == COLUMN_NEEDS_INPUT || column == COLUMN_READY;
+}
+
 /* ---- in words ---- */
 
 /* The text of a raw string; empty for anything else. */

@@ -39,5 +39,8 @@ enum task_column {
 /* board/board.html has the same rule, since there a task changes its column
    when those that it depends on are done. */
 enum task_column task_column(const struct task *k);
+/* Whether what has waited longest comes first in a column, by priority, as in
+   ORDER_WORK; in the others the newest change does. */
+bool task_column_is_urgent(int column);
 
 #endif

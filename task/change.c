@@ -446,6 +446,7 @@ begin(struct draft *d)
         : d->tool == TOOL_UPDATE || d->tool == TOOL_CLAIM ? v[ARG_REASON]
         : STR_NONE;
     d->now = draft_quoted(d, time_text(store_now_ms(d->t->store)));
+    d->warnings = d->args->notes;
     if (draft_given(d, ARG_IDEMPOTENCY_KEY))
         make_idem(d);
 }

@@ -34,6 +34,7 @@ struct parse {
     bool lenient;          /* unknown members are carried along */
     const struct task_lost *lost; /* what does not fit is cut; or NULL */
     bool cut;              /* the argument was */
+    struct str notes;      /* raw array: see struct task_args */
 };
 
 /* Refuses the value being checked; the text says what it must be. */
@@ -157,6 +158,24 @@ int_of(const struct json_tok *t, int64_t *v)
     return json_int(&n, v);
 }
 
+/* Takes the nearest number in the range, and notes that for the answer. */
+static int
+clamp(struct parse *p, const struct row *r, int64_t min, int64_t max,
+      int64_t v)
+{
+    struct str note;
+
+    v = v < min ? min : max;
+    note = arena_printf(p->c->a, "\"%s: taken as %lld, the %s\"", r->name,
+                        (long long)v, v == min ? "least" : "most");
+
+    if (!note.p)
+        return nomem(p);
+    p->notes = raw_list_edit(p->c->a, p->notes, STR_NONE, note);
+    json_number(&p->w, v);
+    return p->notes.p ? 0 : nomem(p);
+}
+
 static int
 check_int(struct parse *p, const struct row *r, const struct json_tok *t)
 {
@@ -164,11 +183,14 @@ check_int(struct parse *p, const struct row *r, const struct json_tok *t)
     int64_t v, min = int32 ? INT32_MIN : r->min;
     int64_t max = int32 ? INT32_MAX : r->max ? row_max(r) : SAFE_INT;
 
-    if (!int_of(t, &v) || v < min || v > max)
-        return refuse(p, ERR_INVALID, "must be a whole number from %lld to "
-                      "%lld", (long long)min, (long long)max);
-    json_number(&p->w, v);
-    return 0;
+    if (int_of(t, &v) && v >= min && v <= max) {
+        json_number(&p->w, v);
+        return 0;
+    }
+    if (r->flags & CLAMP && int_of(t, &v))
+        return clamp(p, r, min, max, v);
+    return refuse(p, ERR_INVALID, "must be a whole number from %lld to %lld",
+                  (long long)min, (long long)max);
 }
 
 static int
@@ -328,17 +350,36 @@ check_one(struct parse *p, const struct row *r, const struct json_tok *t)
         : r->type == T_NAME ? check_name(p, r, s) : check_time(p, r, s);
 }
 
-/* A database without arrays exports lists as JSON text. */
-static int
-parse_list(struct parse *p, const struct json_tok **t)
-{
-    struct str text = json_str(p->c->a, *t);
-    const struct json_tok *list;
-    int rc = text.p ? json_parse(p->c->a, text, &list, NULL) : ERR_NOMEM;
+/* The elements of a list. Models and databases without arrays give lists as
+   JSON text, and a list of one as its element. */
+struct elements {
+    const struct json_tok *first;
+    uint32_t n;
+};
 
-    if (rc == 0)
-        *t = list;
-    return rc == ERR_NOMEM ? nomem(p) : 0;
+static int
+find_elements(struct parse *p, const struct row *r, const struct json_tok *t,
+              struct elements *out)
+{
+    const struct json_tok *list = t;
+    struct str text;
+    int rc = 0;
+
+    if (t->type == JSON_STRING) {
+        text = json_str(p->c->a, t);
+        rc = text.p ? json_parse(p->c->a, text, &list, NULL) : ERR_NOMEM;
+        if (rc == ERR_NOMEM)
+            return nomem(p);
+        if (rc != 0 || (list->type != JSON_ARRAY && r->type != T_OBJECT))
+            list = t;
+    }
+    if (list->type == JSON_ARRAY)
+        *out = (struct elements){list + 1, list->n};
+    else if (list->type == (r->type == T_OBJECT ? JSON_OBJECT : JSON_STRING))
+        *out = (struct elements){list, 1};
+    else
+        return refuse(p, ERR_INVALID, "must be an array");
+    return 0;
 }
 
 /* Checks an element. One that cannot be taken over is left out. */
@@ -361,27 +402,21 @@ check_element(struct parse *p, const struct row *r, const struct json_tok *t)
 static int
 check_list(struct parse *p, const struct row *r, const struct json_tok *t)
 {
-    const struct json_tok *child;
     size_t item = p->item; /* of the list that holds this one */
-    uint32_t i;
-    int rc = 0;
+    struct elements of = {0};
+    int rc = find_elements(p, r, t, &of);
 
-    if (p->lenient && t->type == JSON_STRING)
-        rc = parse_list(p, &t);
     if (rc != 0)
         return rc;
-    if (t->type != JSON_ARRAY)
-        return refuse(p, ERR_INVALID, "must be an array");
-    if (t->n > r->items)
+    if (of.n > r->items)
         rc = refuse(p, ERR_TOO_LARGE, "has more than %d elements", r->items);
     if (forgives(p, rc))
         rc = 0;
-    child = t + 1;
     json_arr(&p->w);
-    for (i = 0; i < t->n && i < r->items && rc == 0; i++) {
+    for (uint32_t i = 0; i < of.n && i < r->items && rc == 0; i++) {
         p->item = i + 1;
-        rc = check_element(p, r, child);
-        child += child->span;
+        rc = check_element(p, r, of.first);
+        of.first += of.first->span;
     }
     p->item = item;
     if (rc == 0)
@@ -391,18 +426,33 @@ check_list(struct parse *p, const struct row *r, const struct json_tok *t)
 
 /* ---- all arguments ---- */
 
-/* Whether the value counts as null: it is null, an empty text where one
-   character is required, or the name of an owner that nobody can have. */
-static bool
-is_null(enum task_tool tool, const struct row *r, const struct json_tok *t)
+/* How a value is meant. */
+enum sense {
+    GIVEN,
+    ABSENT, /* null, and what a model fills in that the argument cannot be: an
+               empty text for a number, 0 for a number from 1 on */
+    EMPTY   /* an empty text or list, or an owner that nobody can be */
+};
+
+static enum sense
+sense_of(enum task_tool tool, const struct row *r, const struct json_tok *t)
 {
-    bool one = r->flags & ONE || r->type == T_ID || r->type == T_NAME;
+    bool no_text = t->type == JSON_STRING && t->len == 0;
     bool owner = r == &task_rows[ARG_TO_AGENT] ||
                  (r == &task_rows[F_CURRENT_OWNER] &&
                   (tool == TOOL_CREATE || tool == TOOL_UPDATE));
+    bool may_be_empty = r->type == T_TEXT && !(r->flags & ONE);
+    int64_t v;
 
-    return t->type == JSON_NULL || (owner && json_is(t, "unknown")) ||
-           (t->type == JSON_STRING && t->len == 0 && one && !r->items);
+    if (t->type == JSON_NULL)
+        return ABSENT;
+    if (owner && json_is(t, "unknown"))
+        return EMPTY;
+    if (r->type == T_INT && r->min > 0 && int_of(t, &v) && v == 0)
+        return ABSENT;
+    if (!no_text || r->type == T_CONTENT || (may_be_empty && !r->items))
+        return GIVEN;
+    return r->type == T_TEXT || r->type == T_ID || r->items ? EMPTY : ABSENT;
 }
 
 /* Removes repeated texts from a raw list, in place. */
@@ -428,25 +478,25 @@ static int
 take(struct parse *p, enum task_tool tool, const struct row *r,
      const struct json_tok *t, struct str *out)
 {
+    enum sense sense = sense_of(tool, r, t);
     int rc;
 
     p->top = r;
     p->member = NULL;
     *out = STR_NONE;
-    if (is_null(tool, r, t)) {
+    if (sense == EMPTY) {
         /* An empty name is a mistake: its caller would act as nobody. Prompts
            fill in what was not given. */
         if (r == &task_rows[ARG_AGENT] && t->type == JSON_STRING &&
             tool < TOOL_RESUME)
             return refuse(p, ERR_INVALID, "must not be empty: give your "
                           "name, or leave it out");
-        if (tool != TOOL_UPDATE || r - task_rows >= TASK_N_FIELDS)
-            return 0;
-        if (r->flags & FIXED)
-            return refuse(p, ERR_INVALID, "cannot be cleared");
-        *out = STR("null");
-        return 0;
+        if (tool == TOOL_UPDATE && r - task_rows < TASK_N_FIELDS &&
+            !(r->flags & FIXED))
+            *out = STR("null");
     }
+    if (sense != GIVEN)
+        return 0;
     if (r->type == T_CONTENT || r->type == T_TASKS) {
         bool list = r->type == T_TASKS;
 
@@ -596,6 +646,28 @@ take_agent(struct parse *p, enum task_tool tool, struct task_args *out)
     return 0;
 }
 
+/* Empties the fields that clear names. */
+static int
+take_clear(struct parse *p, struct task_args *out)
+{
+    struct str item = STR_NONE;
+    int field;
+
+    p->top = &task_rows[ARG_CLEAR];
+    while ((item = raw_list_next(out->v[ARG_CLEAR], item)).p) {
+        field = task_field_of(raw_inner(item));
+        if (field < 0 || !(task_rows[field].tools & 1u << TOOL_UPDATE) ||
+            task_rows[field].flags & FIXED)
+            return refuse(p, ERR_INVALID, "names %.*s, which cannot be "
+                          "cleared", STR_ARG(utf8_cut(item, 64)));
+        if (out->v[field].p && !str_is(out->v[field], "null"))
+            return refuse(p, ERR_INVALID, "names %.*s, which is given as well",
+                          STR_ARG(item));
+        out->v[field] = STR("null");
+    }
+    return 0;
+}
+
 static int
 check_needed(struct parse *p, enum task_tool tool,
              const struct task_args *args)
@@ -645,11 +717,14 @@ parse_args(struct task_ctx *c, enum task_tool tool, const struct json_tok *obj,
     }
     if (rc == 0)
         rc = take_extra(&p, &extra, out);
+    if (rc == 0 && out->v[ARG_CLEAR].p)
+        rc = take_clear(&p, out);
     if (rc == 0)
         rc = take_agent(&p, tool, out);
     if (rc == 0)
         rc = check_needed(&p, tool, out);
     buf_fini(&extra);
+    out->notes = p.notes;
     return rc;
 }
 

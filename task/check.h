@@ -12,6 +12,8 @@
 struct task_args {
     struct str v[TASK_N_ARGS];
     struct str extra; /* import: members unknown here, as in struct task */
+    struct str notes; /* raw array of texts for the answer: how a number out of
+                         range was taken; .p NULL: none */
     struct str self;  /* raw: c->who.self, .p NULL: empty */
     bool own_name;    /* the agent was not given: it is that one */
 };
@@ -25,11 +27,14 @@ struct task_blob {
 };
 
 /* Checks obj (an object; NULL: an empty one) as the arguments of tool. Returns
-   0, or the code passed to task_fail. Numbers are accepted for texts, as some
-   clients send them, and texts for whole numbers, true and false. An empty text
-   where one character is required counts as null, and null as not given. If c
-   has a principal, that is the agent: ERR_UNAUTHORIZED for another; otherwise
-   c->who.self is the agent if none is given. */
+   0, or the code passed to task_fail. What models and hosts really send is
+   taken as it is meant: numbers for texts, texts for whole numbers, true and
+   false, a list as JSON text or as its only element. null is not given, and
+   neither is an empty text or 0 that the argument cannot be. An empty text or
+   list clears a field in update_task, as clear does. A limit or time out of
+   range is taken as the nearest in it. If c has a principal, that is the agent:
+   ERR_UNAUTHORIZED for another; otherwise c->who.self is the agent if none is
+   given. */
 int task_args_parse(struct task_ctx *c, enum task_tool tool,
                     const struct json_tok *obj, struct task_args *out);
 /* Who is given what an import cannot take over exactly. */

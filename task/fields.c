@@ -30,8 +30,9 @@
 #define TEXT .type = T_TEXT
 #define AGENT .type = T_TEXT, .flags = CHARS | ONE, .max = MAX_AGENT
 #define INT(lo, hi) .type = T_INT, .min = (lo), .max = (hi)
-#define LEASE_SECONDS .type = T_INT, .flags = MINUTES, .min = 30, \
-    .max = 24 * 60
+#define LEASE_SECONDS(more) .type = T_INT, .flags = MINUTES | (more), \
+    .min = 5, .max = 24 * 60
+#define LIMIT(lo, hi) INT(lo, hi), .flags = CLAMP
 #define CHOICE(of) .type = T_NAME, .sub = (of)
 #define OBJECT(of, rows) .type = T_OBJECT, .sub = (of), \
     .n_sub = sizeof(rows) / sizeof *(rows)
@@ -109,7 +110,7 @@ static const struct row artifact_rows[] = {
 static const struct row lease_rows[] = {
     {NAME(agent), AGENT, .needs = 1},
     {NAME(expires_at), .type = T_TIME, .needs = 1},
-    {NAME(seconds), LEASE_SECONDS},
+    {NAME(seconds), LEASE_SECONDS(0)},
     {NAME(session), TEXT, .flags = ONE, .max = 64},
 };
 #define QUESTION NAME(question), TEXT, .flags = ONE, .max = 4 * KiB
@@ -251,10 +252,10 @@ const struct row task_rows[TASK_N_ARGS] = {
                     .tools = BIT(GET)},
     [ARG_MATCH] = {NAME(match), TEXT, .flags = CHARS | ONE, .max = 256,
                    .tools = BIT(GET)},
-    [ARG_LINES] = {NAME(lines), INT(0, 20), .tools = BIT(GET)},
+    [ARG_LINES] = {NAME(lines), LIMIT(0, 20), .tools = BIT(GET)},
     [ARG_SINCE_SEQ] = {NAME(since_seq), INT(0, 0),
                        .tools = BIT(GET) | BIT(WAIT)},
-    [ARG_EVENTS] = {NAME(limit), INT(1, 200), .tools = BIT(GET)},
+    [ARG_EVENTS] = {NAME(limit), LIMIT(1, 200), .tools = BIT(GET)},
     [ARG_CURSOR] = {NAME(cursor), TEXT, .flags = ONE, .max = 512,
                     .tools = BIT(GET) | BIT(LIST)},
     [ARG_TASKS] = {NAME(tasks), .type = T_TASKS, .items = TASK_MAX_NEW,
@@ -284,26 +285,28 @@ const struct row task_rows[TASK_N_ARGS] = {
     [ARG_INCLUDE_DONE] = {NAME(include_done), .type = T_BOOL,
                           .tools = BIT(LIST)},
     [ARG_ORDER] = {NAME(order), CHOICE(ORDERS), .tools = BIT(LIST)},
-    [ARG_LIMIT] = {NAME(limit), INT(1, 100), .tools = BIT(LIST)},
+    [ARG_LIMIT] = {NAME(limit), LIMIT(1, 100), .tools = BIT(LIST)},
     [ARG_SINCE] = {NAME(since), .type = T_WHEN, .flags = ONE,
                    .tools = BIT(STANDUP)},
     [ARG_ANSWER] = {NAME(answer), .type = T_OBJECT, .sub = ANSWER, .n_sub = 3,
                     .flags = TOLD, .tools = BIT(UPDATE)},
     [ARG_MESSAGE] = {NAME(message), MESSAGE_TEXT, .tools = BIT(UPDATE)},
     [ARG_EXPIRES_SECONDS] = {NAME(expires_seconds), .type = T_INT,
-                             .flags = MINUTES, .min = 60, .max = 7 * 24 * 60,
+                             .flags = MINUTES | CLAMP, .min = 60, .max = 7 * 24 * 60,
                              .tools = BIT(HANDOFF)},
     [ARG_TAKEOVER] = {NAME(takeover), .type = T_BOOL, .tools = BIT(CLAIM)},
-    [ARG_LEASE_SECONDS] = {NAME(lease_seconds), LEASE_SECONDS,
+    [ARG_LEASE_SECONDS] = {NAME(lease_seconds), LEASE_SECONDS(CLAMP),
                            .tools = BIT(CLAIM)},
     [ARG_QUESTION] = {QUESTION, .tools = BIT(ASK), .needs = BIT(ASK)},
     [ARG_OPTIONS] = {OPTIONS, .tools = BIT(ASK)},
     [ARG_KIND] = {NAME(kind), CHOICE(KINDS), .tools = BIT(ASK)},
     [ARG_TO] = {NAME(to), AGENT, .tools = BIT(ASK)},
-    [ARG_WAIT_SECONDS] = {NAME(wait_seconds), INT(0, 50),
+    [ARG_CLEAR] = {NAME(clear), TEXT, .flags = SET, .items = TASK_N_FIELDS,
+                   .max = 64, .tools = BIT(UPDATE)},
+    [ARG_WAIT_SECONDS] = {NAME(wait_seconds), LIMIT(0, 50),
                           .tools = BIT(ASK) | BIT(CLAIM)},
     [ARG_UNTIL] = {NAME(until), CHOICE(UNTILS), .tools = BIT(WAIT)},
-    [ARG_TIMEOUT_SECONDS] = {NAME(timeout_seconds), INT(0, 50),
+    [ARG_TIMEOUT_SECONDS] = {NAME(timeout_seconds), LIMIT(0, 50),
                              .tools = BIT(WAIT)},
 };
 
@@ -439,6 +442,7 @@ task_value_fits(int field, struct str raw)
     X(GET, ARG_SINCE_SEQ, "only later events") \
     X(LIST, ARG_ORDER, "work: as claim_task takes them") \
     X(UPDATE, ARG_EXPECTED_VERSION, "refused if not current") \
+    X(UPDATE, ARG_CLEAR, "fields to empty") \
     X(CLAIM, ARG_LEASE_SECONDS, "900 by default") \
     X(WAIT, ARG_UNTIL, "change by default; or a status") \
     X(WAIT, ARG_SINCE_SEQ, "only what came after this event")

@@ -106,6 +106,15 @@ tools_args(const struct mcp_call *c, struct task_ctx *x, struct task_args *args)
     return task_args_parse(x, (enum task_tool)c->number, c->args, args);
 }
 
+void
+tools_put_notes(struct buf *out, const struct task_args *args)
+{
+    if (!args->notes.p || out->err != 0)
+        return;
+    out->len--;
+    buf_printf(out, ",\"warnings\":%.*s}", STR_ARG(args->notes));
+}
+
 /* ---- changes ---- */
 
 /* Logs a change that took effect. */

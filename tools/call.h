@@ -33,6 +33,9 @@ int tools_error(struct mcp_call *c, const struct task_error *e);
    a code that x->e explains. */
 int tools_args(const struct mcp_call *c, struct task_ctx *x,
                struct task_args *args);
+/* Adds to the answer at the end of out, an object, how arguments out of range
+   were taken. Changes have it among their warnings. */
+void tools_put_notes(struct buf *out, const struct task_args *args);
 /* A change that a tool made, and its arguments. */
 struct tools_change {
     struct task_ctx x;

@@ -626,8 +626,10 @@ tools_get(struct mcp_call *c)
                       .counted = c->out->len};
     size_t start = c->out->len;
 
-    if (tools_args(c, &x, &args) == 0 && get(&p) == 0)
+    if (tools_args(c, &x, &args) == 0 && get(&p) == 0) {
+        tools_put_notes(c->out, &args);
         return c->out->err;
+    }
     c->out->len = start;
     return tools_error(c, &x.e);
 }
@@ -699,5 +701,6 @@ tools_list(struct mcp_call *c)
     if (rc != 0)
         return tools_error(c, &x.e);
     tools_put_list(c->out, &list);
+    tools_put_notes(c->out, &args);
     return c->out->err;
 }

@@ -143,6 +143,7 @@ put_none(struct mcp_call *c, struct tools_change *w)
     why.partial |= w->r.partial;
     view_why_json(c->out, &why);
     buf_char(c->out, '}');
+    tools_put_notes(c->out, &w->args);
     return c->out->err;
 }
 
@@ -262,6 +263,7 @@ tools_wait(struct mcp_call *c)
         return wait_on(c, deferred, left, timeout_s, look_watch(&w),
                        w.due_ms);
     look_put(c->out, &w, rc);
+    tools_put_notes(c->out, &args);
     return c->out->err;
 }
 

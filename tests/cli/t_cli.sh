@@ -122,7 +122,8 @@ run 0 tail --json
 has out '"task_id":"a"'
 echo '{"task_id":"b","title":"B","completed_steps":"[1"}' >in
 run 0 import in
-has out 'b: completed_steps must be an array'
+run 0 show --json b
+has out '"completed_steps":["[1"]'
 begin as_array
 { printf '\357\273\277 [\n'; sed '$!s/$/,/' exported; echo ']'; } >in
 run 0 import in
@@ -386,7 +387,7 @@ begin claims_and_answers
 tasks | "$bin" import - >out
 run 2 claim
 has err --agent
-run 2 claim --agent me --lease 29
+run 2 claim --agent me --lease soon
 has err '--lease must be'
 run 1 claim --agent me --tag z
 has err 'no task is ready'
@@ -528,7 +529,7 @@ run 2 handoff later
 has err --agent
 run 4 handoff later --agent you
 has err 'does not own'
-run 2 handoff later --agent me --to you --expires 59
+run 2 handoff later --agent me --to you --expires soon
 has err --expires
 run 0 handoff later --agent me --to yuo --expires 60
 run 0 handoff later --agent me --to you --reason 'no time'

@@ -215,8 +215,8 @@ has err 'one: another agent holds a lease on the task one until' codex \
     'mcptask message reaches that agent'
 run 4 claim -a me two
 has err 'two: tasks that it depends on are not done: mcptask show names them'
-run 2 claim -a me two --lease 5
-has err 'two: --lease must be a whole number from 30 to 86400'
+run 2 claim -a me two --lease long
+has err 'two: --lease must be a whole number from 5 to 86400'
 run 2 edit one -p 9
 has err 'one: --priority must be a whole number from 0 to 4'
 run 1 edit nope --title x

@@ -175,7 +175,7 @@ run 2 run api-1
 has err 'run: -- COMMAND is required'
 run 2 run --
 run 2 run a b -- touch started
-run 2 run --lease 5 -- touch started
+run 2 run --lease long -- touch started
 has err '--lease must be'
 check no_file nowhere
 checks=$((checks + 1))

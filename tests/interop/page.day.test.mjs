@@ -184,7 +184,7 @@ test('a task names its parts', LIMIT, async (t) => {
   await parts.getByText('failed').waitFor();
   await create('z.4', { parent_id: 'z.1' });
   await parts.getByText('z.4').waitFor();
-  await worker.tool('update_task', { task_id: 'z.4', parent_id: null });
+  await worker.tool('update_task', { task_id: 'z.4', clear: ["parent_id"] });
   await parts.getByText('z.4').waitFor({ state: 'detached' });
   await parts.first().getByRole('link').click();
   await chip(page, 'cancelled');

@@ -139,8 +139,8 @@ test_rules(void)
         {"create_task", "{'task_id':'b','title':'B','status':'done'}",
          "invalid_transition", 0, 0},
         {"update_task", "{'task_id':'a'}", "invalid_argument", 0, 0},
-        {"update_task", "{'task_id':'a','title':null}", "invalid_argument",
-         "field", "title"},
+        {"update_task", "{'task_id':'a','clear':['title']}",
+         "invalid_argument", "field", "clear"},
         {"update_task", "{'task_id':'a','expected_version':7,'title':'C'}",
          "version_conflict", 0, 0},
         {"update_task", "{'task_id':'a','expected_version':1,'title':'C'}",
@@ -296,7 +296,7 @@ test_tests_must_be_of_this_commit(void)
          PASSED "}");
     call(&f, "get_task", "{'task_id':'a'}");
     CHECK(has(&f, "tested_commit", "2"));
-    CHECK(lacks_evidence(&f, ",'commit':null", OLD));
+    CHECK(lacks_evidence(&f, ",'commit':''", OLD));
     fixture_close(&f);
     fixture_open(&f);
     ends(&f, "");
@@ -509,7 +509,7 @@ test_dependencies(void)
         {"update_task", "{'task_id':'a','status':'done'}", 0, 0, 0},
         {"update_task", "{'task_id':'b','status':'open'}", 0, 0, 0},
         {"update_task", "{'task_id':'b','status':'in_progress'}", 0, 0, 0},
-        {"update_task", "{'task_id':'c','depends_on':null}", 0, 0, 0},
+        {"update_task", "{'task_id':'c','depends_on':[]}", 0, 0, 0},
     };
     struct fixture f;
 
@@ -622,7 +622,7 @@ test_import(void)
     CHECK(strcmp(import(&f, whole), "") == 0);
     CHECK(strcmp(import(&f, whole), "already_exists") == 0);
     CHECK(strcmp(import(&f, "{'task_id':'x'}"), "invalid_argument") == 0);
-    CHECK(strcmp(import(&f, "{'task_id':'x','title':'t','tags':'t'}"),
+    CHECK(strcmp(import(&f, "{'task_id':'x','title':'t','tags':{}}"),
                  "invalid_argument") == 0);
     CHECK(strcmp(import(&f, "{'task_id':'later','title':'t','depends_on':"
                         "['old-1']}"), "dependency_cycle") == 0);
@@ -710,7 +710,7 @@ test_import_in_part(void)
                      NULL) == 0);
     CHECK(task_args_fit(&c, obj, &to, &args) == ERR_INVALID);
     CHECK(str_is(c.e.field, "task_id"));
-    CHECK(strcmp(import(&f, "{'task_id':'x','title':'t','tags':'t'}"),
+    CHECK(strcmp(import(&f, "{'task_id':'x','title':'t','tags':{}}"),
                  "invalid_argument") == 0); /* without anybody to give it to */
     buf_fini(&text);
     buf_fini(&lost);

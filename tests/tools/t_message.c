@@ -259,7 +259,8 @@ test_somebody_asks_to_stop(void)
     CHECK(json_get(f.json, "cancel_requested"));
     say(&f, "you", "m");
     CHECK(!json_get(f.json, "cancel_requested"));
-    call(&f, "update_task", "{'task_id':'a','cancel_requested':null}");
+    call(&f, "update_task", "{'task_id':'a','clear':"
+         "['cancel_requested']}");
     CHECK(ok(&f));
     call(&f, "save_checkpoint", "{'task_id':'a','agent':'me'}");
     CHECK(ok(&f) && !json_get(f.json, "cancel_requested"));
