@@ -379,7 +379,9 @@ put_asked(struct mcp_call *c, const struct asked *q)
 }
 
 /* Takes the reply of the client's user, if there is one. If the client
-   could not ask, there is nothing left to wait for. */
+   could not ask, there is nothing left to wait for. Neither is there if it
+   declines or cancels: hosts without a person at hand do that with every
+   question, so it stays open for whoever it is meant for. */
 static int
 hear(struct mcp_call *c, struct asked *q, const struct json_tok *said)
 {
@@ -389,6 +391,11 @@ hear(struct mcp_call *c, struct asked *q, const struct json_tok *said)
         return 0;
     if (said->type != JSON_OBJECT) {
         q->why = STR("the client gave no answer");
+        return 0;
+    }
+    if (json_is(json_get(said, "action"), "decline") ||
+        json_is(json_get(said, "action"), "cancel")) {
+        q->why = STR("nobody answered it there: the question stays open");
         return 0;
     }
     rc = record_answer(c, q, said);

@@ -97,6 +97,8 @@ test_what_is_no_answer(void)
         {ACCEPT("{'answer':null}"), "the answer needs a text",
          ",'options':[]"},
         {"{}", "answer.action must be one of ", YES_NO},
+        {"{'action':'decline'}", "the question stays open", YES_NO},
+        {"{'action':'cancel'}", "the question stays open", ""},
     };
     char text[5100];
     const char *id;
