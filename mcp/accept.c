@@ -513,7 +513,12 @@ int
 mcp_judge(struct mcp_message *m, const struct mcp_facts *f)
 {
     const struct json_tok *root = NULL;
-    int err = json_parse(m->a, m->text, &root, NULL), found = 0;
+    struct str text = m->text;
+    int err, found = 0;
+
+    if (str_starts(text, "\xef\xbb\xbf")) /* a byte order mark: RFC 8259, 8.1 */
+        text = str_from(text, 3);
+    err = json_parse(m->a, text, &root, NULL);
 
     if (err == ERR_NOMEM)
         return err;

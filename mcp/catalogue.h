@@ -25,6 +25,9 @@ struct mcp_tool {
     bool idempotent;
     uint8_t tasks;            /* enum mcp_support */
     const char *ui;           /* uri of its MCP App, or NULL */
+    const char *hint;         /* what it is for, in the words of an agent that
+                                 searches, for clients that hide tools behind a
+                                 search; or NULL */
     /* Does work that must precede the lock, such as syncing a file. May be
        NULL; run finds its errors in prepared. */
     void (*prepare)(struct mcp_call *c);
@@ -66,6 +69,7 @@ struct mcp_completion {
 
 struct mcp_catalogue {
     const char *name, *title, *version; /* of the server */
+    const char *description, *icon;     /* a sentence, a data: URI; or NULL */
     const char *instructions; /* or NULL */
     void *ctx;
     const struct mcp_tool *tools;

@@ -301,7 +301,21 @@ put_title(struct json_w *w, const char *title, enum mcp_rev rev)
         put_text(w, "title", title);
 }
 
-/* Writes the Implementation that each schema has. */
+static void
+put_icons(struct json_w *w, const char *icon)
+{
+    if (icon == NULL)
+        return;
+    json_put_arr(w, "icons");
+    json_obj(w);
+    json_put_z(w, "src", icon);
+    json_put_z(w, "mimeType", "image/svg+xml");
+    json_close(w);
+    json_close(w);
+}
+
+/* Writes the Implementation that each schema has. A modern client gets it with
+   every answer, and its description only when it asks what this server is. */
 static void
 put_server(struct json_w *w, const char *key, const struct request *r)
 {
@@ -311,6 +325,11 @@ put_server(struct json_w *w, const char *key, const struct request *r)
     json_put_z(w, "name", c->name);
     put_title(w, c->title, r->rev);
     json_put_z(w, "version", c->version);
+    if (r->rev >= MCP_2025_11_25 &&
+        (!is_modern(r) || str_is(r->name, "server/discover"))) {
+        put_text(w, "description", c->description);
+        put_icons(w, c->icon);
+    }
     json_close(w);
 }
 
@@ -395,6 +414,25 @@ run_discover(struct request *r)
 }
 
 static void
+put_tool_meta(struct json_w *w, const struct mcp_tool *t,
+              const struct request *r)
+{
+    /* A result cached for all clients must not depend on one. */
+    bool ui = t->ui != NULL && (is_modern(r) || (r->call.caps & MCP_UI));
+
+    if (!ui && t->hint == NULL)
+        return;
+    json_put_obj(w, "_meta");
+    put_text(w, "anthropic/searchHint", t->hint);
+    if (ui) {
+        json_put_obj(w, "ui");
+        json_put_z(w, "resourceUri", t->ui);
+        json_close(w);
+    }
+    json_close(w);
+}
+
+static void
 put_tool(struct json_w *w, const struct mcp_tool *t, const struct request *r)
 {
     enum mcp_rev rev = r->rev;
@@ -421,14 +459,7 @@ put_tool(struct json_w *w, const struct mcp_tool *t, const struct request *r)
                      t->tasks == MCP_TASK_REQUIRED
                          ? STR("{\"taskSupport\":\"required\"}")
                          : STR("{\"taskSupport\":\"optional\"}"));
-    /* A result cached for all clients must not depend on one. */
-    if (t->ui != NULL && (is_modern(r) || (r->call.caps & MCP_UI))) {
-        json_put_obj(w, "_meta");
-        json_put_obj(w, "ui");
-        json_put_z(w, "resourceUri", t->ui);
-        json_close(w);
-        json_close(w);
-    }
+    put_tool_meta(w, t, r);
     json_close(w);
 }
 

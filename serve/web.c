@@ -136,13 +136,16 @@ static int
 find_route(struct exchange *x, const struct http_head *h,
            char allow[EXCHANGE_FIELDS])
 {
+    struct str path = h->path;
     size_t i, n = 0;
 
+    if (str_is(path, "/mcp/")) /* as some clients write it */
+        path.len--;
     for (i = 0; i < N_ROUTES; i++) {
         const struct route *r = &routes[i];
         bool head = (r->wants & (ROUTE_STREAM | ROUTE_OLD | ROUTE_BODY)) == 0;
 
-        if (!str_is(h->path, r->path) ||
+        if (!str_is(path, r->path) ||
             ((r->wants & ROUTE_OLD) && exchange_version(x) >= MCP_2026_07_28))
             continue;
         if (str_is(h->method, r->method) ||

@@ -24,35 +24,47 @@
 
 /* ---- what clients are shown ---- */
 
+/* A card with a check mark. */
+#define ICON "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' " \
+    "viewBox='0 0 16 16'%3E%3Crect width='16' height='16' rx='4' " \
+    "fill='%231b6661'/%3E%3Cpath d='M4 8l3 3 5-6' fill='none' " \
+    "stroke='white' stroke-width='2'/%3E%3C/svg%3E"
+
 static const struct mcp_tool all[TASK_N_TOOLS] = {
     [TOOL_CREATE] = {
         .name = "create_task",
         .title = "Create task",
+        .hint = "plan work for this or another agent",
         .writes = true, .idempotent = true, .run = tools_create,
     },
     [TOOL_GET] = {
         .name = "get_task",
         .title = "Get task",
+        .hint = "read a task, its history, files and logs",
         .idempotent = true, .run = tools_get,
     },
     [TOOL_CHECKPOINT] = {
         .name = "save_checkpoint",
         .title = "Save checkpoint",
+        .hint = "save progress before the context is full",
         .writes = true, .run = tools_run_change,
     },
     [TOOL_HANDOFF] = {
         .name = "handoff_task",
         .title = "Hand off task",
+        .hint = "hand over work to another agent",
         .writes = true, .run = tools_run_change,
     },
     [TOOL_EXHAUST] = {
         .name = "mark_exhausted",
         .title = "Mark exhausted",
+        .hint = "stop for want of tokens or quota",
         .writes = true, .run = tools_run_change,
     },
     [TOOL_ATTACH] = {
         .name = "attach_artifact",
         .title = "Attach artifact",
+        .hint = "keep a file, diff or log with a task",
         .writes = true, .idempotent = true,
         .prepare = tools_prepare_attach,
         .run = tools_attach,
@@ -60,26 +72,31 @@ static const struct mcp_tool all[TASK_N_TOOLS] = {
     [TOOL_LIST] = {
         .name = "list_tasks",
         .title = "List tasks",
+        .hint = "find the work of agents and what is open",
         .idempotent = true, .run = tools_list, .ui = TOOLS_BOARD,
     },
     [TOOL_UPDATE] = {
         .name = "update_task",
         .title = "Update task",
+        .hint = "finish or change a task, answer, message an agent",
         .writes = true, .run = tools_run_change,
     },
     [TOOL_CLAIM] = {
         .name = "claim_task",
         .title = "Claim task",
+        .hint = "resume or take over the work of another agent",
         .writes = true, .tasks = MCP_TASK_OPTIONAL, .run = tools_claim,
     },
     [TOOL_ASK] = {
         .name = "request_input",
         .title = "Request input",
+        .hint = "ask a person or another agent",
         .writes = true, .tasks = MCP_TASK_OPTIONAL, .run = tools_ask,
     },
     [TOOL_WAIT] = {
         .name = "wait_for_task",
         .title = "Wait for task",
+        .hint = "wait for another agent's work or answer",
         .idempotent = true, .tasks = MCP_TASK_OPTIONAL, .run = tools_wait,
     },
 };
@@ -140,6 +157,9 @@ tools_new(struct tools **out, struct tasks *t, const struct cli_env *env)
         .name = "mcptask",
         .title = "mcptask",
         .version = MCPTASK_VERSION,
+        .description = "Keeps the work of agents when they stop, for others "
+                       "to continue",
+        .icon = ICON,
         .instructions = tools_text(s, "instructions"),
         .ctx = s,
         .tools = s->tool,

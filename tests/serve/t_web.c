@@ -47,7 +47,7 @@ test_routes_and_refusals(void)
         {"POST", "/", TYPES, "{}", 405, "Allow: GET, HEAD\r\n"},
         {"GET", "/nothing", "", NULL, 404, NULL},
         {"GET", "/.well-known/oauth-protected-resource", "", NULL, 404, NULL},
-        {"GET", "/mcp/", "", NULL, 404, NULL},
+        {"GET", "/mcp/x", "", NULL, 404, NULL},
         {"PUT", "/mcp", "", NULL, 405, "Allow: POST, GET, DELETE\r\n"},
         {"OPTIONS", "/mcp", "", NULL, 405, "Allow: "},
         {"HEAD", "/mcp", "", NULL, 405, "Allow: "},
@@ -254,9 +254,9 @@ test_a_call_without_a_handshake(void)
     CHECK(field_of(&c, "mcp-session-id") == NULL);
     CHECK(posts(&c, TYPES, UPDATE("a", "1"), SAYS("version", "2")));
     /* two at once, answered in order */
-    addf(&two, "POST /mcp HTTP/1.1\r\nHost: localhost\r\n%s"
-         "Content-Length: %zu\r\n\r\n%s", TYPES, strlen(CREATE("b")),
-         CREATE("b"));
+    addf(&two, "POST /mcp/ HTTP/1.1\r\nHost: localhost\r\n%s"
+         "Content-Length: %zu\r\n\r\n\xef\xbb\xbf%s", TYPES,
+         3 + strlen(CREATE("b")), CREATE("b"));
     addf(&two, "GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n");
     send_bytes(&c, two.p, two.len);
     CHECK(reply_of(&c) == 200);

@@ -45,6 +45,10 @@ check_list(bool core, size_t max)
                          &m) == 0);
         CHECK(mcp_run(m, &f.out, &notes) == MCP_OK);
         CHECK(i == 0 || f.out.len > 4096);
+        CHECK(str_find(buf_view(&f.out), STR("\"icons\":[{\"src\":\"data:")) !=
+              SIZE_MAX ? i == 0 : i > 0); /* told once */
+        CHECK((str_find(buf_view(&f.out), STR("searchHint\":\"")) != SIZE_MAX) ==
+              (i > 0));
         if (!CHECK(f.out.len <= max))
             fprintf(stderr, "  tools/list has %zu bytes\n", f.out.len);
     }
