@@ -398,7 +398,7 @@ serve_clients(const struct options *o)
     }
     if (err < 0)
         exit_code = cli_fail(NULL, err, "%s",
-                             why[0] != '\0' ? why : task_why(err));
+                             why[0] != '\0' ? why : err_row(err)->message);
     close_parts(&p);
     return exit_code;
 }

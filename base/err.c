@@ -1,74 +1,177 @@
-/* err - names of errors. */
+/* err - the one table of errors. A text is made of constants: what is known
+   of one task or one file is added where the error is met. */
 
 #include "base/err.h"
 
+#include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 
-/* In the order of the codes, ERR_MORE first. They are part of the interface to
-   agents: several codes share one if the caller would do the same for each, and
-   names never change. */
-static const char names[] =
-    "invalid_argument\0"     /* ERR_MORE */
-    "invalid_argument\0"     /* ERR_SYNTAX */
-    "out_of_memory\0"        /* ERR_NOMEM */
-    "invalid_argument\0"     /* ERR_INVALID */
-    "not_found\0"            /* ERR_NOT_FOUND */
-    "already_exists\0"       /* ERR_EXISTS */
-    "too_large\0"            /* ERR_TOO_LARGE */
-    "version_conflict\0"     /* ERR_VERSION */
-    "not_owner\0"            /* ERR_NOT_OWNER */
-    "blocked\0"              /* ERR_BLOCKED */
-    "invalid_transition\0"   /* ERR_TRANSITION */
-    "terminal\0"             /* ERR_TERMINAL */
-    "dependency_cycle\0"     /* ERR_CYCLE */
-    "idempotency_conflict\0" /* ERR_IDEMPOTENCY */
-    "evidence_required\0"    /* ERR_EVIDENCE */
-    "store_busy\0"           /* ERR_BUSY */
-    "store_full\0"           /* ERR_FULL */
-    "store_error\0"          /* ERR_IO */
-    "store_readonly\0"       /* ERR_READONLY */
-    "store_error\0"          /* ERR_DAMAGED */
-    "store_error\0"          /* ERR_FORMAT */
-    "store_error\0"          /* ERR_UNKNOWN */
-    "unauthorized\0"         /* ERR_UNAUTHORIZED */
-    "unauthorized\0"         /* ERR_CAPABILITY */
-    "lease_held\0"           /* ERR_LEASE */
-    "store_unreachable\0"    /* ERR_UNREACHABLE */
-    "store_busy\0"           /* ERR_AGAIN */
-    "clock_skew\0"           /* ERR_SKEW */
-    "damaged\0"              /* ERR_GARBLED */
-    "invalid_argument\0"     /* ERR_PARTIAL */
-    "out_of_memory\0"        /* ERR_QUEUE_FULL */;
+static const struct err_row rows[] = { /* by -code */
+    [-ERR_MORE] = {
+        .name = "invalid_argument", .exit = 3,
+        .message = "the call has to wait",
+        .rpc = -32600, .rpc_2026 = -32600,
+        .rpc_text = "The call has to wait: send it outside a batch"},
+    [-ERR_SYNTAX] = {
+        .name = "invalid_argument", .exit = 2,
+        .message = "invalid argument"},
+    [-ERR_NOMEM] = {
+        .name = "out_of_memory", .retryable = true, .exit = 3,
+        .message = "out of memory",
+        .next = "try again"},
+    [-ERR_INVALID] = {
+        .name = "invalid_argument", .exit = 2,
+        .message = "invalid argument",
+        .rpc = -32602, .rpc_2026 = -32602,
+        .rpc_text = "Invalid params"},
+    [-ERR_NOT_FOUND] = {
+        .name = "not_found", .exit = 1,
+        .message = "not found",
+        .next = "list_tasks shows the tasks that exist",
+        .shell = "mcptask list --all shows them",
+        .rpc = -32002, .rpc_2026 = -32602,
+        .rpc_text = "Resource not found"},
+    [-ERR_EXISTS] = {
+        .name = "already_exists", .exit = 4,
+        .message = "the task_id is taken",
+        .next = "use another task_id, or update_task to change that task",
+        .shell = "take another id, or mcptask edit changes that task"},
+    [-ERR_TOO_LARGE] = {
+        .name = "too_large", .exit = 2,
+        .message = "too large",
+        .next = "make it shorter",
+        .rpc = -32602, .rpc_2026 = -32602,
+        .rpc_text = "Too large, or too many"},
+    [-ERR_VERSION] = {
+        .name = "version_conflict", .exit = 4,
+        .message = "the task has changed",
+        .next = "get_task, then repeat with its version as expected_version",
+        .shell = "mcptask show gives its version"},
+    [-ERR_NOT_OWNER] = {
+        .name = "not_owner", .exit = 4,
+        .message = "another agent owns the task",
+        .next = "get_task shows current_owner; that agent hands the task over",
+        .shell = "mcptask show names its owner"},
+    [-ERR_BLOCKED] = {
+        .name = "blocked", .retryable = true, .exit = 4,
+        .message = "tasks that it depends on are not done",
+        .next = "get_task names them in blocked_by; finish those first",
+        .shell = "mcptask show names them; finish those first"},
+    [-ERR_TRANSITION] = {
+        .name = "invalid_transition", .exit = 4,
+        .message = "the task cannot go from its status to this one",
+        .next = "set one of the allowed statuses first",
+        .shell = "mcptask claim takes it first"},
+    [-ERR_TERMINAL] = {
+        .name = "terminal", .exit = 4,
+        .message = "the task has ended",
+        .next = "to continue it, update_task with an allowed status and a "
+            "reason",
+        .shell = "mcptask reopen makes it open again"},
+    [-ERR_CYCLE] = {
+        .name = "dependency_cycle", .exit = 4,
+        .message = "the task would wait for itself",
+        .next = "leave out the task that leads back to this one"},
+    [-ERR_IDEMPOTENCY] = {
+        .name = "idempotency_conflict", .exit = 4,
+        .message = "the idempotency_key was used with other arguments",
+        .next = "use a new key for a new request"},
+    [-ERR_EVIDENCE] = {
+        .name = "evidence_required", .exit = 4,
+        .message = "done needs test_results",
+        .next = "run the tests and give test_results with the same update",
+        .shell = "mcptask checkpoint saves test_results and completed_steps"},
+    [-ERR_BUSY] = {
+        .name = "store_busy", .retryable = true, .exit = 3,
+        .message = "another process holds the store",
+        .next = "try again"},
+    [-ERR_FULL] = {
+        .name = "store_full", .retryable = true, .exit = 3,
+        .message = "the disk is full, or etcd has reached its quota",
+        .next = "tell the operator: mcptask doctor says what to do; then try "
+            "again"},
+    /* Not retryable: the commit was tried twice, and a faulty disk stays
+       faulty. */
+    [-ERR_IO] = {
+        .name = "store_error", .exit = 3,
+        .message = "the store cannot be read or written",
+        .next = "tell the operator: mcptask verify explains"},
+    [-ERR_READONLY] = {
+        .name = "store_readonly", .exit = 3,
+        .message = "the store is read-only",
+        .next = "tools that only read still work"},
+    [-ERR_DAMAGED] = {
+        .name = "store_error", .exit = 3,
+        .message = "the log is damaged",
+        .next = "tell the operator: mcptask verify explains"},
+    [-ERR_FORMAT] = {
+        .name = "store_error", .exit = 3,
+        .message = "a newer mcptask wrote the record",
+        .next = "tell the operator: this mcptask is too old to read it"},
+    [-ERR_UNKNOWN] = {
+        .name = "store_error", .exit = 3,
+        .message = "the change may or may not be on disk",
+        .next = "once a write succeeds, get_task shows whether it took effect",
+        .shell = "mcptask show says whether it took effect"},
+    [-ERR_UNAUTHORIZED] = {
+        .name = "unauthorized", .exit = 3,
+        .message = "the token may only read",
+        .next = "tools that only read still work"},
+    [-ERR_CAPABILITY] = {
+        .name = "unauthorized", .exit = 3,
+        .message = "the client lacks a capability",
+        .rpc = -32600, .rpc_2026 = -32021,
+        .rpc_text = "The client lacks a capability"},
+    [-ERR_LEASE] = {
+        .name = "lease_held", .retryable = true, .exit = 4,
+        .message = "another agent holds a lease on the task",
+        .next = "take other work, or try again when the lease has ended; "
+            "update_task with message reaches the holder; if it is yours, give "
+            "the same agent",
+        .shell = "mcptask message reaches that agent"},
+    [-ERR_UNREACHABLE] = {
+        .name = "store_unreachable", .retryable = true, .exit = 3,
+        .message = "the store that the hosts share does not answer",
+        .next = "try again; until it answers, tools that only read still work"},
+    [-ERR_AGAIN] = {
+        .name = "store_busy", .retryable = true, .exit = 3,
+        .message = "others committed first",
+        .next = "try again"},
+    [-ERR_SKEW] = {
+        .name = "clock_skew", .exit = 3,
+        .message = "this host's clock is too far from the store's",
+        .next = "tell the operator to set the clock; tools that only read "
+            "still work"},
+    [-ERR_GARBLED] = {
+        .name = "damaged", .exit = 3,
+        .message = "the task's newest record is not JSON",
+        .next = "update_task goes on from the record before it; if that is "
+            "gone too, create_task with this task_id begins it anew",
+        .rpc = -32603, .rpc_2026 = -32603,
+        .rpc_text = "Damaged: its newest record is not JSON"},
+    [-ERR_PARTIAL] = {
+        .name = "invalid_argument", .exit = 2,
+        .message = "invalid argument"},
+    [-ERR_QUEUE_FULL] = {
+        .name = "out_of_memory", .retryable = true, .exit = 3,
+        .message = "out of memory",
+        .next = "try again"},
+};
 
-/* Errors that go away by themselves. ERR_IO does not: the commit was tried
-   twice, and a faulty disk stays faulty. */
-#define BIT(err) (UINT64_C(1) << -(err))
-#define RETRYABLE (BIT(ERR_NOMEM) | BIT(ERR_BLOCKED) | BIT(ERR_BUSY) | \
-    BIT(ERR_FULL) | BIT(ERR_LEASE) | BIT(ERR_UNREACHABLE) | BIT(ERR_AGAIN) | \
-    BIT(ERR_QUEUE_FULL))
-
-/* A code without a name is our fault, not the caller's. */
-static bool
-is_known(int err)
+const struct err_row *
+err_row(int err)
 {
-    return err < 0 && err >= ERR_QUEUE_FULL;
+    static const struct err_row unknown = {
+        .name = "store_error", .exit = 3, .message = "the store failed"};
+    size_t i = (size_t)-(int64_t)err;
+
+    if (i >= sizeof(rows) / sizeof(*rows) || rows[i].name == NULL)
+        return &unknown;
+    return &rows[i];
 }
 
 const char *
 err_name(int err)
 {
-    const char *name = names;
-
-    if (!is_known(err))
-        return "store_error";
-    while (++err < 0)
-        name += strlen(name) + 1;
-    return name;
-}
-
-bool
-err_retryable(int err)
-{
-    return is_known(err) && RETRYABLE >> -err & 1;
+    return err_row(err)->name;
 }

@@ -1,7 +1,7 @@
 #ifndef BASE_ERR_H
 #define BASE_ERR_H
 
-/* err - error codes of functions, and their names for callers of tools. */
+/* err - error codes of functions, and what callers are told of them. */
 
 #include <stdbool.h>
 
@@ -39,9 +39,25 @@ enum err {
     ERR_QUEUE_FULL = -31    /* no room in a queue until others have left it */
 };
 
+/* A row of the table: what agents, clients and people are told of an error
+   where nothing more is known. */
+struct err_row {
+    const char *name;    /* on the wire: it never changes. Several codes share
+                            one if the caller would do the same for each */
+    bool retryable;      /* the same request may succeed later */
+    int exit;            /* of a command: 1 not met, 2 usage, 3 store, 4
+                            conflict, as in enum cli_exit */
+    const char *message; /* a sentence */
+    const char *next;    /* what an agent can do; NULL: nothing is known */
+    const char *shell;   /* the same on the command line; NULL: as for agents */
+    int rpc, rpc_2026;   /* the number in JSON-RPC, until 2025-11-25 and since
+                            2026-07-28; 0: an internal error */
+    const char *rpc_text;
+};
+/* Never NULL: a code without a row is our fault, not the caller's, and gets
+   that of an unexpected error of the store. */
+const struct err_row *err_row(int err);
 /* The code's name on the wire ("not_found", "store_full"); never NULL. */
 const char *err_name(int err);
-/* Returns whether the same request may succeed later. */
-bool err_retryable(int err);
 
 #endif

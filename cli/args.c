@@ -241,33 +241,10 @@ option_of(const struct cli *c, struct str name)
     return NULL;
 }
 
-/* What to do after an error, in the words of the command line; NULL: what the
-   error says itself. */
-static const char *
-next_of(int err)
-{
-    static const char *const next[] = { /* by -code */
-        [-ERR_NOT_FOUND] = "mcptask list --all shows them",
-        [-ERR_EXISTS] = "take another id, or mcptask edit changes that task",
-        [-ERR_VERSION] = "mcptask show gives its version",
-        [-ERR_NOT_OWNER] = "mcptask show names its owner",
-        [-ERR_BLOCKED] = "mcptask show names them; finish those first",
-        [-ERR_TRANSITION] = "mcptask claim takes it first",
-        [-ERR_TERMINAL] = "mcptask reopen makes it open again",
-        [-ERR_EVIDENCE] = "mcptask checkpoint saves test_results and "
-                           "completed_steps",
-        [-ERR_UNKNOWN] = "mcptask show says whether it took effect",
-        [-ERR_LEASE] = "mcptask message reaches that agent",
-    };
-    size_t i = (size_t)-err;
-
-    return i < sizeof(next) / sizeof(next[0]) ? next[i] : NULL;
-}
-
 int
 cli_refuse_change(struct cli *c, struct task_error *e)
 {
-    const char *id = c->args.id, *next = next_of(e->code);
+    const char *id = c->args.id, *next = err_row(e->code)->shell;
     bool archived = id != NULL && tasks_is_archived(c->s.tasks, str_of(id));
     const char *option = option_of(c, e->field);
     struct str holder = raw_text(&c->a, e->holder), text = e->message;

@@ -180,7 +180,7 @@ check_lock(struct doctor *d)
              : rc == ERR_BUSY ? "end the process that holds it (see fuser -v)"
                               : "mcptask verify says more",
              "%s.lock: %s", d->c->env->log_path,
-             rc == 0 ? "is free" : task_why(rc));
+             rc == 0 ? "is free" : err_row(rc)->message);
 }
 
 static void

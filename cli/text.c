@@ -242,25 +242,6 @@ cli_say(int fd, struct buf *b)
 
 /* ---- errors ---- */
 
-static int
-exit_code(int err)
-{
-    switch (err) {
-    case 0:
-        return CLI_OK;
-    case ERR_NOT_FOUND:
-        return CLI_NOT_MET;
-    case ERR_INVALID: case ERR_SYNTAX: case ERR_TOO_LARGE:
-        return CLI_USAGE;
-    case ERR_EXISTS: case ERR_VERSION: case ERR_LEASE: case ERR_NOT_OWNER:
-    case ERR_BLOCKED: case ERR_TERMINAL: case ERR_TRANSITION:
-    case ERR_CYCLE: case ERR_IDEMPOTENCY: case ERR_EVIDENCE:
-        return CLI_CONFLICT;
-    default:
-        return CLI_STORE;
-    }
-}
-
 int
 cli_refuse(const struct cli *c, const struct task_error *e)
 {
@@ -279,7 +260,7 @@ cli_refuse(const struct cli *c, const struct task_error *e)
     if (b.err != 0)
         text_tell("mcptask: out of memory\n");
     cli_say(STDERR_FILENO, &b);
-    return exit_code(e->code);
+    return e->code == 0 ? CLI_OK : err_row(e->code)->exit;
 }
 
 int
@@ -311,7 +292,7 @@ cli_misuse(const struct cli *c, const char *fmt, ...)
 int
 cli_fail_path(const struct cli *c, int err, const char *path)
 {
-    return cli_fail(c, err, "%s: %s", path, task_why(err));
+    return cli_fail(c, err, "%s: %s", path, err_row(err)->message);
 }
 
 int

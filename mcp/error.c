@@ -1,6 +1,6 @@
 /* error - the errors of JSON-RPC that mcp answers with.
 
-   One table, in mcp_fault_of, has the code and text of each of our errors. */
+   The table of base/err.c has the code and text of each of our errors. */
 
 #include "mcp/error.h"
 #include "base/text.h"
@@ -35,40 +35,24 @@ mcp_fail(struct request *r, int err, const char *why)
 struct mcp_fault
 mcp_fault_of(const struct request *r, int err)
 {
-    static const struct {
-        int err;
-        enum mcp_status status; /* in the modern era */
-        enum mcp_code code, modern;
-        const char *text, *key;
-    } known[] = {
-        {ERR_INVALID, MCP_OK, RPC_INVALID_PARAMS, RPC_INVALID_PARAMS,
-         "Invalid params", NULL},
-        {ERR_TOO_LARGE, MCP_OK, RPC_INVALID_PARAMS, RPC_INVALID_PARAMS,
-         "Too large, or too many", NULL},
-        {ERR_NOT_FOUND, MCP_OK, RPC_RESOURCE_NOT_FOUND, RPC_INVALID_PARAMS,
-         "Resource not found", "uri"},
-        {ERR_CAPABILITY, MCP_BAD_REQUEST, RPC_INVALID_REQUEST,
-         RPC_MISSING_CAPABILITY, "The client lacks a capability", NULL},
-        {ERR_GARBLED, MCP_OK, RPC_INTERNAL_ERROR, RPC_INTERNAL_ERROR,
-         "Damaged: its newest record is not JSON", NULL},
-        {ERR_MORE, MCP_OK, RPC_INVALID_REQUEST, RPC_INVALID_REQUEST,
-         "The call has to wait: send it outside a batch", NULL},
-    };
+    const struct err_row *row = err_row(err);
     struct mcp_fault f = {.status = MCP_OK, .code = RPC_INTERNAL_ERROR,
                           .text = "Internal error",
                           .value = err == ERR_NOMEM ? STR("out of memory")
-                                                    : str_of(err_name(err))};
+                                                    : str_of(row->name)};
 
-    for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
-        if (known[i].err == err)
-            f = (struct mcp_fault){
-                .status = is_modern(r) ? known[i].status : MCP_OK,
-                .code = is_modern(r) ? known[i].modern : known[i].code,
-                .text = known[i].text, .key = known[i].key,
-                .value = r->target};
-    f.raw = r->run.error;
-    if (f.code == RPC_MISSING_CAPABILITY)
+    if (row->rpc != 0) {
+        f.code = (enum mcp_code)(is_modern(r) ? row->rpc_2026 : row->rpc);
+        f.text = row->rpc_text;
+        f.value = r->target;
+    }
+    if (err == ERR_NOT_FOUND)
+        f.key = "uri";
+    if (f.code == RPC_MISSING_CAPABILITY) {
+        f.status = MCP_BAD_REQUEST;
         f.caps = r->run.missing;
+    }
+    f.raw = r->run.error;
     if (r->run.why != NULL)
         f.text = r->run.why;
     if (r->call.why != NULL && err == ERR_INVALID) {

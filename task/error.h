@@ -55,8 +55,6 @@ struct task_ctx {
     struct task_error e;   /* says why, when a call has failed */
 };
 
-/* What the code means, in words. */
-const char *task_why(int code);
 /* Fills c->e and returns code. The message is formatted as by printf. */
 int task_fail(struct task_ctx *c, int code, const char *field,
               const char *fmt, ...) PRINTF(4, 5);

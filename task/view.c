@@ -341,7 +341,7 @@ view_error_json(struct buf *b, const struct task_error *e)
             before = ",";
         }
     buf_printf(b, "%s,\"retryable\":%s%s}", e->allowed ? "]" : "",
-               err_retryable(e->code) || e->for_now ? "true" : "false",
+               err_row(e->code)->retryable || e->for_now ? "true" : "false",
                e->unknown ? ",\"outcome\":\"unknown\"" : "");
 }
 

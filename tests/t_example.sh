@@ -1,8 +1,7 @@
 #!/bin/sh
 # Checks docs/architecture.md against the code: the files and functions that it
 # names exist; the patch of its example applies to a copy of the tree, the
-# result builds, and the new tool answers. docs/faq.md explains each error code,
-# and no other.
+# result builds, and the new tool answers.
 # t_example.sh BUILD CC CFLAGS STATIC, with make's values.
 
 cd "$(dirname "$0")/.." || exit 1
@@ -43,10 +42,6 @@ cat -- *.h */*.h >"$dir/headers"
 for ref in $(grep -oE '`(mcp|store|tools)_[a-z_]+`' docs/architecture.md); do
     check grep -qw "$(echo "$ref" | tr -d '\`')" "$dir/headers"
 done
-sed -n 's/^ *"\([a-z_]*\)\\0".*ERR_.*/\1/p' base/err.c | sort -u >"$dir/codes"
-sed -n 's/^| `\([a-z_]*\)` |.*/\1/p' docs/faq.md | sort >"$dir/explained"
-check test -s "$dir/codes"
-check diff "$dir/codes" "$dir/explained"
 sed -n '/^```diff$/,/^```$/p' docs/architecture.md | sed '/^```/d' \
     >"$dir/patch"
 check test -s "$dir/patch"

@@ -187,9 +187,9 @@ test_error_names(void)
     CHECK(strcmp(err_name(ERR_NOT_FOUND), "not_found") == 0);
     CHECK(strcmp(err_name(ERR_FULL), "store_full") == 0);
     CHECK(strcmp(err_name(ERR_FORMAT), "store_error") == 0);
-    CHECK(err_retryable(ERR_BUSY) && err_retryable(ERR_FULL));
-    CHECK(!err_retryable(ERR_INVALID) && !err_retryable(0));
-    CHECK(!err_retryable(-1000) && !err_retryable(1000));
+    CHECK(err_row(ERR_BUSY)->retryable && err_row(ERR_FULL)->retryable);
+    CHECK(!err_row(ERR_INVALID)->retryable && !err_row(0)->retryable);
+    CHECK(err_row(-1000) == err_row(1000) && err_row(0) == err_row(INT_MIN));
 }
 
 /* ---- memory ---- */
