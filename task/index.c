@@ -78,8 +78,7 @@ task_entry_due(const struct tasks *t, const struct task_entry *e)
     int64_t now = store_now_ms(t->store);
 
     return store_past_ms(e->changed_ms, now) + store_skew_ms(t->store) +
-           (e->has_lease || e->status == TASK_HANDOFF_READY
-                                ? e->lease_ms : TASK_STALE_MS + 1);
+           e->kept_ms;
 }
 
 bool
@@ -197,8 +196,8 @@ hash_id(struct str id)
     return (uint32_t)str_hash(id);
 }
 
-/* Only tasks that anybody may begin are parked: the others need lease_ms, which
-   shares its place with blocker. What has passed stays so with a lease_ms of
+/* Only tasks that anybody may begin are parked: the others need kept_ms, which
+   shares its place with blocker. What has passed stays so with a kept_ms of
    0. */
 void
 task_entry_park(struct tasks *t, struct task_entry *e, struct str dep)
@@ -260,20 +259,15 @@ read_head(struct task_entry *e, const struct str f[TASK_N_HEAD])
 {
     int status = task_status_of(raw_inner(f[F_STATUS]));
     uint64_t priority = raw_u64(f[F_PRIORITY]);
-    int64_t end = 0;
+    int64_t end;
 
     e->status = (uint8_t)(status < 0 ? TASK_N_STATUSES : status);
     e->priority = (uint8_t)(priority < TASK_N_PRIORITIES
                             ? priority : TASK_N_PRIORITIES - 1);
     e->has_deps = f[F_DEPENDS_ON].len > 2;
-    /* Most tasks have neither, and replay must be fast. */
-    e->has_lease = f[F_LEASE].p && task_lease_end(f[F_LEASE], &end);
-    if (status == TASK_HANDOFF_READY)
-        end = task_handoff_end(f[F_HANDOFF], e->changed_ms);
-    else
-        end = task_end_within(end, e->changed_ms, TASK_LEASE_MAX_MS);
-    if (e->has_lease || status == TASK_HANDOFF_READY)
-        e->lease_ms = end < e->changed_ms ? -1 : (int32_t)(end - e->changed_ms);
+    end = task_kept_until((enum task_status)e->status, f[F_LEASE],
+                          f[F_HANDOFF], e->changed_ms);
+    e->kept_ms = end < e->changed_ms ? -1 : (int32_t)(end - e->changed_ms);
     e->has_open = f[F_QUESTIONS].p && task_open_question(f[F_QUESTIONS]).p;
 }
 

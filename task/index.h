@@ -7,9 +7,7 @@
 #include "task/task.h"
 #include "task/intern.h"
 #include "task/keys.h"
-
-#define TASK_STALE_MS (24 * 60 * 60 * 1000) /* in_progress without an event for
-                                               this long */
+#include "task/parts.h"
 
 struct task_entry {
     struct store_entry e;
@@ -18,15 +16,13 @@ struct task_entry {
     int64_t changed_ms;
     uint32_t atom[TASK_N_ATOMS]; /* interned raw values, by enum task_atom */
     union {
-        int32_t lease_ms; /* its lease, or the time for which a handoff keeps it
-                             for one agent, ends so long after changed_ms */
-        uint32_t blocker; /* of a parked task, which has neither: hash of its
+        int32_t kept_ms;  /* task_kept_until, from changed_ms on */
+        uint32_t blocker; /* of a parked task, which nobody keeps: hash of its
                              blocker's id */
     };
     uint8_t status; /* TASK_N_STATUSES: unreadable here, on no list */
     uint8_t priority;
     bool has_deps : 1;
-    bool has_lease : 1; /* running or expired */
     bool has_open : 1;  /* has an open question */
     bool seen : 1;  /* visited by the current walk; else false */
     bool known : 1; /* a record was applied: it has a status and a place */

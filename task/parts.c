@@ -31,6 +31,20 @@ task_handoff_end(struct str handoff, int64_t at)
     return task_end_within(end, at, TASK_HANDOFF_MAX_MS);
 }
 
+int64_t
+task_kept_until(enum task_status status, struct str lease, struct str handoff,
+                int64_t at)
+{
+    int64_t end;
+
+    if (status == TASK_HANDOFF_READY)
+        return task_handoff_end(handoff, at);
+    /* Most tasks have no lease, and replay must be fast. */
+    if (lease.p && task_lease_end(lease, &end))
+        return task_end_within(end, at, TASK_LEASE_MAX_MS);
+    return at + TASK_STALE_MS + 1;
+}
+
 struct str
 task_lease_make(struct arena *a, struct str agent, struct str seconds,
                 struct str session, int64_t now)

@@ -5,9 +5,12 @@
    are raw JSON. */
 
 #include "base/base.h"
+#include "task/fields.h"
 
 #define TASK_LEASE_MAX_MS (86400 * 1000)
 #define TASK_HANDOFF_MAX_MS (7 * 86400 * 1000)
+#define TASK_STALE_MS (86400 * 1000) /* in_progress without an event for this
+                                        long */
 
 /* When a lease {agent, expires_at, seconds, session} ends; or false. */
 bool task_lease_end(struct str lease, int64_t *ms);
@@ -23,6 +26,12 @@ struct str task_lease_make(struct arena *a, struct str agent,
 /* When a task that was handed over becomes open to anyone: the time in the
    handoff, or 3600 seconds after it. at is the time of the record. */
 int64_t task_handoff_end(struct str handoff, int64_t at);
+/* When a task with this status, lease and handoff is free for any agent, if
+   nothing changes it after its record of the time at: its lease has ended, or
+   the time for which it was handed to one agent; without either, it is stale.
+   Of a task that is neither in progress nor handed over it says nothing. */
+int64_t task_kept_until(enum task_status status, struct str lease,
+                        struct str handoff, int64_t at);
 /* The oldest question of the list that has no answer; .p NULL: all have one.
    Each is {question_id, question, options, kind, to, by, at, answer}; an answer
    is {text, action, by, at}. */

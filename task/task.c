@@ -187,17 +187,21 @@ static void
 judge_time(const struct tasks *t, struct task *k)
 {
     int64_t at, end, now = store_now_ms(t->store) - store_skew_ms(t->store);
+    bool kept;
 
     if (!time_parse(k->ev.r.time, &at))
         at = now;
     at = store_past_ms(at, now);
+    kept = task_kept_until(k->status, k->f[F_LEASE], k->f[F_HANDOFF], at) >
+           now;
     if (task_lease_end(k->f[F_LEASE], &end)) {
-        k->leased = task_end_within(end, at, TASK_LEASE_MAX_MS) > now;
-        k->lease_expired = !k->leased;
+        k->leased = kept;
+        k->lease_expired = !kept;
     }
     k->stale = k->status == TASK_IN_PROGRESS && now - at > TASK_STALE_MS;
     k->kept = k->status == TASK_HANDOFF_READY && k->f[F_CURRENT_OWNER].p &&
-              now < task_handoff_end(k->f[F_HANDOFF], at);
+              kept;
+    k->free = k->status != TASK_IN_PROGRESS || !kept;
 }
 
 static int
@@ -215,11 +219,10 @@ derive(struct tasks *t, struct arena *a, struct task *k)
                             &k->deps_failed);
     k->blocked = k->blocked_by.p;
     k->needs_input = !ended && task_open_question(k->f[F_QUESTIONS]).p;
+    k->free = true;
     if (k->f[F_LEASE].p || k->status == TASK_IN_PROGRESS ||
         k->status == TASK_HANDOFF_READY)
         judge_time(t, k);
-    k->free = k->status != TASK_IN_PROGRESS || k->lease_expired ||
-              (k->stale && !k->leased);
     k->ready = k->free && !k->blocked && !ended;
     return rc;
 }

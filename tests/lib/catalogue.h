@@ -409,6 +409,15 @@ put_times(struct buf *b, const char *z, size_t n)
 
 /* ---- memory against replay ---- */
 
+/* How long an entry is kept for its owner; -2: it is free, and may have been
+   parked in memory, which forgets it. */
+static inline int
+kept_ms(const struct tasks *t, const struct task_entry *e)
+{
+    return task_entry_free(t, e) && !task_entry_kept_for(t, e).p ? -2
+                                                                 : e->kept_ms;
+}
+
 static inline void
 dump_atom(struct buf *b, const struct tasks *t, uint32_t id)
 {
@@ -487,7 +496,7 @@ dump(const struct tasks *t, struct buf *b)
                        (unsigned long long)e->e.n,
                        STR_ARG(task_entry_id(e)), e->status, e->priority,
                        e->has_deps, (long long)e->changed_ms,
-                       e->has_lease ? (int)e->lease_ms : -2, e->has_open);
+                       kept_ms(t, e), e->has_open);
             for (a = 0; a < TASK_N_ATOMS; a++)
                 dump_atom(b, t, e->atom[a]);
             buf_char(b, '\n');

@@ -5,6 +5,7 @@
 
 #include "tests/lib/catalogue.h"
 #include "task/change.h"
+#include "task/may.h"
 #include "task/query.h"
 #include "base/clock.h"
 #include "base/utf8.h"
@@ -639,6 +640,61 @@ shows(const struct fixture *f, const char *what)
     return is;
 }
 
+/* The search for work judges by the index what may() judges by the record. */
+static void
+test_the_index_agrees_with_may(void)
+{
+    static const char *const make[][2] = {
+        {"claim_task", "{'agent':'me','task_id':'t0','lease_seconds':30}"},
+        {"update_task", "{'agent':'me','task_id':'t1','status':"
+         "'in_progress'}"},
+        {"handoff_task", "{'from_agent':'me','to_agent':'you','task_id':'t2',"
+         "'reason':'r'}"},
+        {"handoff_task", "{'from_agent':'me','task_id':'t3','reason':'r'}"},
+        {"mark_exhausted", "{'agent':'me','task_id':'t4','reason':'r'}"},
+        {"update_task", "{'agent':'me','task_id':'t5','depends_on':['t0']}"},
+        {"update_task", "{'agent':'me','task_id':'t6','status':'done'}"},
+        {"update_task", "{'agent':'me','task_id':'t7','goal':'g'}"},
+        {"handoff_task", "{'from_agent':'me','to_agent':'you','task_id':'t8',"
+         "'reason':'r','expires_seconds':60}"},
+    };
+    static const int times[] = {0, 29, 31, 59, 61, 3599, 3601, 86399, 86401};
+    static const struct str names[] = {STR("\"me\""), STR("\"you\""),
+                                       STR("\"other\"")};
+    enum { N_MADE = sizeof make / sizeof *make };
+    struct fixture f;
+    size_t i, at, who;
+
+    fixture_init(&f);
+    for (i = 0; i < N_MADE; i++)
+        call(&f, "create_task", arena_printf(&f.a, "{'task_id':'t%zu','title'"
+             ":'T','tags':['t%zu']}", i, i).p);
+    for (i = 0; i < N_MADE; i++) {
+        call(&f, make[i][0], make[i][1]);
+        CHECK(ok(&f));
+    }
+    for (at = 0; at < sizeof times / sizeof *times; at++)
+        for (who = 0; who < 3; who++)
+            for (i = 0; i < N_MADE; i++) {
+                struct str id = arena_printf(&f.a, "t%zu", i), found;
+                struct task_want want = {.who = {.name = names[who]}};
+                struct task k;
+                bool may_begin;
+
+                want.tag = raw_quote(&f.a, id);
+                clock_ahead_s = times[at];
+                CHECK(task_get(f.t, &f.a, id, &k) == 0);
+                may_begin = k.ready &&
+                            may(&want.who, &k, ACT_CLAIM) == MAY_YES;
+                CHECK(tasks_find_ready(f.t, &want, &found) == 0);
+                if (!CHECK(str_eq(found, id) == may_begin))
+                    fprintf(stderr, "  %s at %d for %.*s\n", id.p, times[at],
+                            STR_ARG(names[who]));
+            }
+    clock_ahead_s = 0;
+    fixture_fini(&f);
+}
+
 static void
 test_a_brief_tells(void)
 {
@@ -897,6 +953,7 @@ main(int argc, char **argv)
     test_kinds_of_answers();
     test_long_options_end_with_a_character();
     test_how_many_questions();
+    test_the_index_agrees_with_may();
     test_a_brief_tells();
     test_names_to_watch();
     test_exported_and_imported();
