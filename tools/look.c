@@ -20,6 +20,7 @@
 
 #include "tools/look.h"
 #include "base/clock.h"
+#include "task/may.h"
 #include "task/query.h"
 #include "task/view.h"
 #include "tools/call.h"
@@ -229,6 +230,7 @@ answer_seq(const struct look *w, const struct task *k)
 static uint64_t
 met_seq(const struct look *w, const struct task *k)
 {
+    struct task_actor who = {.name = w->agent};
     bool is = k->ready;
 
     switch (w->until) {
@@ -242,7 +244,8 @@ met_seq(const struct look *w, const struct task *k)
     case UNTIL_READY:
         break;
     case UNTIL_WORK:
-        is = is && (!k->kept || w->agent.p == NULL || is_agents(w, k));
+        is = is && (who.name.p == NULL ||
+                    may(&who, k, ACT_CLAIM) == MAY_YES);
         break;
     default:
         return status_seq(w, k);

@@ -10,6 +10,7 @@
       more records than a list does. */
 
 #include "tools/prompts.h"
+#include "task/may.h"
 #include "task/view.h"
 #include "tools/call.h"
 #include "tools/get.h"
@@ -95,6 +96,18 @@ end_list(struct brief *p, size_t n)
 
 /* ---- resume_task ---- */
 
+/* Whether the agent, if one is named, may claim a ready task that is not its
+   own: those are in a list of their own. */
+static bool
+is_offered(const struct brief *p, const struct task *k)
+{
+    struct task_actor who = p->x.who;
+
+    who.name = p->args.v[ARG_AGENT];
+    return !who.name.p || (!actor_is(&who, k->f[F_CURRENT_OWNER]) &&
+                           may(&who, k, ACT_CLAIM) == MAY_YES);
+}
+
 /* Appends up to FEW tasks that q finds, under a heading. */
 static int
 put_some(struct brief *p, const char *head, struct task_query *q)
@@ -108,10 +121,7 @@ put_some(struct brief *p, const char *head, struct task_query *q)
 
     buf_printf(&p->data, "%s:\n", head);
     for (i = 0; rc == 0 && i < list.n && n < FEW; i++) {
-        /* A task that was handed to an agent belongs to that agent. */
-        if (!q->has[ATOM_OWNER].p && p->args.v[ARG_AGENT].p &&
-            list.tasks[i].f[F_CURRENT_OWNER].p &&
-            !list.tasks[i].lease_expired)
+        if (q->ready == TASK_YES && !is_offered(p, &list.tasks[i]))
             continue;
         put_line(p, &list.tasks[i]);
         n++;

@@ -230,6 +230,11 @@ test_prompt_offers_tasks(void)
          "'handoff_ready','current_owner':'you'}");
     call(&f, "create_task", "{'task_id':'at-it','title':'T','status':"
          "'in_progress','agent':'you'}");
+    /* Nobody came for it: it is offered to all. */
+    CHECK(strcmp(import(&f, "{'task_id':'late','title':'T','status':"
+                        "'handoff_ready','current_owner':'gone','handoff':"
+                        "{'from_agent':'a','expires_at':"
+                        "'2020-01-01T00:00:00Z'}}"), "") == 0);
     CHECK(prompt(&f, "resume_task", "{}", &text) == 0);
     CHECK(in_order(text.p, "  mine  ", "  yours  "));
     CHECK(in_order(text.p, "  one  ", "  two  "));
@@ -239,6 +244,7 @@ test_prompt_offers_tasks(void)
     CHECK(in_order(text.p, "Yours:", "  mine  "));
     CHECK(in_order(text.p, "  mine  ", "Ready:"));
     CHECK(in_order(text.p, "Ready:", "  two  "));
+    CHECK(in_order(text.p, "Ready:", "  late  "));
     CHECK(!strstr(text.p, "  yours  "));
     f.principal = "you";
     CHECK(prompt(&f, "resume_task", NULL, &text) == 0);
