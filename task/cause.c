@@ -61,7 +61,7 @@ task_column_is_urgent(int column)
 
 /* The text of a raw string; empty for anything else. */
 static struct str
-text_of(struct arena *a, struct str raw)
+stored_text(struct arena *a, struct str raw)
 {
     struct str s = raw_text(a, raw);
 
@@ -72,7 +72,7 @@ text_of(struct arena *a, struct str raw)
 static struct str
 because(struct arena *a, struct str what, struct str raw_reason)
 {
-    struct str reason = text_of(a, raw_reason);
+    struct str reason = stored_text(a, raw_reason);
 
     return arena_printf(a, "%.*s%s%.*s", STR_ARG(what),
                         reason.len > 0 ? ": " : "", STR_ARG(reason));
@@ -81,8 +81,8 @@ because(struct arena *a, struct str what, struct str raw_reason)
 static struct str
 handed_over(struct arena *a, struct str handoff)
 {
-    struct str from = text_of(a, raw_member(handoff, "from_agent"));
-    struct str to = text_of(a, raw_member(handoff, "to_agent"));
+    struct str from = stored_text(a, raw_member(handoff, "from_agent"));
+    struct str to = stored_text(a, raw_member(handoff, "to_agent"));
 
     return because(a, arena_printf(a, "%.*s%s-> %.*s", STR_ARG(from),
                                    from.len > 0 ? " " : "",
@@ -104,10 +104,10 @@ task_cause_text(struct arena *a, const struct task *k)
         return STR("damaged: mcptask verify");
     switch (task_cause(k)) {
     case CAUSE_ENDED:
-        return text_of(a, k->ev.note);
+        return stored_text(a, k->ev.note);
     case CAUSE_QUESTION:
-        return text_of(a, raw_member(task_open_question(k->f[F_QUESTIONS]),
-                                     "question"));
+        return stored_text(a, raw_member(
+            task_open_question(k->f[F_QUESTIONS]), "question"));
     case CAUSE_HANDED:
         return handed_over(a, k->f[F_HANDOFF]);
     case CAUSE_EXHAUSTED:

@@ -374,12 +374,13 @@ failure_of(struct str result)
 {
     struct str failed = raw_member(result, "failed");
 
-    return !str_is(raw_member(result, "exit_code"), "0")
-               ? "has no exit_code 0"
-           : failed.p && !str_is(failed, "0") && !str_is(failed, "false")
-               ? "has failed tests"
-           : str_is(raw_member(result, "passed"), "false")
-               ? "has not passed" : NULL;
+    if (!str_is(raw_member(result, "exit_code"), "0"))
+        return "has no exit_code 0";
+    if (failed.p && !str_is(failed, "0") && !str_is(failed, "false"))
+        return "has failed tests";
+    if (str_is(raw_member(result, "passed"), "false"))
+        return "has not passed";
+    return NULL;
 }
 
 static int
