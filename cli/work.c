@@ -10,6 +10,7 @@
 #include "cli/store.h"
 #include "cli/text.h"
 #include "task/claim.h"
+#include "task/may.h"
 #include "tools/look.h"
 #include "task/view.h"
 #include "base/clock.h"
@@ -112,10 +113,7 @@ cli_claim(struct cli *c)
         arena_reset(&c->a);
         cli_args_begin(c, NULL, c->operand[0]);
         rc = cli_try_change(c, TOOL_CLAIM, &x, &r);
-        none = rc == 0 ? r.id.p == NULL
-                       : x.e.deps_failed.p == NULL &&
-                             (rc == ERR_LEASE || rc == ERR_BLOCKED ||
-                              rc == ERR_NOT_OWNER);
+        none = rc == 0 ? r.id.p == NULL : may_later(&x.e);
     } while (none && ((rc == 0 && r.more) || await_news(c, until) != 0));
     rc = cli_report_change(c, rc, &x, &r);
     if (rc != 0)

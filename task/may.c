@@ -241,3 +241,10 @@ may_refuse(struct task_ctx *c, const struct task *k, enum task_may why)
     }
     return 0;
 }
+
+bool
+may_later(const struct task_error *e)
+{
+    return e->code == ERR_LEASE || e->code == ERR_NOT_OWNER ||
+           (e->code == ERR_BLOCKED && !e->deps_failed.p);
+}

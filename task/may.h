@@ -66,5 +66,8 @@ enum task_may may(const struct task_actor *who, const struct task *k,
 /* Fills c->e with why the caller may not, and what it can do next. Returns the
    code; 0 for MAY_YES. */
 int may_refuse(struct task_ctx *c, const struct task *k, enum task_may why);
+/* Whether a refused claim may succeed later, by time or by what others do. Of
+   tasks that failed this is not to be expected. */
+bool may_later(const struct task_error *e);
 
 #endif

@@ -14,6 +14,7 @@
 
 #include "tools/wait.h"
 #include "task/claim.h"
+#include "task/may.h"
 #include "task/view.h"
 #include "base/clock.h"
 #include "tools/get.h"
@@ -132,8 +133,10 @@ put_none(struct mcp_call *c, struct tools_change *w)
     const struct tools *s = c->ctx;
     struct task_want want = task_want_of(&w->args);
     struct task_why why;
-    int rc = tasks_why_none(s->t, c->arena, &want, &why);
+    int rc;
 
+    want.who = w->x.who;
+    rc = tasks_why_none(s->t, c->arena, &want, &why);
     if (rc != 0) {
         task_fail_store(&w->x, rc);
         return tools_error(c, &w->x.e);
@@ -173,8 +176,7 @@ wait_to_claim(struct mcp_call *c, struct tools_change *w, size_t start)
     int64_t left = 0;
     struct str watch;
 
-    if (!c->may_wait || (!waits && !w->r.more) ||
-        w->x.e.deps_failed.p != NULL) /* only reopening one would help */
+    if (!c->may_wait || (!waits && !w->r.more))
         return 1;
     deferred = waits && mcp_defer(c);
     if (!deferred && wait_s > 0)
@@ -197,12 +199,10 @@ tools_claim(struct mcp_call *c)
 {
     struct tools_change w = {.r = {.seq = 0}};
     size_t start = c->out->len;
-    int rc = tools_change(c, TOOLS_ANSWER_MAX, &w), code, waits;
+    int rc = tools_change(c, TOOLS_ANSWER_MAX, &w), waits;
     bool none = rc == 1 && w.r.id.p == NULL;
 
-    code = rc == 0 ? w.x.e.code : 0;
-    if (none || code == ERR_LEASE || code == ERR_BLOCKED ||
-        code == ERR_NOT_OWNER) {
+    if (none || (rc == 0 && may_later(&w.x.e))) {
         waits = wait_to_claim(c, &w, start);
         if (waits != 1)
             return waits;

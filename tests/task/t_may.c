@@ -252,6 +252,7 @@ test_what_a_refusal_says(void)
         CHECK(str_is(c.e.expires, "\"2026-01-02T04:00:00.000Z\"") ==
               (rows[i].why == MAY_NOT_HANDED));
         CHECK(c.e.for_now == (rows[i].why == MAY_NOT_HANDED));
+        CHECK(may_later(&c.e) == (owned || rows[i].why == MAY_NOT_BLOCKED));
     }
     CHECK(may_refuse(&(struct task_ctx){.a = &a}, NULL, MAY_YES) == 0);
     arena_fini(&a);

@@ -640,6 +640,49 @@ shows(const struct fixture *f, const char *what)
     return is;
 }
 
+/* Claims without an id get what list_tasks shows in the order of work. */
+static void
+test_claims_keep_the_order_of_lists(void)
+{
+    enum { N = 40 };
+    char text[160], ids[N][8];
+    const struct json_tok *list, *k;
+    struct fixture f;
+    uint32_t n, i;
+
+    fixture_init(&f);
+    for (i = 0; i < N; i++) {
+        snprintf(text, sizeof text, "{'task_id':'t%02u','title':'T','priority'"
+                 ":%u%s}", i, i * 7 % 5, i % 4 == 0 && i > 0
+                 ? ",'depends_on':['t00']" : "");
+        call(&f, "create_task", text);
+    }
+    for (i = 1; i < N; i += 3) {
+        snprintf(text, sizeof text, "{'task_id':'t%02u','from_agent':'x',"
+                 "'reason':'r'%s}", i, i % 2 ? ",'to_agent':'you'" : "");
+        call(&f, "handoff_task", text);
+        snprintf(text, sizeof text, "{'task_id':'t%02u','goal':'g'}", N - i);
+        call(&f, "update_task", text);
+    }
+    call(&f, "update_task", "{'task_id':'t00','status':'done'}");
+    clock_ahead_s = 3601; /* handoffs are open to all */
+    call(&f, "list_tasks", "{'ready':true,'order':'work','limit':100}");
+    list = json_get(f.json, "tasks");
+    n = list->n;
+    CHECK(n == N - 1);
+    for (i = 0, k = list + 1; i < n; i++, k += k->span)
+        snprintf(ids[i], sizeof ids[i], "%.*s",
+                 STR_ARG(json_str(&f.a, json_get(k, "task_id"))));
+    for (i = 0; i < n; i++) {
+        call(&f, "claim_task", "{'agent':'me'}");
+        CHECK(has(&f, "task_id", ids[i]));
+    }
+    call(&f, "claim_task", "{'agent':'me'}");
+    CHECK(!is_true(&f, "claimed"));
+    clock_ahead_s = 0;
+    fixture_fini(&f);
+}
+
 /* The search for work judges by the index what may() judges by the record. */
 static void
 test_the_index_agrees_with_may(void)
@@ -953,6 +996,7 @@ main(int argc, char **argv)
     test_kinds_of_answers();
     test_long_options_end_with_a_character();
     test_how_many_questions();
+    test_claims_keep_the_order_of_lists();
     test_the_index_agrees_with_may();
     test_a_brief_tells();
     test_names_to_watch();
