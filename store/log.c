@@ -27,7 +27,7 @@
 /* ---- the header ---- */
 
 static int
-fail(int err, const char *path, struct log_file *f, const char *what)
+deny_file(int err, const char *path, struct log_file *f, const char *what)
 {
     text_put(f->why, sizeof f->why, "%s: %s", path, what);
     return err;
@@ -36,7 +36,7 @@ fail(int err, const char *path, struct log_file *f, const char *what)
 static int
 io_error(const char *path, struct log_file *f)
 {
-    return fail(ERR_IO, path, f, strerror(errno));
+    return deny_file(ERR_IO, path, f, strerror(errno));
 }
 
 /* Recovers what it can from an unreadable header: the generation from any whole
@@ -81,9 +81,9 @@ read_header(const char *path, struct log_file *f)
     if (n == 0)
         return ERR_NOT_FOUND;
     if (n >= 16 && memcmp(text, "SQLite format 3", 16) == 0)
-        return fail(ERR_FORMAT, path, f, "an SQLite file, not a log; choose "
-                    "another MCP_TASK_DB_PATH and bring its tasks "
-                    "over with: mcptask import");
+        return deny_file(ERR_FORMAT, path, f, "an SQLite file, not a log; "
+                         "choose another MCP_TASK_DB_PATH and bring its tasks "
+                         "over with: mcptask import");
     const char *lf = memchr(text, '\n', (size_t)n);
     struct str line = {text, lf ? (size_t)(lf - text) : (size_t)n};
     int rc = lf == NULL && n == sizeof text
@@ -91,19 +91,19 @@ read_header(const char *path, struct log_file *f)
     if (rc == ERR_IO)
         return io_error(path, f);
     if (rc == ERR_NOMEM)
-        return fail(rc, path, f, "out of memory");
+        return deny_file(rc, path, f, "out of memory");
     if (rc == ERR_FORMAT && h->version > RECORD_VERSION) {
         text_put(text, sizeof text, "written by a later version of mcptask, in "
                  "version %llu of the format; leave it alone and use a newer "
                  "mcptask", (unsigned long long)h->version);
-        return fail(rc, path, f, text);
+        return deny_file(rc, path, f, text);
     }
     /* A whole line says what the file is; else a record after it does. */
     if (rc != 0 && record_parse(line, &r) != 0)
         guess_header(f->fd, line, h);
     if (rc == ERR_FORMAT && (!h->damaged || h->g == 0))
-        return fail(rc, path, f, "not an mcptask log; choose another "
-                    "MCP_TASK_DB_PATH");
+        return deny_file(rc, path, f, "not an mcptask log; choose another "
+                         "MCP_TASK_DB_PATH");
     h->damaged = rc != 0 || lf == NULL;
     h->end = (int64_t)line.len + 1;
     return 0;
@@ -117,8 +117,8 @@ log_open(const char *path, bool readonly, struct log_file *f)
     if (stat(path, &f->st) != 0)
         return errno == ENOENT ? ERR_NOT_FOUND : io_error(path, f);
     if (!S_ISREG(f->st.st_mode))
-        return fail(ERR_FORMAT, path, f, "not a regular file; choose another "
-                    "MCP_TASK_DB_PATH");
+        return deny_file(ERR_FORMAT, path, f, "not a regular file; choose "
+                         "another MCP_TASK_DB_PATH");
     f->fd = readonly ? -1 : open(path, O_RDWR | flags);
     f->readonly = f->fd < 0 &&
                   (readonly || file_error() == ERR_READONLY);

@@ -70,7 +70,7 @@ struct search {
    is bad or missing. A careful search accepts only a whole record, so that a
    damaged digit cannot mislead it. */
 static bool
-probe(const struct search *f, int64_t off, int64_t *at, uint64_t *n)
+probe_line(const struct search *f, int64_t off, int64_t *at, uint64_t *n)
 {
     struct record_reader rd = {.fd = f->fd, .off = off, .end = f->end,
                                .chunk = 4096};
@@ -89,14 +89,14 @@ probe(const struct search *f, int64_t off, int64_t *at, uint64_t *n)
 
 /* Offset to start reading at for record n: no earlier line has that number. */
 static int64_t
-search(const struct search *f, uint64_t n, int64_t near, int64_t step)
+search_file(const struct search *f, uint64_t n, int64_t near, int64_t step)
 {
     int64_t lo = 0, hi = near > 0 ? near : f->end;
     while (hi - lo > SEARCH_LINEAR) {
         int64_t mid = near > step ? near - step : lo + (hi - lo) / 2, at;
         uint64_t found;
         step *= 2;
-        bool seen = probe(f, mid, &at, &found) && at < hi;
+        bool seen = probe_line(f, mid, &at, &found) && at < hi;
         if (seen && found == n && !f->careful)
             return at; /* or its end record, which has the same number */
         if (!seen || found >= n) {
@@ -112,20 +112,20 @@ search(const struct search *f, uint64_t n, int64_t near, int64_t step)
 int64_t
 store_search(int fd, int64_t end, uint64_t n)
 {
-    return search(&(struct search){fd, end, true}, n, 0, 0);
+    return search_file(&(struct search){fd, end, true}, n, 0, 0);
 }
 
 /* Reads record n of generation g. */
 static int
-find_in(struct store *s, uint64_t g, const struct search *file, uint64_t n,
-        struct arena *a, struct store_rec *out)
+find_record_in(struct store *s, uint64_t g, const struct search *file,
+               uint64_t n, struct arena *a, struct store_rec *out)
 {
     int64_t near = !file->careful && s->near_g == g && n < s->near_n &&
                    s->near_off <= file->end ? s->near_off : 0;
     /* The one before is likely to be about as long. */
     int64_t step = SEARCH_LINEAR / 4 + (int64_t)s->near_len;
     struct record_reader rd = {.fd = file->fd, .end = file->end,
-                               .off = search(file, n, near, step),
+                               .off = search_file(file, n, near, step),
                                .chunk = SEARCH_LINEAR};
     struct str line;
     uint64_t shown;
@@ -156,13 +156,13 @@ find_in(struct store *s, uint64_t g, const struct search *file, uint64_t n,
 
 /* Searches all generations, newest first. */
 static int
-find(struct store *s, uint64_t n, bool careful, struct arena *a,
-     struct store_rec *out)
+find_record(struct store *s, uint64_t n, bool careful, struct arena *a,
+            struct store_rec *out)
 {
     struct search file = {s->log.fd, s->log.end, careful};
     struct stat st;
     int rc = file.fd < 0 ? ERR_NOT_FOUND
-                         : find_in(s, s->log.g, &file, n, a, out);
+                         : find_record_in(s, s->log.g, &file, n, a, out);
     for (uint64_t g = s->log.g; rc == ERR_NOT_FOUND && g > 1; g--) {
         file.fd = store_open_closed(s, g - 1);
         if (file.fd < 0)
@@ -170,7 +170,7 @@ find(struct store *s, uint64_t n, bool careful, struct arena *a,
         rc = fstat(file.fd, &st) == 0 ? 0 : ERR_IO;
         file.end = st.st_size;
         if (rc == 0)
-            rc = find_in(s, g - 1, &file, n, a, out);
+            rc = find_record_in(s, g - 1, &file, n, a, out);
         close(file.fd);
     }
     return rc;
@@ -193,9 +193,10 @@ store_read_n(struct store *s, uint64_t n, struct arena *a,
                                                     g->len});
         return line.p == NULL ? ERR_NOMEM : record_parse(line, out);
     }
-    int rc = find(s, n, false, a, out);
-    return rc == ERR_NOT_FOUND || rc == ERR_DAMAGED ? find(s, n, true, a, out)
-                                                    : rc;
+    int rc = find_record(s, n, false, a, out);
+    if (rc == ERR_NOT_FOUND || rc == ERR_DAMAGED)
+        rc = find_record(s, n, true, a, out);
+    return rc;
 }
 
 int

@@ -453,7 +453,7 @@ record_end_count(const struct store_rec *r)
 
 /* Reads more bytes after those in b. 1, 0 at the end, or an error. */
 static int
-fill(struct record_reader *r)
+fill_reader(struct record_reader *r)
 {
     if (r->filled == 0)
         r->filled = r->off;
@@ -482,7 +482,7 @@ fill(struct record_reader *r)
 }
 
 static void
-advance(struct record_reader *r, size_t n)
+advance_reader(struct record_reader *r, size_t n)
 {
     r->pos += n;
     r->off += (int64_t)n;
@@ -495,8 +495,8 @@ record_skip(struct record_reader *r)
         size_t have = r->b.len - r->pos;
         char *at = have ? r->b.p + r->pos : NULL;
         char *lf = have ? memchr(at, '\n', have) : NULL;
-        advance(r, lf ? (size_t)(lf - at) + 1 : have);
-        int rc = lf ? 1 : fill(r);
+        advance_reader(r, lf ? (size_t)(lf - at) + 1 : have);
+        int rc = lf ? 1 : fill_reader(r);
         if (rc <= 0 || lf)
             return rc;
     }
@@ -514,7 +514,7 @@ record_next(struct record_reader *r, struct str *line, int64_t *off)
         lf = have > seen ? memchr(at + seen, '\n', have - seen) : NULL;
         if (lf != NULL || have > STORE_MAX_RECORD || more == 0)
             break;
-        more = fill(r);
+        more = fill_reader(r);
         if (more < 0)
             return more;
     }
@@ -525,14 +525,14 @@ record_next(struct record_reader *r, struct str *line, int64_t *off)
         int rc = record_skip(r);
         return rc < 0 ? rc : ERR_TOO_LARGE;
     }
-    advance(r, line->len + (lf != NULL));
+    advance_reader(r, line->len + (lf != NULL));
     return lf != NULL ? 1 : have > 0 ? ERR_MORE : 0;
 }
 
 struct str
 record_glance(struct record_reader *r)
 {
-    while (r->b.len - r->pos < PEEK && fill(r) > 0)
+    while (r->b.len - r->pos < PEEK && fill_reader(r) > 0)
         ;
     return (struct str){r->b.len > r->pos ? r->b.p + r->pos : "",
                         r->b.len - r->pos};

@@ -187,7 +187,7 @@ begin_content(struct store *s, struct content *c)
 }
 
 static int
-begin(struct store *s, bool asked)
+begin_remote(struct store *s, bool asked)
 {
     struct replica *r = s->replica;
     r->began_ms = clock_mono_ms();
@@ -248,7 +248,7 @@ note_success(struct store *s, const struct remote_news *news, bool has_room)
 
 /* Goes on with the operation under way. */
 static int
-step(struct store *s, struct remote_news *news)
+step_remote(struct store *s, struct remote_news *news)
 {
     struct replica *r = s->replica;
     int rc = r->remote->step(r->remote->ctx, news);
@@ -273,7 +273,7 @@ step(struct store *s, struct remote_news *news)
 /* Puts those of the lines that memory lacks into the batch, as lines of this
    log. ERR_FORMAT: they do not follow it. */
 static int
-take_lines(struct store *s, struct str lines, uint64_t *n)
+take_remote_lines(struct store *s, struct str lines, uint64_t *n)
 {
     struct store_rec r;
     const char *lf;
@@ -303,7 +303,7 @@ append(struct store *s, const struct remote_news *news)
 {
     struct mark m = {.g = s->log.g};
     bool cut;
-    int rc = take_lines(s, news->lines, &m.n);
+    int rc = take_remote_lines(s, news->lines, &m.n);
     m.end = s->log.end + (int64_t)s->batch.len;
     /* Another process here may have taken these lines, and later ones. */
     if (rc != 0 || m.n > s->log.head)
@@ -346,7 +346,7 @@ keep_aside(struct store *s, const char *what, char aside[ASIDE_MAX])
 
 /* Under the lock: takes a whole log instead of this one. */
 static int
-replace(struct store *s, const struct remote_news *news)
+replace_replica(struct store *s, const struct remote_news *news)
 {
     char aside[ASIDE_MAX];
     if ((news->aside != NULL && keep_aside(s, news->aside, aside) != 0) ||
@@ -379,7 +379,7 @@ is_outdated(const struct store *s, const struct remote_news *news)
    not have it. ERR_MORE: ask again, perhaps once another process has released
    the lock. */
 static int
-take(struct store *s, const struct remote_news *news)
+follow_news(struct store *s, const struct remote_news *news)
 {
     bool had = s->lock.held;
     s->replica->changed = true; /* locking follows, even if it fails */
@@ -387,7 +387,7 @@ take(struct store *s, const struct remote_news *news)
     if (rc != 0)
         return rc;
     rc = is_outdated(s, news)           ? ERR_MORE
-         : news->what == REMOTE_REPLACE ? replace(s, news)
+         : news->what == REMOTE_REPLACE ? replace_replica(s, news)
                                         : append(s, news);
     if (!had)
         store_unlock(s);
@@ -409,7 +409,7 @@ won(struct store *s, const struct remote_news *news)
 
 /* Acts on what the remote said. ERR_MORE: there is more to ask. */
 static int
-judge(struct store *s, const struct remote_news *news)
+act_on_news(struct store *s, const struct remote_news *news)
 {
     struct replica *r = s->replica;
     if (news->what == REMOTE_SHARED)
@@ -425,7 +425,7 @@ judge(struct store *s, const struct remote_news *news)
         return r->changed ? ERR_AGAIN : 0;
     }
     store_unstage(s, 0);
-    int rc = take(s, news);
+    int rc = follow_news(s, news);
     if (rc == ERR_MORE)
         r->due_ms = clock_mono_ms() + RETRY_MS;
     else
@@ -435,12 +435,12 @@ judge(struct store *s, const struct remote_news *news)
 
 /* Asks until the turn can end. */
 static int
-go_on(struct store *s)
+continue_turn(struct store *s)
 {
     struct replica *r = s->replica;
     struct remote_news news;
     for (;;) {
-        if (r->doing == REPLICA_PROBES && step(s, &news) == ERR_MORE)
+        if (r->doing == REPLICA_PROBES && step_remote(s, &news) == ERR_MORE)
             return ERR_MORE;
         if (r->doing == REPLICA_IDLE && clock_mono_ms() < r->due_ms)
             return ERR_MORE;
@@ -448,13 +448,13 @@ go_on(struct store *s)
         int rc = idle && s->n_staged > 0 ? store_check_clock(s) : 0;
         if (rc != 0)
             return rc;
-        rc = idle ? begin(s, true) : 0;
+        rc = idle ? begin_remote(s, true) : 0;
         r->behind |= rc != 0 && rc != ERR_MORE;
         if (rc == 0)
-            rc = step(s, &news);
+            rc = step_remote(s, &news);
         if (rc != 0)
             return rc;
-        rc = judge(s, &news);
+        rc = act_on_news(s, &news);
         if (rc != ERR_MORE)
             return rc;
     }
@@ -473,7 +473,7 @@ end_contents(struct replica *r, bool again)
 
 /* Ends a turn with the result rc. */
 static int
-end_turn(struct store *s, int rc, bool *unknown)
+end_replica_turn(struct store *s, int rc, bool *unknown)
 {
     struct replica *r = s->replica;
     int64_t now = clock_mono_ms();
@@ -542,7 +542,7 @@ store_commit(struct store *s, bool *unknown)
     if (r == NULL)
         return commit_alone(s, unknown);
     if (!r->wanted && lacks_room(s))
-        return end_turn(s, ERR_FULL, unknown);
+        return end_replica_turn(s, ERR_FULL, unknown);
     if (needs_nothing(s)) {
         r->lost_ms = 0;
         r->n_contents = 0;
@@ -551,8 +551,8 @@ store_commit(struct store *s, bool *unknown)
     if (!r->wanted)
         r->changed = false;
     r->wanted = true;
-    int rc = go_on(s);
-    return rc == ERR_MORE ? rc : end_turn(s, rc, unknown);
+    int rc = continue_turn(s);
+    return rc == ERR_MORE ? rc : end_replica_turn(s, rc, unknown);
 }
 
 int
@@ -616,15 +616,15 @@ store_content(struct store *s, const char *dir, struct str hex, bool put)
 }
 
 static int
-share(struct store *s, const char *dir, struct str hex,
-      enum remote_content what, struct remote_news *news)
+share_content(struct store *s, const char *dir, struct str hex,
+              enum remote_content what, struct remote_news *news)
 {
     struct replica *r = s->replica;
     int rc = note_content(s, dir, hex, what);
     if (rc != ERR_MORE)
         return rc;
     begin_content(s, r->contents);
-    while (r->doing != REPLICA_IDLE && step(s, news) == ERR_MORE)
+    while (r->doing != REPLICA_IDLE && step_remote(s, news) == ERR_MORE)
         store_await(s);
     r->n_contents = 0;
     return r->contents[0].rc;
@@ -635,14 +635,14 @@ store_share(struct store *s, const char *dir, struct str hex,
             enum remote_content what)
 {
     struct remote_news news;
-    return share(s, dir, hex, what, &news);
+    return share_content(s, dir, hex, what, &news);
 }
 
 int
 store_contents(struct store *s, const char *hex, struct str *names)
 {
     struct remote_news news = {.lines = STR("")};
-    int rc = share(s, "", str_of(hex), REMOTE_LIST, &news);
+    int rc = share_content(s, "", str_of(hex), REMOTE_LIST, &news);
     *names = news.lines;
     return rc;
 }
@@ -727,7 +727,7 @@ begin_tending(struct store *s, bool waits)
     } else if (asks_for_all(s, waits)) {
         store_follow(s);
         r->changed = false;
-        begin(s, false);
+        begin_remote(s, false);
     }
     r->waits = waits;
 }
@@ -743,9 +743,9 @@ store_tend(struct store *s, bool waits)
     if (r->doing == REPLICA_IDLE)
         begin_tending(s, waits);
     bool probes = r->doing == REPLICA_PROBES;
-    if (r->doing == REPLICA_IDLE || step(s, &news) != 0 || probes)
+    if (r->doing == REPLICA_IDLE || step_remote(s, &news) != 0 || probes)
         return;
-    int rc = judge(s, &news);
+    int rc = act_on_news(s, &news);
     if (rc == ERR_MORE && (r->due_ms != 0 || news.more))
         r->next_ms = r->due_ms; /* the lock was taken, or there is more */
     else if (rc == ERR_MORE)
@@ -795,7 +795,7 @@ store_probe_hosts(struct store *s)
     if (r == NULL)
         return 0;
     int rc = begin_probe(s);
-    while (r->doing != REPLICA_IDLE && (rc = step(s, &news)) == ERR_MORE)
+    while (r->doing != REPLICA_IDLE && (rc = step_remote(s, &news)) == ERR_MORE)
         store_await(s);
     return rc;
 }

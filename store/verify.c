@@ -86,7 +86,7 @@ end_region(struct scan *sc, int64_t off)
 
 /* Records a bad region that begins at off, after the whole lines. */
 static void
-note_end(struct scan *sc, int64_t off, const char *what)
+note_bad_end(struct scan *sc, int64_t off, const char *what)
 {
     sc->log.damaged = true;
     note_bad(sc, off, sc->log.head, what);
@@ -134,7 +134,7 @@ report_legible(const struct scan *sc, struct str line)
 
 /* Takes a record in its place. 1, 0 if good ends the scan, or ERR_NOMEM. */
 static int
-take_record(struct scan *sc, const struct judged *j)
+scan_record(struct scan *sc, const struct judged *j)
 {
     struct store_report *rep = sc->report;
     const struct store_rec *r = &j->r;
@@ -179,9 +179,9 @@ mark_moved(struct scan *sc)
 }
 
 /* A bad line that was not synced is torn, unless a process is writing it.
-   Returns as take_line. */
+   Returns as scan_line. */
 static int
-take_torn(struct scan *sc, const struct judged *j)
+scan_torn(struct scan *sc, const struct judged *j)
 {
     if (mark_moved(sc))
         return ERR_MORE;
@@ -199,10 +199,10 @@ take_torn(struct scan *sc, const struct judged *j)
 
 /* Takes a judged line. 1: continue; 0: stop; ERR_MORE: read it again. */
 static int
-take_line(struct scan *sc, const struct judged *j)
+scan_line(struct scan *sc, const struct judged *j)
 {
     if (j->as == LOG_TORN)
-        return take_torn(sc, j);
+        return scan_torn(sc, j);
     if (j->wrong != NULL)
         note_bad(sc, j->off, j->behind, j->wrong);
     if (j->as == LOG_DAMAGE) {
@@ -211,7 +211,7 @@ take_line(struct scan *sc, const struct judged *j)
     }
     end_region(sc, j->off);
     if (j->as == LOG_RECORD)
-        return take_record(sc, j);
+        return scan_record(sc, j);
     sc->end_n = j->r.n;
     return 1;
 }
@@ -226,7 +226,7 @@ scan_lines(struct scan *sc)
     sc->line = sc->log.end > 0; /* the header */
     while ((rc = log_next(&sc->log, &rd, sc->mark.end, &j)) == 1) {
         sc->line++;
-        rc = take_line(sc, &j);
+        rc = scan_line(sc, &j);
         if (sc->watch != NULL && j.off - sc->told >= TELL_EACH) {
             sc->told = j.off;
             sc->watch->passed(sc->watch->ctx, j.off, sc->size);
@@ -246,9 +246,9 @@ scan_lines(struct scan *sc)
     end_region(sc, rd.off);
     sc->report->bytes = sc->size;
     if (sc->log.compacted)
-        note_end(sc, rd.off, "the end record is missing");
+        note_bad_end(sc, rd.off, "the end record is missing");
     else if (rd.off < sc->mark.end)
-        note_end(sc, rd.off, "the file ends before its committed end"
+        note_bad_end(sc, rd.off, "the file ends before its committed end"
                  IF_COPIED);
     return 0;
 }
@@ -276,7 +276,7 @@ scan_open(struct scan *sc)
     if (rc == ERR_NOT_FOUND && f.st.st_size == 0 && marked && m.end > 0) {
         sc->log.g = m.g;
         sc->mark = m;
-        note_end(sc, 0, "it is empty, but bytes of it were committed"
+        note_bad_end(sc, 0, "it is empty, but bytes of it were committed"
                  IF_COPIED);
         return ERR_DAMAGED;
     }
