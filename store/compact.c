@@ -279,9 +279,9 @@ static int
 replace_log(struct store *s, const char *path)
 {
     int dir_fd = file_open_dir(s->dir);
-    int rc = dir_fd < 0                ? file_error()
-             : s->opt.closed_max == 0 ? 0
-                                      : store_link_old(s);
+    int rc = dir_fd < 0 ? file_error() : 0;
+    if (rc == 0 && s->opt.closed_max != 0)
+        rc = store_link_old(s);
     if (rc == 0 && rename(path, s->path) != 0)
         rc = file_error();
     if (rc != 0) {

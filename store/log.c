@@ -163,17 +163,17 @@ misplaced(const struct log *l, const struct store_rec *r)
         uint64_t count = record_end_count(r);
         if ((!l->compacted && !l->headless) || r->n < l->head)
             return "an end record that does not belong here";
-        return count == l->counted || (l->damaged && count > l->counted)
-                   ? NULL
-                   : "the end record's count is wrong";
+        if (count != l->counted && !(l->damaged && count > l->counted))
+            return "the end record's count is wrong";
+        return NULL;
     }
     if (!record_key_ok(r->key))
         return "a record with a wrong key";
     if (r->n <= l->head)
         return "a record with a wrong number";
-    return l->compacted || l->damaged || r->n == l->head + 1
-               ? NULL
-               : "records before it are missing";
+    if (!l->compacted && !l->damaged && r->n != l->head + 1)
+        return "records before it are missing";
+    return NULL;
 }
 
 /* What is wrong with a line for which record_next returned got, or NULL with
@@ -181,11 +181,13 @@ misplaced(const struct log *l, const struct store_rec *r)
 static const char *
 fault_of(const struct log *l, int got, struct str line, struct store_rec *r)
 {
-    return got == ERR_MORE        ? "a truncated line"
-           : got == ERR_TOO_LARGE ? "a line over the limit"
-           : record_parse(line, r) != 0
-               ? "not a record, or its checksum is wrong"
-               : misplaced(l, r);
+    if (got == ERR_MORE)
+        return "a truncated line";
+    if (got == ERR_TOO_LARGE)
+        return "a line over the limit";
+    if (record_parse(line, r) != 0)
+        return "not a record, or its checksum is wrong";
+    return misplaced(l, r);
 }
 
 /* Returns whether a whole record proves that a bad line, where the next record

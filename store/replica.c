@@ -194,10 +194,13 @@ begin_remote(struct store *s, bool asked)
     r->asked = asked;
     r->due_ms = 0;
     struct content *c = asked ? next_content(s) : NULL;
-    bool commits = s->n_staged > 0 && knows_head(s) && r->heard;
-    int rc = c != NULL ? begin_content(s, c)
-             : commits ? begin_commit(s)
-                       : begin_pull(s);
+    int rc;
+    if (c != NULL)
+        rc = begin_content(s, c);
+    else if (s->n_staged > 0 && knows_head(s) && r->heard)
+        rc = begin_commit(s);
+    else
+        rc = begin_pull(s);
     if (rc == ERR_MORE)
         r->due_ms = r->began_ms + RETRY_MS;
     return rc;
@@ -223,9 +226,11 @@ note_failure(struct store *s, int rc)
     if (rc == ERR_FULL)
         return rc;
     r->err = rc;
-    r->pause_ms = r->pause_ms == 0 ? PAUSE_MIN_MS
-                  : r->pause_ms > PAUSE_MAX_MS / 2 ? PAUSE_MAX_MS
-                                                   : 2 * r->pause_ms;
+    r->pause_ms *= 2;
+    if (r->pause_ms == 0)
+        r->pause_ms = PAUSE_MIN_MS;
+    if (r->pause_ms > PAUSE_MAX_MS)
+        r->pause_ms = PAUSE_MAX_MS;
     r->until_ms = clock_mono_ms() + r->pause_ms;
     return rc;
 }
@@ -386,9 +391,12 @@ follow_news(struct store *s, const struct remote_news *news)
     int rc = had ? 0 : store_lock_here(s);
     if (rc != 0)
         return rc;
-    rc = is_outdated(s, news)           ? ERR_MORE
-         : news->what == REMOTE_REPLACE ? replace_replica(s, news)
-                                        : append(s, news);
+    if (is_outdated(s, news))
+        rc = ERR_MORE;
+    else if (news->what == REMOTE_REPLACE)
+        rc = replace_replica(s, news);
+    else
+        rc = append(s, news);
     if (!had)
         store_unlock(s);
     return rc;
@@ -430,7 +438,9 @@ act_on_news(struct store *s, const struct remote_news *news)
         r->due_ms = clock_mono_ms() + RETRY_MS;
     else
         r->behind = rc != 0;
-    return rc != 0 ? rc : news->more || !r->asked ? ERR_MORE : ERR_AGAIN;
+    if (rc != 0)
+        return rc;
+    return news->more || !r->asked ? ERR_MORE : ERR_AGAIN;
 }
 
 /* Asks until the turn can end. */
@@ -664,8 +674,9 @@ check_push(struct store *s)
         return store_deny(s, ERR_EXISTS, "%s: is a replica: if etcd has lost "
                           "its records, mcptask push --continue", s->path);
     text_put(aside, sizeof aside, "%s.before-etcd", s->path);
-    return access(aside, F_OK) != 0
-               ? 0 : store_deny(s, ERR_EXISTS, "%s: exists: rename it", aside);
+    if (access(aside, F_OK) == 0)
+        return store_deny(s, ERR_EXISTS, "%s: exists: rename it", aside);
+    return 0;
 }
 
 int
@@ -766,10 +777,11 @@ store_watch(const struct store *s, int *fd, bool *write, int64_t *due_ms)
     *fd = r->remote->watch(r->remote->ctx, write, due_ms);
     if (r->doing != REPLICA_IDLE)
         return;
-    if (r->wanted) /* nobody steps the remote before it is time */
-        *fd = -1;
-    next = r->wanted ? r->due_ms : r->next_ms > r->until_ms ? r->next_ms
-                                                            : r->until_ms;
+    next = r->next_ms > r->until_ms ? r->next_ms : r->until_ms;
+    if (r->wanted) {
+        *fd = -1; /* the remote is not polled before its next deadline */
+        next = r->due_ms;
+    }
     if (next < *due_ms && (r->wanted || r->tended))
         *due_ms = next;
 }
@@ -782,8 +794,12 @@ store_await(const struct store *s)
     int fd;
     store_watch(s, &fd, &write, &due);
     left = due - clock_mono_ms();
+    if (left < 0)
+        left = 0;
+    if (left > FOLLOW_MS)
+        left = FOLLOW_MS;
     poll(&(struct pollfd){.fd = fd, .events = write ? POLLOUT : POLLIN}, 1,
-         left < 0 ? 0 : left > FOLLOW_MS ? FOLLOW_MS : (int)left);
+         (int)left);
 }
 
 int
@@ -829,5 +845,7 @@ store_stale_ms(const struct store *s)
     int64_t age = clock_mono_ms() - r->fresh_ms;
     bool stale = r->err != 0 || r->behind ||
                  (r->remote->reads_local && age > LOCAL_MS);
-    return !stale ? 0 : age > 0 ? age : 1;
+    if (!stale)
+        return 0;
+    return age > 0 ? age : 1;
 }

@@ -467,9 +467,9 @@ copy_closed(struct backup *b, uint64_t g)
     int fd = store_open_closed(b->s, g);
     if (fd < 0)
         return errno == ENOENT ? ERR_NOT_FOUND : file_error();
-    int rc = fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)
-                 ? ERR_IO
-                 : copy_file(fd, st.st_size, backup_path(b, g));
+    int rc = ERR_IO;
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+        rc = copy_file(fd, st.st_size, backup_path(b, g));
     close(fd);
     return rc;
 }
