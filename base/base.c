@@ -87,6 +87,33 @@ str_cut(struct str *s, char c)
     return head;
 }
 
+size_t
+str_slips(struct str word, const char *name)
+{
+    size_t row[32], n = strlen(name), most = word.len > 4 ? 2 : 1;
+
+    if (n >= sizeof(row) / sizeof(row[0]) || word.len > n + most)
+        return SIZE_MAX;
+    /* row[j]: how far what was seen of word is from the first j of name. */
+    for (size_t j = 0; j <= n; j++)
+        row[j] = j;
+    for (size_t i = 0; i < word.len; i++) {
+        size_t corner = row[0]++;
+
+        for (size_t j = 0; j < n; j++) {
+            size_t least = corner + (word.p[i] != name[j]);
+
+            corner = row[j + 1];
+            if (corner + 1 < least)
+                least = corner + 1;
+            if (row[j] + 1 < least)
+                least = row[j] + 1;
+            row[j + 1] = least;
+        }
+    }
+    return row[n] <= most ? row[n] : SIZE_MAX;
+}
+
 struct str
 str_from(struct str s, size_t n)
 {

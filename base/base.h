@@ -28,6 +28,10 @@ bool str_starts(struct str s, const char *prefix);
    Without a c, returns all of *s and sets s->p to NULL. */
 struct str str_cut(struct str *s, char c);
 struct str str_from(struct str s, size_t n); /* without its first n bytes */
+/* How many characters have to be inserted, deleted or replaced to make name of
+   word; SIZE_MAX if they are too many for a slip of the fingers, or name has
+   more than 31. */
+size_t str_slips(struct str word, const char *name);
 const char *str_end(struct str s); /* the byte after its last, or NULL */
 struct str str_trim(struct str s); /* without blanks and controls around it */
 size_t str_find(struct str s, struct str what); /* SIZE_MAX: nowhere */

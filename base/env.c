@@ -154,6 +154,25 @@ find_option(const struct env_opt *o, size_t n, const char *arg,
     return NULL;
 }
 
+const char *
+env_nearest(const struct env_opt *opts, size_t n, const char *arg)
+{
+    struct str name = {arg, strcspn(arg, "=")};
+    size_t least = SIZE_MAX, d;
+    const char *near = NULL;
+
+    if (!str_starts(name, "--"))
+        return NULL;
+    for (; n > 0; n--, opts++) {
+        d = str_slips(str_from(name, 2), opts->name);
+        if (d < least) {
+            least = d;
+            near = opts->name;
+        }
+    }
+    return near;
+}
+
 static bool
 add_to_list(const char **list, const char *value)
 {

@@ -64,5 +64,8 @@ enum { OPT_FLAG /* bool */,
    ERR_INVALID: the value is wrong; *why explains both. */
 int env_option(const struct env_opt *opts, size_t n, void *to, char **argv,
                char why[256]);
+/* The name of the option that arg, such as "--stauts", may be meant for; NULL:
+   none is that near. */
+const char *env_nearest(const struct env_opt *opts, size_t n, const char *arg);
 
 #endif

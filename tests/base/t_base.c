@@ -64,6 +64,20 @@ test_slices_of_every_length(void)
     buf_fini(&b);
 }
 
+static void
+test_slips(void)
+{
+    CHECK(str_slips(STR("list"), "list") == 0);
+    CHECK(str_slips(STR("lst"), "list") == 1);
+    CHECK(str_slips(STR("lisst"), "list") == 1);
+    CHECK(str_slips(STR("stauts"), "status") == 2);
+    CHECK(str_slips(STR("ls"), "list") == SIZE_MAX);
+    CHECK(str_slips(STR(""), "a") == 1 && str_slips(STR("a"), "") == 1);
+    CHECK(str_slips(STR("frobnicate"), "list") == SIZE_MAX);
+    CHECK(str_slips(STR("0123456789012345678901234567890123"),
+                    "0123456789012345678901234567890123") == SIZE_MAX);
+}
+
 /* The values come from another implementation. */
 static void
 test_sip(void)
@@ -716,6 +730,7 @@ main(void)
     test_text_tell_is_safe_for_a_terminal();
     test_slices();
     test_slices_of_every_length();
+    test_slips();
     test_sip();
     test_u64();
     test_utf8_takes_every_code_point();
