@@ -10,7 +10,6 @@
 
 #include "mcp/calls.h"
 #include "cli/cli.h"
-#include "cli/help.h"
 #include "cli/run.h"
 #include "cli/store.h"
 #include "cli/text.h"
@@ -55,35 +54,65 @@ struct options {
 };
 _Static_assert(ENV_MAX_LIST == WEB_MAX_ALLOW, "as env_option fills them");
 
-#define AT(member) offsetof(struct options, member)
+/* An option: where its value goes, the limit of a number or 0, what help calls
+   the value, and what the option does. */
+#define OPT(kind, name, member, max, value, help) \
+    {name, value, help, 0, kind, offsetof(struct options, member), max}
+#define TEXT(name, member, value, help) \
+    OPT(OPT_TEXT, name, member, 0, value, help)
+#define LIST(name, member, value, help) \
+    OPT(OPT_LIST, name, member, 0, value, help)
+#define FLAG(name, member, help) OPT(OPT_FLAG, name, member, 0, NULL, help)
+#define LETTER(name, letter, member, help) \
+    {name, NULL, help, letter, OPT_FLAG, offsetof(struct options, member), 0}
 
 static const struct env_opt opts[] = {
-    {"help", 'h', OPT_FLAG, AT(help), 0},
-    {"version", 'V', OPT_FLAG, AT(version), 0},
-    {"tools", 0, OPT_TEXT, AT(tools), 0},
-    {"read-only", 0, OPT_FLAG, AT(e.read_only), 0},
-    {"require-evidence", 0, OPT_MAY, AT(evidence), 0},
-    {"structured", 0, OPT_FLAG, AT(e.structured), 0},
-    {"ownership", 0, OPT_TEXT, AT(ownership), 0},
-    {"artifact-root", 0, OPT_TEXT, AT(artifact_root), 0},
-    {"store", 0, OPT_TEXT, AT(e.store), 0},
-    {"compact-at", 0, OPT_COUNT, AT(e.compact_at), 0},
-    {"closed-max", 0, OPT_NUMBER, AT(e.closed_mib), UINT32_MAX},
-    {"calls-own", 0, OPT_COUNT, AT(e.calls_own), MAX_CALLS},
-    {"calls-max", 0, OPT_COUNT, AT(e.calls_max), MAX_CALLS},
+    TEXT("tools", tools, "core|all", "which tools to offer (all)"),
+    FLAG("read-only", e.read_only,
+         "offer only tools that read; write nothing"),
+    OPT(OPT_MAY, "require-evidence", evidence, 0, "pass",
+        "refuse done without test_results; with pass, also unless they passed "
+        "at this commit and completed_steps has each item of acceptance"),
+    TEXT("ownership", ownership, "enforce|warn",
+         "refuse writes during another agent's lease, or only warn (enforce)"),
+    FLAG("structured", e.structured,
+         "also send results as structuredContent"),
+    TEXT("artifact-root", artifact_root, "DIR",
+         "let attach_artifact read files beneath DIR"),
+    TEXT("store", e.store, "URL",
+         "share a store with other hosts, ordered by etcd: "
+         "etcd://HOST:PORT[,HOST:PORT...]/PREFIX"),
+    OPT(OPT_COUNT, "compact-at", e.compact_at, 0, "BYTES",
+        "compact the log when this much of it is superseded (67108864)"),
+    OPT(OPT_NUMBER, "closed-max", e.closed_mib, UINT32_MAX, "MIB",
+        "MiB of closed generations of the log to keep for the history (1024)"),
+    OPT(OPT_COUNT, "calls-own", e.calls_own, MAX_CALLS, "N",
+        "deferred calls (tasks of MCP) of one agent at a time (1000)"),
+    OPT(OPT_COUNT, "calls-max", e.calls_max, MAX_CALLS, "N",
+        "deferred calls of all agents at a time (10000)"),
+    LETTER("help", 'h', help, "print the commands and the topics of help"),
+    LETTER("version", 'V', version, "print the version"),
 };
 
 /* Each of these implies --http. */
 static const struct env_opt http_opts[] = {
-    {"http", 0, OPT_FLAG, AT(http), 0},
-    {"host", 0, OPT_TEXT, AT(web.http.host), 0},
-    {"port", 0, OPT_NUMBER, AT(port), UINT16_MAX},
-    {"unix", 0, OPT_TEXT, AT(web.http.unix_path), 0},
-    {"token-file", 0, OPT_TEXT, AT(web.token_file), 0},
-    {"allow-host", 0, OPT_LIST, AT(web.allow_host), 0},
-    {"allow-origin", 0, OPT_LIST, AT(web.allow_origin), 0},
-    {"connections", 0, OPT_COUNT, AT(connections), MAX_CONNECTIONS},
-    {"rate", 0, OPT_NUMBER, AT(web.rate), MAX_RATE},
+    FLAG("http", http, "serve over HTTP instead of standard input and output"),
+    TEXT("host", web.http.host, "ADDRESS",
+         "numeric address to listen on (127.0.0.1)"),
+    OPT(OPT_NUMBER, "port", port, UINT16_MAX, "PORT",
+        "port to listen on; 0: any free one (8766)"),
+    TEXT("unix", web.http.unix_path, "FILE",
+         "a Unix socket to listen on instead"),
+    TEXT("token-file", web.token_file, "FILE",
+         "who may connect: one TOKEN AGENT [read|person] per line"),
+    LIST("allow-host", web.allow_host, "HOST[:PORT]",
+         "another name of this server; may be repeated"),
+    LIST("allow-origin", web.allow_origin, "ORIGIN",
+         "accept requests from pages of this origin; may be repeated"),
+    OPT(OPT_COUNT, "connections", connections, MAX_CONNECTIONS, "N",
+        "at most N connections at a time (256)"),
+    OPT(OPT_NUMBER, "rate", web.rate, MAX_RATE, "N",
+        "requests per second from one agent; 0: no limit (0)"),
 };
 
 #define N_OPTS (sizeof(opts) / sizeof(*opts))
@@ -192,6 +221,22 @@ apply_http(struct options *o, bool command)
     return NULL;
 }
 
+/* Prints that there is no such option, and which one may be meant. Returns the
+   exit code. */
+static int
+fail_option(const char *arg)
+{
+    const char *near = env_nearest(opts, N_OPTS, arg);
+
+    if (near == NULL)
+        near = env_nearest(http_opts, N_HTTP_OPTS, arg);
+    if (near != NULL)
+        return cli_fail(NULL, ERR_INVALID, "unknown option %s; did you mean "
+                        "--%s?", arg, near);
+    return cli_fail(NULL, ERR_INVALID, "unknown option %s; see mcptask help "
+                    "options", arg);
+}
+
 /* Returns how many words of argv were options; or, after an error message,
    -CLI_USAGE. */
 static int
@@ -207,8 +252,11 @@ parse_options(struct options *o, char **argv)
             words = env_option(http_opts, N_HTTP_OPTS, o, argv + i, why);
             o->http = true;
         }
-        if (words <= 0)
-            return -cli_fail(NULL, ERR_INVALID, "%s; see mcptask --help", why);
+        if (words == 0)
+            return -fail_option(argv[i]);
+        if (words < 0)
+            return -cli_fail(NULL, ERR_INVALID, "%s; see mcptask help options",
+                             why);
         if (o->help || o->version)
             return i; /* the rest does not matter */
     }
@@ -418,6 +466,7 @@ main(int argc, char **argv)
                               .calls_max = CALL_MAX_ALL},
                         .port = NOT_GIVEN,
                         .connections = HTTP_CONNECTIONS};
+    char *help[] = {"help", NULL};
     struct buf b = {0};
     char why[256];
     int exit_code, i, err;
@@ -427,13 +476,13 @@ main(int argc, char **argv)
     signal(SIGXFSZ, SIG_IGN);
     i = 1 + parse_options(&o, argv + 1);
     if (o.help)
-        cli_help(&b, NULL);
-    if (o.version)
+        return cli_main(&o.e, help);
+    if (o.version) {
         buf_z(&b, "mcptask " MCPTASK_VERSION "\n");
-    if (b.len > 0 || b.err)
         return cli_say(STDOUT_FILENO, &b) ? CLI_OK
             : cli_fail(NULL, ERR_NOT_FOUND, "standard output: %s",
                        strerror(errno));
+    }
     if (i > 0 && (err = env_resolve(&o.e, why)) < 0)
         i = 1 - cli_fail(NULL, err, "%s", why);
     o.web.debug = o.e.debug;

@@ -44,9 +44,12 @@ void env_fini(struct cli_env *e);
 /* The value of a variable; NULL if unset or empty. */
 const char *env_get(const char *name);
 
-/* An option, and where its value goes in a struct. */
+/* An option, where its value goes in a struct, and how help describes it. */
 struct env_opt {
-    const char *name; /* without its dashes */
+    const char *name;  /* without its dashes */
+    const char *value; /* what help calls its value, such as "FILE", or the
+                          choice, such as "core|all"; NULL: it has none */
+    const char *help;  /* what it does, in one line of any length */
     char letter;      /* short form, or 0 */
     uint8_t kind;     /* of the value: */
     uint16_t at;      /* offsetof the member */

@@ -52,64 +52,72 @@ cli_args_put(struct cli *c, const char *name, const char *value)
         json_put_z(&c->tool.w, name, value);
 }
 
-/* Which option of a command is which argument of a tool. */
-#define ARG(member) offsetof(struct cli, args.member)
-static const struct word {
-    char name[16];
-    uint8_t kind; /* OPT_TEXT, OPT_LIST or OPT_FLAG */
-    uint16_t at;
-} words[] = {
-    {"task_id", OPT_TEXT, ARG(id)}, {"agent", OPT_TEXT, ARG(agent)},
-    {"title", OPT_TEXT, ARG(title)}, {"goal", OPT_TEXT, ARG(goal)},
-    {"priority", OPT_TEXT, ARG(priority)}, {"tags", OPT_LIST, ARG(tags)},
-    {"depends_on", OPT_LIST, ARG(after)}, {"parent_id", OPT_TEXT, ARG(parent)},
-    {"current_owner", OPT_TEXT, ARG(new_owner)},
-    {"repo_path", OPT_TEXT, ARG(repo)}, {"from_agent", OPT_TEXT, ARG(from)},
-    {"to_agent", OPT_TEXT, ARG(to)}, {"reason", OPT_TEXT, ARG(reason)},
-    {"notes", OPT_TEXT, ARG(notes)},
-    {"resume_prompt", OPT_TEXT, ARG(resume_prompt)},
-    {"tag", OPT_TEXT, ARG(tag)}, {"lease_seconds", OPT_TEXT, ARG(lease)},
-    {"until", OPT_TEXT, ARG(until)}, {"since_seq", OPT_TEXT, ARG(since_seq)},
-    {"kind", OPT_TEXT, ARG(kind)}, {"to", OPT_TEXT, ARG(whom)},
-    {"message", OPT_TEXT, ARG(message)}, {"options", OPT_LIST, ARG(options)},
-    {"name", OPT_TEXT, ARG(name)}, {"expires_seconds", OPT_TEXT, ARG(expires)},
-    {"query", OPT_TEXT, ARG(query)}, {"order", OPT_TEXT, ARG(order)},
-    {"ready", OPT_FLAG, ARG(ready)},
-    {"stale", OPT_FLAG, ARG(stale)},
-    {"needs_input", OPT_FLAG, ARG(needs_input)},
-    {"include_done", OPT_FLAG, ARG(all)}, {"takeover", OPT_FLAG, ARG(takeover)},
-};
-#define N_WORDS (sizeof(words) / sizeof(words[0]))
+int
+cli_arg_of(const struct env_opt *o)
+{
+    size_t from = offsetof(struct cli, arg);
+    size_t to = from + TASK_N_ARGS * sizeof(union cli_value);
+
+    if (o->at < from || o->at >= to)
+        return -1;
+    return (int)((o->at - from) / sizeof(union cli_value));
+}
+
+bool
+cli_args_given(const struct cli *c, const struct env_opt *o)
+{
+    const void *at = (const char *)c + o->at;
+
+    if (o->kind == OPT_FLAG)
+        return *(const bool *)at;
+    if (o->kind == OPT_NUMBER || o->kind == OPT_COUNT)
+        return cli_arg_of(o) >= 0 && *(const uint64_t *)at != UINT64_MAX;
+    return *(const char *const *)at != NULL; /* a list begins with it */
+}
 
 /* An empty text is left out, so that one alone makes an empty list. */
 static void
-put_list(struct json_w *w, const char *name, const char *const *values)
+put_list(struct json_w *w, struct str name, const char *const *values)
 {
-    if (values[0] == NULL)
-        return;
-    json_put_arr(w, name);
+    json_key_str(w, name);
+    json_arr(w);
     for (int i = 0; i < ENV_MAX_LIST && values[i] != NULL; i++)
         if (values[i][0] != '\0')
             json_z(w, values[i]);
     json_close(w);
 }
 
-/* Puts the option that is own_agent, or all the others. */
+/* Puts the argument that an option stands for. */
 static void
-put_words(struct cli *c, bool own)
+put_option(struct cli *c, const struct env_opt *o)
 {
-    for (size_t i = 0; i < N_WORDS; i++) {
-        const void *at = (const char *)c + words[i].at;
+    int arg = cli_arg_of(o);
+    const union cli_value *v = &c->arg[arg];
+    struct json_w *w = &c->tool.w;
 
-        if ((words[i].at == c->own_agent) != own)
-            continue;
-        if (words[i].kind == OPT_LIST)
-            put_list(&c->tool.w, words[i].name, at);
-        else if (words[i].kind == OPT_FLAG && *(const bool *)at)
-            json_put_bool(&c->tool.w, words[i].name, true);
-        else if (words[i].kind == OPT_TEXT)
-            cli_args_put(c, words[i].name, *(const char *const *)at);
+    if (o->kind == OPT_LIST) {
+        put_list(w, task_arg_name(arg), v->list);
+        return;
     }
+    json_key_str(w, task_arg_name(arg));
+    if (o->kind == OPT_FLAG)
+        json_bool(w, v->flag);
+    else if (o->kind == OPT_NUMBER || o->kind == OPT_COUNT)
+        json_number(w, (int64_t)v->number);
+    else
+        json_z(w, v->text);
+}
+
+/* Puts the option that is own_agent, or all the others that were given. */
+static void
+put_options(struct cli *c, bool own)
+{
+    const struct env_opt *o = c->cmd->opts, *end = o + c->cmd->n_opts;
+
+    for (; o < end; o++)
+        if (cli_arg_of(o) >= 0 && cli_args_given(c, o) &&
+            (o == c->own_agent) == own)
+            put_option(c, o);
 }
 
 void
@@ -121,26 +129,16 @@ cli_args_begin(struct cli *c, const struct json_tok *input, const char *id)
 
     c->tool = (struct cli_tool_args){.once = false};
     json_begin(w, &c->tool.b);
-    put_words(c, true); /* input may name another agent */
+    put_options(c, true); /* input may name another agent */
     for (uint32_t i = 0; i < n; i++, m += m[1].span) {
         m++;
         json_key_str(w, json_str(&c->a, m));
         json_splice(w, json_raw(m + 1));
     }
+    cli_args_put(c, "task_id", id);
+    put_options(c, false);
     if (id != NULL)
-        c->args.id = id;
-    put_words(c, false);
-}
-
-static bool
-is_given(const struct cli *c, const struct env_opt *o)
-{
-    const void *at = (const char *)c + o->at;
-
-    if (o->kind == OPT_FLAG)
-        return *(const bool *)at;
-    return (o->kind == OPT_TEXT || o->kind == OPT_LIST) &&
-           *(const char *const *)at != NULL;
+        c->arg[F_TASK_ID].text = id; /* for cli_refuse_change */
 }
 
 bool
@@ -152,7 +150,7 @@ cli_args_others(const struct cli *c, const char *const *but)
 
         while (*name != NULL && strcmp(*name, o->name) != 0)
             name++;
-        if (*name == NULL && is_given(c, o))
+        if (*name == NULL && cli_args_given(c, o))
             return true;
     }
     return false;
@@ -231,20 +229,19 @@ cli_args_join(struct cli *c, char **list)
 static const char *
 option_of(const struct cli *c, struct str name)
 {
-    const struct env_opt *o = c->cmd->opts;
+    const struct env_opt *o = c->cmd->opts, *end = o + c->cmd->n_opts;
 
-    for (size_t i = 0; i < N_WORDS; i++)
-        for (size_t k = 0; str_is(name, words[i].name) && k < c->cmd->n_opts;
-             k++)
-            if (o[k].at == words[i].at)
-                return o[k].name;
+    for (; o < end; o++)
+        if (cli_arg_of(o) >= 0 && str_eq(task_arg_name(cli_arg_of(o)), name))
+            return o->name;
     return NULL;
 }
 
 int
 cli_refuse_change(struct cli *c, struct task_error *e)
 {
-    const char *id = c->args.id, *next = err_row(e->code)->shell;
+    const char *id = c->arg[F_TASK_ID].text;
+    const char *next = err_row(e->code)->shell;
     bool archived = id != NULL && tasks_is_archived(c->s.tasks, str_of(id));
     const char *option = option_of(c, e->field);
     struct str holder = raw_text(&c->a, e->holder), text = e->message;

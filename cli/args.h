@@ -13,15 +13,22 @@ int cli_args_input(struct cli *c, int fd, size_t max, struct str *out);
 /* Reads standard input, a JSON object, into *root, which lives in c->a.
    Returns 0, or an exit code after printing the error. */
 int cli_args_read(struct cli *c, const struct json_tok **root);
-/* Begins c->tool with the members of input, then task_id and the options that
-   were given. input may be NULL, and id too: then --id counts. Each begin needs
-   a parse or a change, which ends it. */
+/* The argument of a tool that an option stands for (enum task_field or enum
+   task_arg): the one into whose value, in c->arg, it is parsed. -1: none. */
+int cli_arg_of(const struct env_opt *o);
+/* Whether an option was given; always false for a number that stands for no
+   argument. */
+bool cli_args_given(const struct cli *c, const struct env_opt *o);
+/* Begins c->tool with the members of input, then id as task_id and all options
+   of the command that stand for an argument and were given. input may be NULL,
+   and id too: then --id counts. Each begin needs a parse or a change, which
+   ends it. */
 void cli_args_begin(struct cli *c, const struct json_tok *input,
                     const char *id);
 /* Adds a text, or nothing if value is NULL. */
 void cli_args_put(struct cli *c, const char *name, const char *value);
 /* Whether an option of the command was given that is not one of but, which NULL
-   ends. Options with a number do not count. */
+   ends. */
 bool cli_args_others(const struct cli *c, const char *const *but);
 /* Stores content, on the other hosts of the store too, and fills out. Returns
    0, or an exit code after printing the error. */

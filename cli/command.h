@@ -7,6 +7,7 @@
 #include "base/env.h"
 #include "json/write.h"
 #include "task/change.h"
+#include "task/fields.h"
 
 enum cli_exit { /* exit codes */
     CLI_OK,
@@ -36,30 +37,44 @@ struct cli_tool_args {
 
 struct cli;
 
-/* The values of the options of all commands. */
+/* The value of an option that is an argument of a tool. The option's kind says
+   which member it has. */
+union cli_value {
+    bool flag;
+    uint64_t number;  /* UINT64_MAX: not given */
+    const char *text; /* NULL: not given */
+    const char *list[ENV_MAX_LIST]; /* up to the first NULL */
+};
+
+/* The values of all other options. */
 struct cli_args {
-    const char *status, *repo, *tag, *parent, *query;
-    const char *format, *repair, *agent, *lease, *until, *since_seq;
-    const char *from, *to, *reason, *expires, *resume_prompt, *notes;
+    const char *status, *title, *format, *repair;
     const char *before, *token_file, *token_env, *port;
-    const char *id, *title, *goal, *priority, *new_owner, *name, *kind;
-    const char *whom, *message, *artifact, *match, *order;
-    const char *tags[ENV_MAX_LIST], *after[ENV_MAX_LIST];
-    const char *options[ENV_MAX_LIST];
+    const char *artifact, *match;
     const char *statuses[ENV_MAX_LIST + 1]; /* import's; NULL ends them */
     const char *priorities[ENV_MAX_LIST + 1];
     uint64_t limit, lines, since, timeout, every, version, end;
-    bool http, all, ready, stale, needs_input, calls, follow, strict, orphans;
+    bool http, calls, follow, strict, orphans;
     bool ids, watch, close, detach, hide_command, dry_run;
-    bool decline, cancel, takeover, again, reset_time;
+    bool decline, cancel, again, reset_time;
 };
 
 enum cli_opens { CLOSED, READ, WRITE };
 #define CLI_ANY UINT8_MAX /* operands: any number */
 
+enum cli_group { /* of commands, in help and in the table */
+    GROUP_WORK, GROUP_ASK, GROUP_LOOK, GROUP_STORE, GROUP_HOSTS, GROUP_SETUP,
+    CLI_GROUPS
+};
+
+/* A row of the table. In operands, [X] is optional, X... may be repeated and
+   X|Y is a choice. Their names, like those of the values of options, tell
+   completion what stands there: see cli/complete.c. */
 struct cli_command {
     const char *name;
-    const char *args;
+    const char *operands;
+    enum cli_group group;
+    const char *summary; /* a line, in the imperative */
     int (*run)(struct cli *c); /* returns the exit code */
     uint8_t min, max; /* number of operands; max may be CLI_ANY */
     uint8_t store;    /* how cli_main opens it: enum cli_opens */
@@ -93,9 +108,10 @@ struct cli {
     size_t columns; /* how many cli_flush pads in each line; 0: none */
     size_t width[CLI_COLUMNS];
     struct cli_args args;
+    union cli_value arg[TASK_N_ARGS]; /* by enum task_field and task_arg */
     struct cli_tool_args tool;
-    size_t own_agent; /* offset of the member of args that is
-                         MCP_TASK_AGENT, by default; 0: none is */
+    const struct env_opt *own_agent; /* the option whose value is that of
+                                        MCP_TASK_AGENT; NULL: none */
 };
 
 #endif

@@ -459,6 +459,7 @@ find_url(struct cli *c, const struct client *k, const char *url,
          struct launch *l)
 {
     const char *port = env_get("MCP_TASK_PORT"), *variable = c->args.token_env;
+    const char *agent = c->arg[ARG_AGENT].text;
     struct str token = STR_NONE, bearer = STR_NONE;
     int rc = 0;
 
@@ -470,8 +471,7 @@ find_url(struct cli *c, const struct client *k, const char *url,
     if (variable != NULL && !is_name(variable))
         return cli_misuse(c, "--token-env needs the name of a variable");
     if (c->args.token_file != NULL)
-        rc = find_token(c, c->args.agent != NULL ? c->args.agent : k->name,
-                        &token);
+        rc = find_token(c, agent != NULL ? agent : k->name, &token);
     l->token_env = variable;
     if (l->token_env != NULL && k->variable != NULL)
         token = arena_printf(&c->a, "%s%s}", k->variable, l->token_env);

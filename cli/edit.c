@@ -82,8 +82,8 @@ cli_cancel(struct cli *c)
     struct task_holder holder;
     struct task k;
 
-    if (c->args.agent != NULL)
-        who.name = raw_quote(&c->a, str_of(c->args.agent));
+    if (c->arg[ARG_AGENT].text != NULL)
+        who.name = raw_quote(&c->a, str_of(c->arg[ARG_AGENT].text));
     if (task_get(c->s.tasks, &c->a, str_of(c->operand[0]), &k) == 0) {
         holder = task_holder_of(&k);
         if (actor_hold(&who, &holder) == HOLD_OTHER)
@@ -101,7 +101,7 @@ cli_reopen(struct cli *c)
 int
 cli_ask(struct cli *c)
 {
-    if (c->args.agent == NULL)
+    if (c->arg[ARG_AGENT].text == NULL)
         return cli_misuse(c, "--agent is required");
     cli_args_begin(c, NULL, c->operand[0]);
     cli_args_put(c, "question", c->operand[1]);
@@ -113,8 +113,8 @@ cli_message(struct cli *c)
 {
     if (c->operand[1][0] == '\0')
         return cli_misuse(c, "TEXT is empty");
-    c->args.message = c->operand[1];
     cli_args_begin(c, NULL, c->operand[0]);
+    cli_args_put(c, "message", c->operand[1]);
     return cli_change_and_tell(c, TOOL_UPDATE);
 }
 
@@ -160,14 +160,13 @@ type_of(const char *name)
 int
 cli_attach(struct cli *c)
 {
-    const char *path = c->operand[1];
+    const char *path = c->operand[1], **name = &c->arg[ARG_NAME].text;
     struct str content;
     int rc = read_content(c, path, &content);
 
-    if (c->args.name == NULL)
-        c->args.name = file_name(path);
+    if (*name == NULL)
+        *name = file_name(path);
     if (rc == 0)
-        rc = cli_args_attach(c, c->operand[0], content,
-                             type_of(c->args.name));
+        rc = cli_args_attach(c, c->operand[0], content, type_of(*name));
     return rc != 0 ? rc : cli_change_and_tell(c, TOOL_ATTACH);
 }

@@ -1,14 +1,22 @@
 #ifndef CLI_HELP_H
 #define CLI_HELP_H
 
-/* help - the text of --help, and completion for shells. */
+/* help - the text of --help. */
 
 #include "cli/command.h"
 
-/* Appends the help on cmd or, if cmd is NULL, on the program. Returns the exit
-   code. */
-int cli_help(struct buf *b, const struct cli_command *cmd);
-/* Runs the command completion. */
-int cli_completion(struct cli *c);
+/* What help explains besides commands. */
+#define CLI_TOPICS "commands", "options", "http", "environment"
+
+/* The command of that name, or NULL. */
+const struct cli_command *cli_find_command(const struct cli_command *all,
+                                           const char *name);
+/* Prints that there is no such command, and which one may be meant. Returns the
+   exit code. */
+int cli_fail_command(const struct cli *c, const char *name);
+/* Appends the help on c->cmd to c->out. Returns the exit code. */
+int cli_help_command(struct cli *c);
+/* Runs the command help. */
+int cli_help(struct cli *c);
 
 #endif

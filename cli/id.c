@@ -14,7 +14,7 @@
 bool
 cli_takes_id(const struct cli_command *cmd)
 {
-    const char *at = strstr(cmd->args, "ID");
+    const char *at = strstr(cmd->operands, "ID");
 
     return at != NULL && (at[2] == '\0' || strchr(" ].", at[2]) != NULL);
 }
@@ -66,7 +66,8 @@ complete(struct cli *c, const char **id)
 int
 cli_complete_ids(struct cli *c)
 {
-    const char **after = c->args.after;
+    const char **after = c->arg[F_DEPENDS_ON].list;
+    const char **parent = &c->arg[F_PARENT_ID].text;
     bool all = c->cmd->max == CLI_ANY;
     int rc = 0, n = !cli_takes_id(c->cmd) ? 0 : all ? c->n_operands : 1;
 
@@ -74,7 +75,7 @@ cli_complete_ids(struct cli *c)
         rc = complete(c, (const char **)&c->operand[i]);
     for (int i = 0; rc == 0 && i < ENV_MAX_LIST && after[i] != NULL; i++)
         rc = after[i][0] != '\0' ? complete(c, &after[i]) : 0;
-    if (rc == 0 && c->args.parent != NULL && c->args.parent[0] != '\0')
-        rc = complete(c, &c->args.parent);
+    if (rc == 0 && *parent != NULL && **parent != '\0')
+        rc = complete(c, parent);
     return rc;
 }

@@ -96,12 +96,12 @@ leave_foreground(struct run *r)
 
 /* ---- the task ---- */
 
-/* Begins the arguments of a change; of the options only agent and id stay. */
+/* Begins the arguments of a change. */
 static void
 begin(struct run *r)
 {
-    r->c->args = (struct cli_args){.agent = r->file.agent};
     cli_args_begin(r->c, NULL, r->id);
+    cli_args_put(r->c, "agent", r->file.agent);
 }
 
 /* Takes the lock, and reads the task. Returns 0, or an exit code after
@@ -288,8 +288,6 @@ attach_log(struct run *r)
     struct task_receipt receipt;
     int rc;
 
-    c->args = (struct cli_args){.agent = r->file.agent,
-                                .name = output_plain(&c->a, name, LINE_LEN)};
     if (log.p == NULL)
         return cli_fail_store(c, ERR_NOMEM);
     if (log.len == 0)
@@ -297,6 +295,8 @@ attach_log(struct run *r)
     rc = cli_args_attach(c, r->id, log, "log");
     if (rc != 0)
         return rc;
+    cli_args_put(c, "agent", r->file.agent);
+    cli_args_put(c, "name", output_plain(&c->a, name, LINE_LEN));
     put_key(r);
     return cli_change(c, TOOL_ATTACH, &receipt);
 }
@@ -326,7 +326,8 @@ tell_lost(struct run *r)
 void
 cli_run_tell_lost(const struct cli_env *env, const struct cli_store *s)
 {
-    struct cli c = {.env = env, .s = *s, .quiet = true};
+    static const struct cli_command no_options = {.name = "run"};
+    struct cli c = {.env = env, .s = *s, .cmd = &no_options, .quiet = true};
     const char *path = arena_printf(&c.kept, "%s/runs", env->base_dir).p;
     DIR *dir = path != NULL && !env->read_only ? opendir(path) : NULL;
     struct dirent *e;
@@ -838,12 +839,17 @@ run_foreground(struct run *r, int from, pid_t watcher)
 static int
 check_claim(struct run *r)
 {
+    union cli_value *arg = r->c->arg;
     struct task_args args;
     struct task_ctx x;
+    int rc;
 
-    r->c->args = (struct cli_args){.agent = r->file.agent, .lease = r->lease};
+    arg[ARG_AGENT].text = r->file.agent;
     cli_args_begin(r->c, NULL, NULL);
-    return cli_args_parse(r->c, TOOL_CLAIM, &x, &args);
+    rc = cli_args_parse(r->c, TOOL_CLAIM, &x, &args);
+    /* The changes that follow have arguments of their own. */
+    arg[ARG_AGENT].text = arg[ARG_LEASE_SECONDS].text = NULL;
+    return rc;
 }
 
 /* Reads the options. Returns 0, or an exit code after printing the error. */
@@ -852,7 +858,7 @@ read_options(struct run *r)
 {
     struct cli *c = r->c;
     const struct cli_args *a = &c->args;
-    const char *agent = env_get("MCP_TASK_AGENT");
+    const char *agent = c->arg[ARG_AGENT].text;
     uint64_t every = a->every < DAY_S ? a->every : DAY_S;
 
     if (c->behind > 1 || c->behind == c->n_operands ||
@@ -860,8 +866,12 @@ read_options(struct run *r)
         return cli_misuse(c, "-- COMMAND is required");
     r->id = c->behind > 0 ? c->operand[0] : NULL;
     r->argv = c->operand + c->behind;
-    r->file.agent = a->agent != NULL ? a->agent : agent != NULL ? agent : "run";
-    r->lease = a->lease;
+    if (agent == NULL)
+        agent = env_get("MCP_TASK_AGENT");
+    if (agent == NULL)
+        agent = "run";
+    r->file.agent = agent;
+    r->lease = c->arg[ARG_LEASE_SECONDS].text;
     r->title = a->title;
     r->file.own = r->id == NULL || a->close;
     r->detach = a->detach;

@@ -117,7 +117,7 @@ static int
 list_calls(struct cli *c)
 {
     char ids[CALLS_PAGE][CALL_ID_LEN + 1];
-    const char *name = c->args.new_owner;
+    const char *name = c->arg[F_CURRENT_OWNER].text;
     struct str owner = name == NULL ? STR_NONE : str_of(name);
     uint64_t before = 0, left = c->args.limit;
     bool more = true;
@@ -131,7 +131,7 @@ list_calls(struct cli *c)
 
         for (size_t i = 0; i < n && rc == 0 && left > 0; i++) {
             rc = calls_get(c->s.calls, &c->a, str_of(ids[i]), owner, &k);
-            if (rc == 0 && (c->args.all || !call_status_ended(k.status))) {
+            if (rc == 0 && (c->arg[ARG_INCLUDE_DONE].flag || !call_status_ended(k.status))) {
                 put_call(c, &k);
                 left--;
             }

@@ -279,14 +279,29 @@ cli_fail(const struct cli *c, int err, const char *fmt, ...)
 int
 cli_misuse(const struct cli *c, const char *fmt, ...)
 {
+    struct buf usage = {0};
     char why[512];
     va_list ap;
 
     va_start(ap, fmt);
     text_vput(why, sizeof(why), fmt, ap);
     va_end(ap);
-    return cli_fail(c, ERR_INVALID, "%s: %s: usage: mcptask %s %s",
-                    c->cmd->name, why, c->cmd->name, c->cmd->args);
+    cli_fail(c, ERR_INVALID, "%s: %s", c->cmd->name, why);
+    cli_put_usage(&usage, c->cmd);
+    if (!c->json)
+        cli_say(STDERR_FILENO, &usage);
+    buf_fini(&usage);
+    return CLI_USAGE;
+}
+
+void
+cli_put_usage(struct buf *b, const struct cli_command *cmd)
+{
+    const char *operands = cmd->operands;
+
+    buf_printf(b, "usage: mcptask %s%s%s%s\n", cmd->name,
+               cmd->n_opts > 0 ? " [OPTION...]" : "",
+               operands[0] != '\0' ? " " : "", operands);
 }
 
 int

@@ -29,8 +29,10 @@ const char *cli_span(char buf[24], int64_t ms);
 int cli_fail(const struct cli *c, int err, const char *fmt, ...) PRINTF(3, 4);
 /* The same for a refused change or query. */
 int cli_refuse(const struct cli *c, const struct task_error *e);
-/* Prints an error in the operands or options, and the usage. Returns
-   CLI_USAGE. */
+/* Appends the line "usage: mcptask CMD ...". */
+void cli_put_usage(struct buf *b, const struct cli_command *cmd);
+/* Prints an error in the operands or options, and below it the usage unless
+   --json is given. Returns CLI_USAGE. */
 int cli_misuse(const struct cli *c, const char *fmt, ...) PRINTF(2, 3);
 /* cli_fail for a path, with the meaning of err or of errno. */
 int cli_fail_path(const struct cli *c, int err, const char *path);

@@ -97,6 +97,7 @@ fail_none(struct cli *c, const struct task_receipt *r)
 int
 cli_claim(struct cli *c)
 {
+    const char *reason = c->arg[ARG_REASON].text;
     uint64_t s = c->args.timeout;
     int64_t until = clock_mono_ms() + (s > MAX_WAIT_S ? 0 : (int64_t)s * 1000);
     struct task_receipt r;
@@ -105,9 +106,9 @@ cli_claim(struct cli *c)
     bool none;
     int rc;
 
-    if (c->args.agent == NULL)
+    if (c->arg[ARG_AGENT].text == NULL)
         return cli_misuse(c, "--agent is required");
-    if (c->args.takeover && (c->args.reason == NULL || *c->args.reason == '\0'))
+    if (c->arg[ARG_TAKEOVER].flag && (reason == NULL || *reason == '\0'))
         return cli_misuse(c, "--takeover needs --reason");
     do {
         arena_reset(&c->a);
@@ -142,7 +143,8 @@ save(struct cli *c, enum task_tool tool)
 
     if (dash != NULL && strcmp(dash, "-") != 0)
         return cli_misuse(c, "unexpected operand: %s", dash);
-    if (dash == NULL && c->args.agent == NULL && c->args.from == NULL)
+    if (dash == NULL && c->arg[ARG_AGENT].text == NULL &&
+        c->arg[ARG_FROM_AGENT].text == NULL)
         return cli_misuse(c, "--agent is required");
     if (dash != NULL && (rc = cli_args_read(c, &input)) != 0)
         return rc;
@@ -232,7 +234,7 @@ cli_wait(struct cli *c)
     struct look w;
     int rc;
 
-    if (c->operand[0] == NULL && c->args.agent == NULL)
+    if (c->operand[0] == NULL && c->arg[ARG_AGENT].text == NULL)
         return cli_misuse(c, "ID or --agent is required");
     cli_args_begin(c, NULL, c->operand[0]);
     rc = cli_args_parse(c, TOOL_WAIT, &x, &args);

@@ -390,6 +390,14 @@ task_arg_name(int arg)
     return name_str(&task_rows[arg]);
 }
 
+const char *const *
+task_arg_choices(int arg)
+{
+    const struct row *r = &task_rows[arg];
+
+    return r->type == T_NAME ? row_choices[r->sub] : NULL;
+}
+
 int
 task_field_of(struct str name)
 {

@@ -97,6 +97,9 @@ enum task_arg {
 
 /* The name of a field or argument. */
 struct str task_arg_name(int arg);
+/* All values that a field or argument may have, up to a NULL; NULL: they are
+   not listed. */
+const char *const *task_arg_choices(int arg);
 /* The field of that name, or -1. */
 int task_field_of(struct str name);
 /* Whether a stored value is of the form that this version gives the field: a

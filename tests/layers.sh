@@ -33,7 +33,7 @@ json base/loop, store base/loop, task base/loop, mcp base/loop,
 tools base/loop, cli base/loop
 '
 public='
-board/page cli/cli cli/help cli/run cli/store cli/text etcd/client etcd/remote
+board/page cli/cli cli/run cli/store cli/text etcd/client etcd/remote
 http/listen http/parse http/reply json/raw json/write
 mcp/calls mcp/mark mcp/mcp mcp/sign serve/stdio serve/turn serve/web store/record
 store/remote store/verify

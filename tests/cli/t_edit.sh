@@ -20,9 +20,9 @@ run 0 edit api-142 --after '' -t ''
 run 0 show api-142 --json
 lacks out 'api-141"]'
 run 2 edit api-141
-has err 'edit: an option must say what to change: usage: mcptask edit ID'
+has err 'edit: an option must say what to change' 'usage: mcptask edit'
 run 2 add
-has err 'add: an operand is missing'
+has err 'add: missing argument: TITLE'
 
 begin a_task_ends_and_is_opened_again
 run 0 add --id one One
@@ -226,9 +226,9 @@ has err 'one: ' 'take another id, or mcptask edit changes that task'
 run 2 add --id 'a b' Blank
 has err 'a b: --id must be 1 to 128'
 run 2 ask one Which?
-has err 'ask: --agent is required: usage: mcptask ask --agent A'
+has err 'ask: --agent is required' 'usage: mcptask ask'
 run 2 message one ''
-has err 'message: TEXT is empty: usage: mcptask message'
+has err 'message: TEXT is empty' 'usage: mcptask message'
 for name in get_task update_task list_tasks lease_seconds; do
     lacks err $name
 done

@@ -325,8 +325,6 @@ for bad in x =1 x=5 x=10 x=; do
 done
 run 0 help import
 has out WORD=STATUS WORD=N
-run 0 completion bash
-has out ' import) echo --json --help --strict --status --priority'
 
 begin tasks_json_of_taskmaster
 cat >in <<'END'

@@ -1,0 +1,296 @@
+/* commands - the table of the commands and their options.
+
+   1. A new command or option is a row here. The parser, --help, completion and
+      the lists of man/mcptask.1 ("make man") are made from it; longer text on a
+      command stands in cli/help.txt.
+   2. Where the value of an option goes is a member of struct cli_args or, as
+      ARG(), an argument of the tool that the command calls. cli_args_begin
+      writes the latter for every command alike. */
+
+#include "cli/commands.h"
+#include "cli/admin.h"
+#include "cli/board.h"
+#include "cli/complete.h"
+#include "cli/config.h"
+#include "cli/doctor.h"
+#include "cli/edit.h"
+#include "cli/export.h"
+#include "cli/help.h"
+#include "cli/import.h"
+#include "cli/push.h"
+#include "cli/run.h"
+#include "cli/show.h"
+#include "cli/work.h"
+
+/* An option: its name, its letter or 0, where its value goes, what help calls
+   the value, and what the option does. */
+#define OPT(kind, name, letter, at, value, help) \
+    {name, value, help, letter, kind, offsetof(struct cli, at), 0}
+#define TEXT(...) OPT(OPT_TEXT, __VA_ARGS__)
+#define LIST(...) OPT(OPT_LIST, __VA_ARGS__)
+#define NUMBER(...) OPT(OPT_NUMBER, __VA_ARGS__)
+#define COUNT(...) OPT(OPT_COUNT, __VA_ARGS__)
+#define FLAG(name, letter, at, help) \
+    OPT(OPT_FLAG, name, letter, at, NULL, help)
+#define ARG(which) arg[which]
+#define AGENT(help) TEXT("agent", 'a', ARG(ARG_AGENT), "AGENT", help)
+#define OPTS(...) N_OPTS((const struct env_opt[]){__VA_ARGS__}), \
+    (const struct env_opt[]){__VA_ARGS__}
+#define N_OPTS(...) sizeof(__VA_ARGS__) / sizeof(struct env_opt)
+#define NO_OPTS 0, NULL
+
+/* The fields of a task that add and edit set. */
+#define FIELDS \
+    TEXT("goal", 'g', ARG(F_GOAL), "TEXT", "the goal"), \
+    TEXT("priority", 'p', ARG(F_PRIORITY), "N", \
+         "0 (most urgent) to 4; a new task has 2"), \
+    LIST("tag", 't', ARG(F_TAGS), "TAG", "a tag; may be repeated"), \
+    LIST("after", 0, ARG(F_DEPENDS_ON), "ID", \
+         "a task that must be done first; may be repeated"), \
+    TEXT("parent", 0, ARG(F_PARENT_ID), "ID", "the task that it is part of"), \
+    TEXT("repo", 'r', ARG(F_REPO_PATH), "DIR", "the repository of the work"), \
+    TEXT("owner", 'o', ARG(F_CURRENT_OWNER), "AGENT", "the owner")
+
+const struct cli_command cli_commands[] = {
+    /* Work */
+    {"add", "TITLE...", GROUP_WORK, "Create a task",
+     cli_add, 1, CLI_ANY, WRITE,
+     OPTS(AGENT("who creates it"),
+          TEXT("id", 0, ARG(F_TASK_ID), "ID", "its id, instead of a new one"),
+          FIELDS)},
+    {"edit", "ID", GROUP_WORK, "Change a task",
+     cli_edit, 1, 1, WRITE,
+     OPTS(AGENT("who changes it"),
+          TEXT("title", 0, ARG(F_TITLE), "TEXT", "the title"),
+          FIELDS)},
+    {"claim", "[ID]", GROUP_WORK, "Claim a task, or the best one that is ready",
+     cli_claim, 0, 1, WRITE,
+     OPTS(AGENT("the agent that claims it; required"),
+          TEXT("repo", 'r', ARG(F_REPO_PATH), "DIR",
+               "only a task of this repository"),
+          TEXT("tag", 't', ARG(ARG_TAG), "TAG", "only a task with this tag"),
+          TEXT("lease", 0, ARG(ARG_LEASE_SECONDS), "SECONDS",
+               "the lease ends this long after the agent's last change (900)"),
+          NUMBER("wait", 0, args.timeout, "SECONDS",
+                 "wait this long for a task to become ready"),
+          FLAG("takeover", 0, ARG(ARG_TAKEOVER),
+               "even if another agent works on it or was handed it; needs "
+               "--reason"),
+          TEXT("reason", 0, ARG(ARG_REASON), "TEXT",
+               "the reason for the takeover"))},
+    {"checkpoint", "ID [-]", GROUP_WORK, "Save the state of the work",
+     cli_checkpoint, 1, 2, WRITE,
+     OPTS(AGENT("the agent that works on it; required"),
+          TEXT("resume-prompt", 'p', ARG(F_RESUME_PROMPT), "TEXT",
+               "how to continue"),
+          TEXT("notes", 'n', ARG(ARG_NOTES), "TEXT",
+               "a note for the history"))},
+    {"handoff", "ID [-]", GROUP_WORK, "Hand a task to another agent",
+     cli_handoff, 1, 2, WRITE,
+     OPTS(TEXT("agent", 'a', ARG(ARG_FROM_AGENT), "AGENT",
+               "its owner; required"),
+          TEXT("to", 't', ARG(ARG_TO_AGENT), "AGENT",
+               "its next owner, instead of any agent that claims it"),
+          TEXT("reason", 'r', ARG(ARG_REASON), "TEXT", "the reason"),
+          TEXT("expires", 0, ARG(ARG_EXPIRES_SECONDS), "SECONDS",
+               "after this time any agent may claim it (3600)"),
+          TEXT("resume-prompt", 'p', ARG(F_RESUME_PROMPT), "TEXT",
+               "how to continue"))},
+    {"attach", "ID FILE|-", GROUP_WORK, "Attach a copy of a file to a task",
+     cli_attach, 2, 2, WRITE,
+     OPTS(AGENT("who attaches it"),
+          TEXT("name", 'n', ARG(ARG_NAME), "NAME",
+               "the name, instead of FILE's; one that ends in .log, .diff or "
+               ".patch sets the type"))},
+    {"done", "ID [RESULT]", GROUP_WORK, "End a task as done",
+     cli_done, 1, 2, WRITE, OPTS(AGENT("who ends it"))},
+    {"fail", "ID REASON", GROUP_WORK, "End a task as failed",
+     cli_failed, 2, 2, WRITE, OPTS(AGENT("who ends it"))},
+    {"cancel", "ID [REASON]", GROUP_WORK,
+     "Cancel a task, or ask its agent to stop",
+     cli_cancel, 1, 2, WRITE, OPTS(AGENT("who cancels it"))},
+    {"reopen", "ID REASON", GROUP_WORK, "Reopen a task that has ended",
+     cli_reopen, 2, 2, WRITE, OPTS(AGENT("who reopens it"))},
+    {"run", "[ID] -- COMMAND...", GROUP_WORK,
+     "Run a command under a supervisor",
+     cli_run, 1, CLI_ANY, CLOSED,
+     OPTS(AGENT("who holds the task ($MCP_TASK_AGENT, else run)"),
+          TEXT("title", 0, args.title, "TEXT",
+               "the title of the new task, instead of COMMAND"),
+          FLAG("close", 0, args.close,
+               "the task ID ends with the command, too"),
+          FLAG("detach", 'd', args.detach, "only print the id"),
+          FLAG("hide-command", 0, args.hide_command,
+               "store only the program's name"),
+          TEXT("lease", 0, ARG(ARG_LEASE_SECONDS), "SECONDS",
+               "the length of the lease, which is renewed at a third of it "
+               "(900)"),
+          NUMBER("every", 0, args.every, "SECONDS",
+                 "how often to save the last line of output, if it is new "
+                 "(60)"))},
+
+    /* Ask and answer */
+    {"ask", "ID QUESTION", GROUP_ASK, "Ask a question about a task",
+     cli_ask, 2, 2, WRITE,
+     OPTS(AGENT("who asks; required"),
+          TEXT("kind", 'k', ARG(ARG_KIND), "KIND",
+               "question, approval or action (question)"),
+          LIST("option", 'o', ARG(ARG_OPTIONS), "TEXT",
+               "an answer to choose from; may be repeated"),
+          TEXT("to", 't', ARG(ARG_TO), "AGENT",
+               "the person or agent that it is for"))},
+    {"answer", "ID [QUESTION] TEXT", GROUP_ASK,
+     "Answer a question about a task",
+     cli_answer, 1, 3, WRITE,
+     OPTS(AGENT("who answers"),
+          FLAG("decline", 0, args.decline,
+               "answer no; TEXT is then optional, and follows QUESTION"),
+          FLAG("cancel", 0, args.cancel,
+               "the same, but announce that no answer will come"))},
+    {"message", "ID TEXT", GROUP_ASK, "Send a message to the owner of a task",
+     cli_message, 2, 2, WRITE, OPTS(AGENT("who sends it"))},
+    {"wait", "[ID]", GROUP_ASK, "Wait until a task changes",
+     cli_wait, 0, 1, READ,
+     OPTS(AGENT("without ID, the owner of the tasks"),
+          TEXT("until", 'u', ARG(ARG_UNTIL), "EVENT",
+               "change (default), terminal, answered (the questions that AGENT "
+               "asked), handoff, ready, work (that AGENT could claim), "
+               "question (that AGENT could answer), or a status"),
+          TEXT("since-seq", 0, ARG(ARG_SINCE_SEQ), "SEQ",
+               "count only events after SEQ"),
+          NUMBER("timeout", 't', args.timeout, "SECONDS",
+                 "wait at most this long; 0 only checks"))},
+
+    /* Look */
+    {"list", "", GROUP_LOOK, "List tasks, newest change first",
+     cli_list, 0, 0, READ,
+     OPTS(TEXT("status", 's', args.status, "STATUS,...",
+               "only tasks with these statuses"),
+          TEXT("owner", 'o', ARG(F_CURRENT_OWNER), "AGENT",
+               "only tasks of this owner"),
+          TEXT("repo", 'r', ARG(F_REPO_PATH), "DIR",
+               "only tasks of this repository"),
+          TEXT("tag", 't', ARG(ARG_TAG), "TAG", "only tasks with this tag"),
+          TEXT("parent", 0, ARG(F_PARENT_ID), "ID", "only children of ID"),
+          TEXT("query", 'q', ARG(ARG_QUERY), "TEXT",
+               "only tasks with TEXT in title, goal, id, tags, resume prompt "
+               "or what an import carried along"),
+          TEXT("order", 0, ARG(ARG_ORDER), "changed|work",
+               "newest change first (default), or by priority and then by how "
+               "long it waits"),
+          FLAG("ready", 0, ARG(ARG_READY), "only tasks that can be started"),
+          FLAG("stale", 0, ARG(ARG_STALE),
+               "only tasks in progress that did not change for a day"),
+          FLAG("needs-input", 0, ARG(ARG_NEEDS_INPUT),
+               "only tasks with an open question"),
+          FLAG("calls", 0, args.calls,
+               "deferred calls instead of tasks: id, status, tool, owner, age, "
+               "time left, the event it waits for, open questions"),
+          FLAG("ids", 0, args.ids, "print ids only"),
+          FLAG("all", 'a', ARG(ARG_INCLUDE_DONE),
+               "include done, failed and cancelled tasks"),
+          NUMBER("limit", 'n', args.limit, "N", "at most N"))},
+    {"show", "ID", GROUP_LOOK, "Show a task, or an artifact of it",
+     cli_show, 1, 1, READ,
+     OPTS(COUNT("version", 0, args.version, "N",
+                "as it was at version N"),
+          TEXT("artifact", 0, args.artifact, "ARTIFACT",
+               "the content of this artifact instead"),
+          COUNT("tail", 0, args.end, "N", "only its last N lines"),
+          TEXT("match", 0, args.match, "TEXT",
+               "only its lines with TEXT, and their numbers"))},
+    {"history", "ID", GROUP_LOOK, "List the events of a task, newest first",
+     cli_history, 1, 1, READ,
+     OPTS(NUMBER("since", 0, args.since, "SEQ", "only events after SEQ"),
+          NUMBER("limit", 'n', args.limit, "N", "at most N"))},
+    {"tail", "", GROUP_LOOK,
+     "List the newest events of all tasks, oldest first",
+     cli_tail, 0, 0, READ,
+     OPTS(FLAG("follow", 'f', args.follow,
+               "continue with new events until interrupted"),
+          NUMBER("lines", 'n', args.lines, "N", "the number of events (10)"))},
+    {"board", "", GROUP_LOOK, "Show all tasks in columns",
+     cli_board, 0, 0, READ,
+     OPTS(FLAG("watch", 'w', args.watch,
+               "redraw it at each change until interrupted"),
+          NUMBER("limit", 'n', args.limit, "N",
+                 "at most N tasks in a column (10)"))},
+
+    /* Store */
+    {"export", "[ID...]", GROUP_STORE, "Write tasks as JSON lines or markdown",
+     cli_export, 0, CLI_ANY, READ,
+     OPTS(TEXT("format", 'f', args.format, "jsonl|md",
+               "jsonl (default), which import reads, or md for people"))},
+    {"import", "FILE|FOLDER|-", GROUP_STORE, "Add tasks from a file",
+     cli_import, 1, 1, WRITE,
+     OPTS(FLAG("strict", 0, args.strict,
+               "stop at the first task that exists or record that is bad, and "
+               "drop its commit"),
+          LIST("status", 0, args.statuses, "WORD=STATUS",
+               "the status for a word of theirs; may be repeated"),
+          LIST("priority", 0, args.priorities, "WORD=N",
+               "the priority, 0 to 4, for a word of theirs; may be "
+               "repeated"))},
+    {"verify", "", GROUP_STORE, "Check the log and the artifacts",
+     cli_verify, 0, 0, CLOSED,
+     OPTS(TEXT("repair", 0, args.repair, "FILE",
+               "write the records that are whole to this new file"))},
+    {"compact", "", GROUP_STORE, "Drop superseded records from the log",
+     cli_compact, 0, 0, WRITE,
+     OPTS(FLAG("orphans", 0, args.orphans,
+               "also remove artifacts that no record names, after a day; with "
+               "--store, those in etcd too"),
+          FLAG("reset-time", 0, args.reset_time,
+               "after the clock was ahead and is right again: give records of "
+               "then the time of now, and let the log's time continue from "
+               "it"))},
+    {"archive", "", GROUP_STORE, "Move ended tasks out of the log",
+     cli_archive, 0, 0, WRITE,
+     OPTS(TEXT("done-before", 0, args.before, "DAY",
+               "tasks that last changed before DAY (2026-07-28, or a time); "
+               "required"))},
+    {"backup", "DIR", GROUP_STORE, "Copy the log and artifacts, and verify it",
+     cli_backup, 1, 1, READ, NO_OPTS},
+    {"health", "", GROUP_STORE, "Check whether the store can be used",
+     cli_health, 0, 0, WRITE, NO_OPTS},
+    {"doctor", "", GROUP_STORE, "Diagnose problems and suggest fixes",
+     cli_doctor, 0, 0, CLOSED,
+     OPTS(TEXT("port", 0, args.port, "PORT",
+               "the port that serves HTTP ($MCP_TASK_PORT, 8766)"),
+          TEXT("token-file", 0, args.token_file, "FILE",
+               "check this file too"))},
+
+    /* Several hosts */
+    {"push", "", GROUP_HOSTS, "Move the log into a store of several hosts",
+     cli_push, 0, 0, CLOSED,
+     OPTS(FLAG("continue", 0, args.again,
+               "restore the records and artifacts that etcd has lost, if this "
+               "replica continues the ones that it has"))},
+    {"pull", "FILE", GROUP_HOSTS, "Write a log for one host from such a store",
+     cli_pull, 1, 1, READ, NO_OPTS},
+
+    /* Set up */
+    {"setup", "CLIENT [URL]", GROUP_SETUP, "Add this server to an MCP client",
+     cli_setup, 1, 2, CLOSED,
+     OPTS(FLAG("dry-run", 'n', args.dry_run, "only print the command"),
+          FLAG("http", 0, args.http,
+               "connect to URL (http://127.0.0.1:8766/mcp)"),
+          TEXT("token-env", 0, args.token_env, "VARIABLE",
+               "with the token in this variable when CLIENT starts"))},
+    {"config", "CLIENT [URL]", GROUP_SETUP,
+     "Print settings to paste into an MCP client",
+     cli_config, 1, 2, CLOSED,
+     OPTS(FLAG("http", 0, args.http,
+               "connect to URL (http://127.0.0.1:8766/mcp)"),
+          AGENT("the agent of the token, instead of CLIENT"),
+          TEXT("token-env", 0, args.token_env, "VARIABLE",
+               "with the token in this variable when CLIENT starts"),
+          TEXT("token-file", 0, args.token_file, "FILE",
+               "with a token of FILE, over HTTP"))},
+    {"completion", "bash|zsh|fish", GROUP_SETUP,
+     "Print a script that completes commands",
+     cli_completion, 1, 1, CLOSED, NO_OPTS},
+    {"help", "[TOPIC]", GROUP_SETUP, "Print help on a command or topic",
+     cli_help, 0, 1, CLOSED, NO_OPTS},
+    {0},
+};

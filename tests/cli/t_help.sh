@@ -1,0 +1,185 @@
+#!/bin/sh
+# Help and completion, which are made from the table of commands and options:
+# t_help.sh MCPTASK
+
+# shellcheck source=tests/lib/cli.sh
+. "$(dirname "$0")/../lib/cli.sh"
+
+# What the table holds, as the completion of fish has a line for each row.
+"$bin" completion fish >table
+commands=$(sed -n 's/^.* -n __fish_use_subcommand -f -a \([a-z]*\) .*/\1/p' table)
+# Prints the options of a command, or without one those before a command.
+options() {
+    when=${1:+__fish_seen_subcommand_from $1}
+    sed -n "s/.* -n '${when:-__fish_use_subcommand}' -l \([-a-z]*\) .*/\1/p" table
+}
+
+begin help_has_every_command_and_option
+checks=$((checks + 1))
+[ "$(echo "$commands" | wc -l)" -gt 30 ] || fail "commands: $commands"
+run 0 --help
+cp out short
+check test "$(wc -l <out)" -le 24
+run 0 help commands
+cp out long
+for command in $commands; do
+    check grep -qw "$command" short
+    check grep -q "^  $command  *[A-Z]" long
+    run 0 help "$command"
+    cp out expected
+    has out "usage: mcptask $command"
+    for option in $(options "$command"); do
+        [ "$command" = help ] || check grep -q -e " --$option\( \|\$\)" out
+    done
+    run 0 "$command" --help
+    same out expected
+done
+begin help_has_every_option_before_a_command
+"$bin" help options >all
+"$bin" help http >>all
+options >names
+checks=$((checks + 1))
+[ "$(wc -l <names)" -gt 20 ] || fail "options: $(cat names)"
+while read -r option; do
+    check grep -q -e " --$option\( \|\[\|\$\)" all
+done <names
+
+begin help_fits_a_terminal
+for topic in '' commands options http environment $commands; do
+    # shellcheck disable=SC2086 # none is no word
+    run 0 help $topic
+    checks=$((checks + 1))
+    ! grep '.\{80\}' out >long || fail "$topic: $(cat long)"
+    lacks out '@'
+done
+
+begin help_before_a_command
+run 0 --help
+cp out expected
+run 0 help
+same out expected
+run 0 --read-only --port 80 -h
+same out expected
+run 0 help import
+has out 'usage: mcptask import [OPTION...] FILE|FOLDER|-' --strict created_at
+
+begin what_was_meant
+run 2 lst
+has err 'lst: no such command; did you mean list?'
+run 2 help clam
+has err 'clam: no such command; did you mean claim?'
+run 2 xyzzy
+has err 'xyzzy: no such command; run "mcptask --help"'
+run 2 list --stauts=open
+has err 'unknown option --stauts=open; did you mean --status?' 'usage: mcptask list'
+run 2 list --frobnicate
+has err 'unknown option --frobnicate'
+lacks err 'did you mean'
+run 2 --read-onyl
+has err 'unknown option --read-onyl; did you mean --read-only?'
+run 2 --tokn-file x
+has err 'did you mean --token-file?'
+run 2 --frobnicate
+has err 'unknown option --frobnicate; see mcptask help options'
+run 2 answer
+has err 'answer: missing argument: ID'
+run 2 fail x
+has err 'fail: missing argument: REASON'
+run 2 run
+has err 'run: missing argument: COMMAND'
+
+begin completion
+run 0 add --id first --owner codex --tag red The first
+# A shell must never see this one.
+run 0 add --id evil --owner '$(touch made)' --tag '`touch made`' evil
+run 2 completion csh
+has err 'no such shell: csh'
+mkdir bin
+printf '#!/bin/sh\nexec "%s" "$@"\n' "$bin" >bin/mcptask
+chmod +x bin/mcptask
+PATH=$dir/bin:$PATH
+for shell in bash zsh fish; do
+    run 0 completion $shell
+    cp out script.$shell
+    wants $shell || continue
+    check $shell -n script.$shell
+done
+
+# complete_bash WORD...: completes the last, into out
+complete_bash() {
+    bash try "$@" >out 2>err
+    last="bash: $*"
+    checks=$((checks + 1))
+    [ ! -s err ] || fail "$last: $(cat err)"
+}
+if wants bash; then
+    cat >try <<'END_TRY'
+source ./script.bash
+COMP_WORDS=(mcptask "$@") COMP_CWORD=$#
+_mcptask
+echo " ${COMPREPLY[*]} "
+complete -p mcptask
+END_TRY
+    complete_bash ''
+    has out ' list ' ' board ' ' --token-file ' 'complete -o default -F _mcptask'
+    complete_bash list --st
+    has out ' --status --stale '
+    complete_bash list --status ''
+    has out ' open in_progress handoff_ready agent_exhausted done failed '
+    lacks out ' change '
+    complete_bash list -s ''
+    has out ' open in_progress '
+    complete_bash wait --until a
+    has out ' answered agent_exhausted '
+    complete_bash ask --kind ''
+    has out ' question approval action '
+    complete_bash --read-only show e
+    has out ' evil '
+    complete_bash add --parent f
+    has out ' first '
+    complete_bash list --owner ''
+    has out ' codex '
+    complete_bash list --tag ''
+    has out ' red '
+    complete_bash export --format ''
+    has out ' jsonl md '
+    complete_bash --tools ''
+    has out ' core all '
+    complete_bash completion ''
+    has out ' bash zsh fish '
+    complete_bash help e
+    has out ' edit export environment '
+    complete_bash config c
+    has out ' claude-code claude-desktop cursor codex '
+    complete_bash verify --repair ''
+    has out '  '
+    lacks out --json
+fi
+if wants zsh; then
+    cat >try <<'END_TRY'
+compdef() { :; }
+compadd() { shift; echo " $* "; }
+source ./script.zsh
+words=(mcptask "$@") CURRENT=$(($# + 1))
+_mcptask
+END_TRY
+    zsh -f try list --status '' >out
+    has out ' open in_progress '
+    zsh -f try list --owner '' >out
+    has out ' codex '
+    zsh -f try show '' >out
+    has out ' --match ' ' first '
+fi
+if wants fish; then
+    HOME=$PWD fish -c 'source ./script.fish
+        for line in "show " "list --st" "bo" "list --status " \
+            "list --owner " "list --tag " "--tools " "config " "help env"
+            complete -C "mcptask $line"
+        end' >out
+    has out evil first --status 'board	Show all tasks' in_progress codex red \
+        core claude-code environment
+fi
+checks=$((checks + 1))
+[ ! -e made ] || fail 'a shell ran what a task is named'
+
+finish
