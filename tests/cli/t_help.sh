@@ -53,6 +53,14 @@ for topic in '' commands options http environment $commands; do
     lacks out '@'
 done
 
+begin the_manual_has_the_same_lists
+sh "$docs/../man/lists.sh" "$bin" >page || fail 'lists.sh'
+checks=$((checks + 1))
+diff "$docs/../man/mcptask.1" page >log ||
+    fail "run \"make man\": $(cat log)"
+check grep -q '^\.It Fl -require-evidence Ns Op = Ns Cm pass$' page
+check grep -q '^\.It Ic claim Oo Ar OPTION ... Oc Oo Ar ID Oc$' page
+
 begin help_before_a_command
 run 0 --help
 cp out expected
@@ -90,7 +98,7 @@ has err 'run: missing argument: COMMAND'
 
 begin completion
 run 0 add --id first --owner codex --tag red The first
-# A shell must never see this one.
+# shellcheck disable=SC2016 # a shell must never expand this one
 run 0 add --id evil --owner '$(touch made)' --tag '`touch made`' evil
 run 2 completion csh
 has err 'no such shell: csh'
@@ -171,6 +179,7 @@ END_TRY
     has out ' --match ' ' first '
 fi
 if wants fish; then
+    # shellcheck disable=SC2016 # they are for fish
     HOME=$PWD fish -c 'source ./script.fish
         for line in "show " "list --st" "bo" "list --status " \
             "list --owner " "list --tag " "--tools " "config " "help env"
