@@ -156,8 +156,8 @@ const struct cli_command cli_commands[] = {
                "change (default), terminal, answered (the questions that AGENT "
                "asked), handoff, ready, work (that AGENT could claim), "
                "question (that AGENT could answer), or a status"),
-          TEXT("since-seq", 0, ARG(ARG_SINCE_SEQ), "SEQ",
-               "count only events after SEQ"),
+          NUMBER("since-seq", 0, ARG(ARG_SINCE_SEQ), "SEQ",
+                 "count only events after SEQ"),
           NUMBER("timeout", 't', args.timeout, "SECONDS",
                  "wait at most this long; 0 only checks"))},
 

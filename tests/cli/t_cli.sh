@@ -551,6 +551,7 @@ tasks | "$bin" import - >out
 run 2 wait later --until never
 has err 'terminal, answered, handoff'
 run 2 wait later --since-seq x
+has err 'wait: --since-seq needs a number' 'usage: mcptask wait'
 run 0 wait first --until terminal
 has out 'first  done'
 run 0 wait first --until 'done' --json
