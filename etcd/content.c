@@ -33,7 +33,7 @@
 
 #define ALL "a" /* the sum of all */
 
-static const char *
+static struct head_key
 part_key(const struct engine *e, uint64_t i)
 {
     return head_key("c/%s/%llu", e->content.hex, (unsigned long long)i);
@@ -167,7 +167,7 @@ put_content_part(struct engine *e)
     if (i < parts_of(size)) {
         rest = str_from(rest, (size_t)(i * PART_MAX));
         rest.len = rest.len < PART_MAX ? rest.len : PART_MAX;
-        txn_put(&e->body, part_key(e, i++), rest, 0);
+        txn_put(&e->body, part_key(e, i++).z, rest, 0);
     }
     text_put(text, sizeof(text), "%llu %llu %lld", (unsigned long long)i,
              (unsigned long long)size, (long long)clock_wall_ms());
@@ -222,8 +222,8 @@ on_drop(struct engine *e, const struct txn_answer *t)
     txn_if_mod(&e->body, ALL, e->content.sum_mod);
     txn_then(&e->body);
     txn_delete(&e->body, e->content.about, NULL);
-    txn_delete(&e->body, head_key("c/%s/", e->content.hex),
-               head_key("c/%s0", e->content.hex));
+    txn_delete(&e->body, head_key("c/%s/", e->content.hex).z,
+               head_key("c/%s0", e->content.hex).z);
     put_sum(e, e->content.sum > e->content.bytes
                    ? e->content.sum - e->content.bytes : 0);
     return send_change(e, on_drop);
@@ -275,7 +275,7 @@ request_content_part(struct engine *e)
 {
     txn_then(&e->body);
     txn_range(&e->body, e->content.about, NULL);
-    txn_range(&e->body, part_key(e, e->content.next), NULL);
+    txn_range(&e->body, part_key(e, e->content.next).z, NULL);
     return engine_send_txn(e, on_get);
 }
 
@@ -306,7 +306,7 @@ request_contents(struct engine *e, const char *hex)
 {
     txn_then(&e->body);
     txn_first(&e->body,
-              head_key(ALL "/%s%s", hex, hex[0] != '\0' ? "." : ""), "a0",
+              head_key(ALL "/%s%s", hex, hex[0] != '\0' ? "." : "").z, "a0",
               LIST);
     return engine_send_txn(e, on_contents);
 }

@@ -57,18 +57,16 @@ head_equal(const struct head *a, const struct head *b)
            strcmp(a->wid, b->wid) == 0 && a->sum == b->sum;
 }
 
-const char *
+struct head_key
 head_key(const char *fmt, ...)
 {
-    static char keys[2][HEAD_KEY];
-    static int last;
+    struct head_key key;
     va_list ap;
 
-    last = !last;
     va_start(ap, fmt);
-    text_vput(keys[last], HEAD_KEY, fmt, ap);
+    text_vput(key.z, sizeof(key.z), fmt, ap);
     va_end(ap);
-    return keys[last];
+    return key;
 }
 
 /* ---- batches ---- */

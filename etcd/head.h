@@ -38,8 +38,11 @@ bool head_parse(struct str text, struct head *out);
 void head_text(const struct head *h, char out[REMOTE_HEAD_MAX]);
 bool head_equal(const struct head *a, const struct head *b);
 
-/* Formats a key without the prefix; valid until the call after the next. */
-const char *head_key(const char *fmt, ...) PRINTF(1, 2);
+struct head_key {
+    char z[HEAD_KEY];
+};
+/* Formats a key without the prefix. */
+struct head_key head_key(const char *fmt, ...) PRINTF(1, 2);
 #define HEAD_BATCH "b/%016llu"
 #define HEAD_PART "s/%s/%06llu"
 #define PART_MAX (512 * 1024) /* bytes; etcd takes requests of 1.5 MiB */

@@ -45,8 +45,8 @@ static void
 put_window(struct engine *e, uint64_t from)
 {
     txn_range(&e->body, "head", NULL);
-    txn_range(&e->body, head_key(HEAD_BATCH, (unsigned long long)from),
-              head_key(HEAD_BATCH, (unsigned long long)(from + e->window)));
+    txn_range(&e->body, head_key(HEAD_BATCH, (unsigned long long)from).z,
+              head_key(HEAD_BATCH, (unsigned long long)(from + e->window)).z);
 }
 
 static bool
@@ -457,7 +457,7 @@ attach_replica(struct engine *e)
     txn_then(&e->body);
     txn_range(&e->body, "meta", NULL);
     txn_range(&e->body, "head", NULL);
-    txn_range(&e->body, head_key(HEAD_BATCH, (unsigned long long)e->at.b),
+    txn_range(&e->body, head_key(HEAD_BATCH, (unsigned long long)e->at.b).z,
               NULL);
     txn_range(&e->body, "key", NULL);
     return engine_send_txn(e, on_attach);
@@ -579,7 +579,7 @@ remote_commit(void *ctx, const struct remote_at *at, struct str lines,
     txn_if_value(&e->body, "head", str_of(at->head));
     txn_then(&e->body);
     txn_put(&e->body, "head", str_of(text), 0);
-    txn_put(&e->body, head_key(HEAD_BATCH, (unsigned long long)first),
+    txn_put(&e->body, head_key(HEAD_BATCH, (unsigned long long)first).z,
             buf_view(&batch), 0);
     txn_else(&e->body);
     put_window(e, first);

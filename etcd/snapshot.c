@@ -210,7 +210,7 @@ request_snapshot_part(struct engine *e)
 {
     txn_then(&e->body);
     txn_range(&e->body, head_key(HEAD_PART, e->meta.snap.id,
-                                 (unsigned long long)e->file.part), NULL);
+                                 (unsigned long long)e->file.part).z, NULL);
     return engine_send_txn(e, on_snapshot_part);
 }
 

@@ -54,7 +54,7 @@ request_living(struct engine *e)
     txn_range(&e->body, "i/", "i0");
     if (e->life.lease != 0 && !e->life.put)
         txn_put(&e->body,
-                head_key("i/%llu", (unsigned long long)e->life.instance),
+                head_key("i/%llu", (unsigned long long)e->life.instance).z,
                 str_of(e->host), e->life.lease);
     return engine_send_txn(e, on_living);
 }

@@ -198,7 +198,7 @@ put_snapshot_part(struct engine *e)
     txn_then(&e->body);
     txn_put(&e->body,
             head_key(HEAD_PART, e->up.meta.snap.id,
-                     (unsigned long long)e->up.meta.snap.parts),
+                     (unsigned long long)e->up.meta.snap.parts).z,
             buf_view(&part), 0);
     buf_fini(&part);
     return engine_send_txn(e, on_part_put);
@@ -245,8 +245,8 @@ switch_snapshot(struct engine *e)
         txn_if_mod(&e->body, "head", e->head_mod);
     txn_then(&e->body);
     txn_put(&e->body, "meta", buf_view(&text), 0);
-    txn_delete(&e->body, "s/", head_key("s/%s/", id));
-    txn_delete(&e->body, head_key("s/%s0", id), "s0");
+    txn_delete(&e->body, "s/", head_key("s/%s/", id).z);
+    txn_delete(&e->body, head_key("s/%s0", id).z, "s0");
     if (push) {
         txn_put(&e->body, "head", str_of(head), 0);
         txn_put(&e->body, "key", (struct str){e->key, sizeof(e->key)}, 0);
@@ -355,7 +355,7 @@ static int
 send_sweep(struct engine *e)
 {
     uint64_t end = e->sweep.base + 1;
-    const char *key, *to;
+    struct head_key from, to;
 
     if (e->sweep.state == FORGET) { /* etcd keeps old revisions otherwise */
         buf_printf(&e->body.b, "{\"revision\":\"%lld\"}",
@@ -364,16 +364,16 @@ send_sweep(struct engine *e)
     }
     if (e->sweep.state == DROP && e->sweep.from + SWEEP < end)
         end = e->sweep.from + SWEEP;
-    key = head_key(HEAD_BATCH, 0ull);
+    from = head_key(HEAD_BATCH, 0ull);
     to = head_key(HEAD_BATCH, (unsigned long long)end);
     if (e->sweep.state == DROP)
         txn_if_mod(&e->body, "meta", e->sweep.meta_mod);
     txn_then(&e->body);
     if (e->sweep.state == DROP) {
-        txn_delete(&e->body, key, to);
+        txn_delete(&e->body, from.z, to.z);
     } else {
         txn_range(&e->body, "meta", NULL);
-        txn_first(&e->body, key, to, 1);
+        txn_first(&e->body, from.z, to.z, 1);
     }
     return engine_send_txn(e, e->sweep.state == DROP ? on_swept : on_oldest);
 }
