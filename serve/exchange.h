@@ -6,10 +6,27 @@
 
 #include "http/reply.h"
 #include "serve/access.h"
-#include "serve/route.h"
 
 #define EXCHANGE_FIELDS 160 /* bytes of the fields of one reply */
 #define EXCHANGE_VERSION "mcp-protocol-version"
+
+struct exchange;
+
+enum { /* the flags of a route */
+    ROUTE_FREE = 1,   /* needs no token */
+    ROUTE_BODY = 2,   /* has a body, application/json */
+    ROUTE_STREAM = 4, /* the client accepts text/event-stream */
+    ROUTE_OLD = 8,    /* only in revisions with sessions */
+    ROUTE_ENDS = 16,  /* ends a session */
+    ROUTE_ANSWER = 32 /* the client accepts JSON or a stream */
+};
+
+/* A path and a method that the server answers. */
+struct route {
+    const char *path, *method;
+    int wants;
+    void (*run)(struct exchange *x);
+};
 
 struct exchanges { /* shared by all of a server */
     struct turn *turn;
