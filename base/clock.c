@@ -58,8 +58,8 @@ clock_boot_ms(void)
 
 /* These convert between dates and days since 1970, for years from 0 on. Their
    year begins in March, so that a leap day is its last day. */
-int
-time_days(int y, int m, int d)
+static int
+days_of_date(int y, int m, int d)
 {
     int era, year, day;
 
@@ -71,8 +71,8 @@ time_days(int y, int m, int d)
            719468;
 }
 
-void
-time_date(int days, int *y, int *m, int *d)
+static void
+date_of_days(int days, int *y, int *m, int *d)
 {
     int era, day, year;
 
@@ -101,7 +101,7 @@ time_format(int64_t ms, char out[TIME_LEN + 1])
         ms = 0;
     if (ms > TIME_MAX_MS)
         ms = TIME_MAX_MS;
-    time_date((int)(ms / DAY_MS), &part[YEAR], &part[MONTH], &part[DAY]);
+    date_of_days((int)(ms / DAY_MS), &part[YEAR], &part[MONTH], &part[DAY]);
     rest = (int)(ms % DAY_MS);
     part[MILLI] = rest % 1000;
     part[SECOND] = rest / 1000 % 60;
@@ -217,7 +217,7 @@ time_parse(struct str s, int64_t *ms)
     if (!is_date(part[YEAR], part[MONTH], part[DAY]) || part[HOUR] > 23 ||
         part[MINUTE] > 59 || part[SECOND] > 60)
         return false;
-    minute = INT64_C(1440) * time_days(part[YEAR], part[MONTH], part[DAY]) +
+    minute = INT64_C(1440) * days_of_date(part[YEAR], part[MONTH], part[DAY]) +
              part[HOUR] * 60 + part[MINUTE] - zone;
     if (part[SECOND] == 60) {
         /* A leap second ends a UTC day and has no number of its own. It becomes

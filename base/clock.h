@@ -22,9 +22,5 @@ void time_format(int64_t ms, char out[TIME_LEN + 1]);
 const char *time_text(int64_t ms);
 /* Reads RFC 3339 with Z or an offset and 0-9 digits of fraction. */
 bool time_parse(struct str s, int64_t *ms);
-/* Convert a date, from the year 0 on, to days since 1970 and back. m may be 13:
-   January of the next year. */
-int time_days(int y, int m, int d);
-void time_date(int days, int *y, int *m, int *d);
 
 #endif
