@@ -15,28 +15,40 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char statuses[] =
-    "200 OK\0" "202 Accepted\0" "304 Not Modified\0" "400 Bad Request\0"
-    "401 Unauthorized\0" "403 Forbidden\0" "404 Not Found\0"
-    "405 Method Not Allowed\0" "406 Not Acceptable\0"
-    "408 Request Timeout\0" "413 Content Too Large\0"
-    "414 URI Too Long\0" "415 Unsupported Media Type\0"
-    "417 Expectation Failed\0" "429 Too Many Requests\0"
-    "431 Request Header Fields Too Large\0"
-    "501 Not Implemented\0"
-    "503 Service Unavailable\0" "505 HTTP Version Not Supported\0";
-
 /* "404 Not Found" */
 static const char *
 status_text(int status)
 {
-    const char *p = statuses;
+    static const struct {
+        int status;
+        const char *text;
+    } lines[] = {
+        {200, "200 OK"},
+        {202, "202 Accepted"},
+        {304, "304 Not Modified"},
+        {400, "400 Bad Request"},
+        {401, "401 Unauthorized"},
+        {403, "403 Forbidden"},
+        {404, "404 Not Found"},
+        {405, "405 Method Not Allowed"},
+        {406, "406 Not Acceptable"},
+        {408, "408 Request Timeout"},
+        {413, "413 Content Too Large"},
+        {414, "414 URI Too Long"},
+        {415, "415 Unsupported Media Type"},
+        {417, "417 Expectation Failed"},
+        {429, "429 Too Many Requests"},
+        {431, "431 Request Header Fields Too Large"},
+        {501, "501 Not Implemented"},
+        {503, "503 Service Unavailable"},
+        {505, "505 HTTP Version Not Supported"},
+    };
+    size_t i = 0;
 
-    while (*p != '\0' && (p[0] - '0') * 100 + (p[1] - '0') * 10 +
-                                 (p[2] - '0') != status)
-        p += strlen(p) + 1;
-    ASSERT(*p != '\0');
-    return p;
+    while (i < sizeof lines / sizeof *lines && lines[i].status != status)
+        i++;
+    ASSERT(i < sizeof lines / sizeof *lines);
+    return lines[i].text;
 }
 
 /* The output buffer of c; the spare buffer if it has none. */

@@ -98,17 +98,6 @@ void
 state_put_metrics(struct buf *b, struct store *store, const struct http *http,
                   const struct mcp *mcp)
 {
-    static const char names[] =
-        "store_writable\0" "store_head_seq\0" "store_bytes\0"
-        "store_superseded_bytes\0" "store_keys\0" "store_index_bytes\0"
-        "store_stale_ms\0"
-        "http_connections\0" "http_streams\0" "http_held_bytes\0"
-        "http_accepted_total\0" "http_refused_total\0"
-        "http_requests_total\0" "http_received_bytes_total\0"
-        "http_sent_bytes_total\0" "mcp_requests_total\0"
-        "mcp_errors_total\0" "mcp_waiting\0" "mcp_sessions\0"
-        "mcp_subscriptions\0" "calls_oldest_seconds\0";
-    const char *name = names;
     const struct store_state *st = probe_store(store);
     struct http_counts hc;
     struct mcp_counts mc;
@@ -116,17 +105,37 @@ state_put_metrics(struct buf *b, struct store *store, const struct http *http,
     http_count(http, &hc);
     mcp_count(mcp, &mc);
 
-    const uint64_t values[] = {
-        st->err == 0, st->head, (uint64_t)st->len, (uint64_t)st->superseded,
-        st->keys, st->index_bytes, (uint64_t)store_stale_ms(store), hc.open,
-        hc.streams, hc.held, hc.accepted, hc.refused, hc.requests, hc.bytes_in,
-        hc.bytes_out, mc.requests, mc.errors, mc.waiting, mc.sessions,
-        mc.subscriptions, (uint64_t)mc.calls.oldest_ms / 1000};
+    const struct {
+        const char *name;
+        uint64_t value;
+    } metrics[] = {
+        {"store_writable", st->err == 0},
+        {"store_head_seq", st->head},
+        {"store_bytes", (uint64_t)st->len},
+        {"store_superseded_bytes", (uint64_t)st->superseded},
+        {"store_keys", st->keys},
+        {"store_index_bytes", st->index_bytes},
+        {"store_stale_ms", (uint64_t)store_stale_ms(store)},
+        {"http_connections", hc.open},
+        {"http_streams", hc.streams},
+        {"http_held_bytes", hc.held},
+        {"http_accepted_total", hc.accepted},
+        {"http_refused_total", hc.refused},
+        {"http_requests_total", hc.requests},
+        {"http_received_bytes_total", hc.bytes_in},
+        {"http_sent_bytes_total", hc.bytes_out},
+        {"mcp_requests_total", mc.requests},
+        {"mcp_errors_total", mc.errors},
+        {"mcp_waiting", mc.waiting},
+        {"mcp_sessions", mc.sessions},
+        {"mcp_subscriptions", mc.subscriptions},
+        {"calls_oldest_seconds", (uint64_t)mc.calls.oldest_ms / 1000},
+    };
 
-    for (size_t i = 0; *name != '\0'; i++, name += strlen(name) + 1) {
-        put_type(b, name);
-        buf_printf(b, "mcptask_%s %llu\n", name,
-                   (unsigned long long)values[i]);
+    for (size_t i = 0; i < sizeof(metrics) / sizeof(*metrics); i++) {
+        put_type(b, metrics[i].name);
+        buf_printf(b, "mcptask_%s %llu\n", metrics[i].name,
+                   (unsigned long long)metrics[i].value);
     }
     put_etcd_member(b, store);
     put_calls(b, &mc);
