@@ -17,32 +17,12 @@ _Static_assert(JSON_MAX_DEPTH % 8 == 0, "json_w.kind holds every level");
 
 /* ---- blocks of text ---- */
 
-/* is_plain returns whether the BLOCK bytes at p are ASCII without control
-   characters. Then *hit has one bit for each quote or backslash, among the
-   BITS bits of its byte, those of the first byte lowest, and no other. */
-
-#ifdef __SSE2__
-#include <emmintrin.h>
-
-#define BLOCK 16
-#define BITS 1
-
-static inline bool
-is_plain(const char *p, uint64_t *hit)
-{
-    __m128i v = _mm_loadu_si128((const __m128i_u *)p);
-    __m128i quote = _mm_cmpeq_epi8(v, _mm_set1_epi8('"'));
-    __m128i backslash = _mm_cmpeq_epi8(v, _mm_set1_epi8('\\'));
-
-    *hit = (unsigned)_mm_movemask_epi8(_mm_or_si128(quote, backslash));
-    /* As signed numbers, bytes that are not ASCII are below ' ' too. */
-    return _mm_movemask_epi8(_mm_cmplt_epi8(v, _mm_set1_epi8(' '))) == 0;
-}
-#else
 #define BLOCK 8
-#define BITS 8
 #define HIGH (ONES * 0x80)
 
+/* Returns whether the BLOCK bytes at p are ASCII without control characters.
+   Then *hit has the highest bit of each byte that is a quote or a backslash,
+   those of the first byte lowest, and no other. */
 static inline bool
 is_plain(const char *p, uint64_t *hit)
 {
@@ -53,7 +33,6 @@ is_plain(const char *p, uint64_t *hit)
     *hit = ~((quote + ONES * 0x7f) & (backslash + ONES * 0x7f)) & HIGH;
     return ((w | ~(w + ONES * 0x60)) & HIGH) == 0;
 }
-#endif
 
 /* ---- quoting ---- */
 
@@ -115,7 +94,7 @@ quote_into(char *to, const char *stop, const char **from, const char *end)
             (hit == 0 || end - p >= 2 * BLOCK)) {
             memcpy(to, p, BLOCK);
             for (; hit != 0; hit &= hit - 1, to++) {
-                n = (size_t)__builtin_ctzll(hit) / BITS;
+                n = (size_t)__builtin_ctzll(hit) / 8;
                 to[n] = '\\';
                 memcpy(to + n + 1, p + n, BLOCK);
             }
