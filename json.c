@@ -382,7 +382,7 @@ parse_value(struct parse *s, const char *p)
 }
 
 /* Advances from the end of a value, or from the opening bracket of an empty
-   container, to the start of the next value: closes containers, takes comma and
+   container, to the start of the next value: closes containers, skips comma and
    name. At the end of the text s->open is NO_TOK. */
 static const char *
 parse_between(struct parse *s, const char *p, bool empty)

@@ -44,8 +44,9 @@ struct json_tok {
 int json_parse(struct arena *a, struct str text, const struct json_tok **root,
                size_t *at);
 
-/* Whether text is JSON as json_parse takes it, without lone surrogates, but of
-   any number of values and eight levels deeper. Needs no memory. */
+/* Whether json_parse would accept text, except that lone surrogates are
+   refused, and that any number of values and eight more levels are allowed.
+   Needs no memory. */
 bool json_is_valid(struct str text);
 
 /* The value of an object's member, or NULL; the last one if the name is

@@ -26,7 +26,7 @@
 #define ARENA_MAX ((size_t)1 << 20)
 #define ARENA_KEEP ((size_t)256 << 10) /* that an idle process may keep */
 #define ASAN_POISON_MEMORY_REGION(p, n) ((void)0)
-#else /* each block is a chunk of its own, whose end a sanitizer sees */
+#else /* one block per chunk, so that a sanitizer sees its end */
 #include <sanitizer/asan_interface.h>
 #define ARENA_ALIGN ((size_t)1)
 #define ARENA_MAX ((size_t)0)
@@ -137,8 +137,8 @@ str_trim(struct str s)
     return s;
 }
 
-/* Rabin-Karp: a rolling hash of what.len bytes moves along s, so repetitive
-   text takes no longer. */
+/* Rabin-Karp: a rolling hash of what.len bytes moves along s, so that
+   repetitive text does not take longer. */
 size_t
 str_find(struct str s, struct str what)
 {
@@ -275,8 +275,8 @@ round_up(size_t n)
 }
 
 /* Adds a chunk with room for need bytes. Sizes double, so that a large turn
-   needs few calls; a block above the limit gets a chunk of its own size. The
-   rest of the older chunk is not used again. */
+   needs few calls; a block above the limit gets a chunk that fits it. The rest
+   of the older chunk stays unused until the reset. */
 static int
 chunk_add(struct arena *a, size_t need)
 {

@@ -25,7 +25,7 @@ bool str_is(struct str a, const char *z);
 bool str_begins(struct str s, struct str prefix);
 bool str_starts(struct str s, const char *prefix);
 /* Returns what comes before the first c and leaves in *s what comes after it.
-   Without a c, returns all of *s and sets s->p to NULL. */
+   If there is no c, returns all of *s and sets s->p to NULL. */
 struct str str_cut(struct str *s, char c);
 struct str str_from(struct str s, size_t n); /* without its first n bytes */
 /* How many characters have to be inserted, deleted or replaced to make name of
@@ -46,7 +46,7 @@ bool str_u64(struct str s, uint64_t *out); /* all of s is its digits */
    most three quarters of what the others leave, so the next one finds room. */
 bool share_fits(size_t own, size_t all, size_t max);
 
-/* An arena frees all its memory at once. Initialize to zero. */
+/* An arena frees all its blocks together. Initialize to zero. */
 struct arena {
     struct arena_chunk *chunk; /* the newest, which supplies memory */
     void *last;                /* the newest block, growable in place */

@@ -1,8 +1,8 @@
 /* clock - the time, and times as text (RFC 3339).
 
-   Neither the locale nor the time zone matters here. Time is milliseconds
-   since 1970 in UTC, computed here by the calendar's rules; no time_t narrower
-   than 64 bits is ever passed on. */
+   Neither the locale nor the time zone matters here. Time is milliseconds since
+   1970 in UTC, computed here by the calendar's rules; callers never see a
+   time_t, which may be narrower than 64 bits. */
 
 #include "base/clock.h"
 #include "base/os.h"
@@ -125,10 +125,10 @@ time_text(int64_t ms)
     return text;
 }
 
-/* Each of these functions takes its part off the front of s. On false, what is
-   left of s is undefined. */
+/* Each of these functions parses one part at the front of s and removes it from
+   s. If it returns false, the content of s is undefined. */
 
-/* Takes exactly n digits. */
+/* Parses exactly n digits. */
 static bool
 take_digits(struct str *s, size_t n, int *out)
 {
@@ -140,7 +140,7 @@ take_digits(struct str *s, size_t n, int *out)
     return true;
 }
 
-/* Takes c, a letter in either case. */
+/* Parses c, a letter in either case. */
 static bool
 take_char(struct str *s, char c)
 {
@@ -150,7 +150,7 @@ take_char(struct str *s, char c)
     return true;
 }
 
-/* Takes date and time, up to the seconds. */
+/* Parses date and time, up to the seconds. */
 static bool
 take_parts(struct str *s, int part[N_PARTS])
 {
@@ -161,7 +161,7 @@ take_parts(struct str *s, int part[N_PARTS])
     return true;
 }
 
-/* Takes the digits after the decimal point, truncated to milliseconds. */
+/* Parses the digits after the decimal point, truncated to milliseconds. */
 static bool
 take_fraction(struct str *s, int *ms)
 {
@@ -220,8 +220,8 @@ time_parse(struct str s, int64_t *ms)
     minute = INT64_C(1440) * days_of_date(part[YEAR], part[MONTH], part[DAY]) +
              part[HOUR] * 60 + part[MINUTE] - zone;
     if (part[SECOND] == 60) {
-        /* A leap second ends a UTC day and has no number of its own. It becomes
-           the last millisecond before it. */
+        /* A leap second ends a UTC day. This scale has no number for it, so it
+           becomes the last millisecond before it. */
         if ((minute + 1) % 1440 != 0)
             return false;
         part[SECOND] = 59;

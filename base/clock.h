@@ -13,7 +13,7 @@ int64_t clock_wall_ms(void); /* since 1970, UTC */
 int64_t clock_mono_ms(void);
 int64_t clock_mono_us(void);
 /* The same for all processes of one boot; includes time spent suspended, where
-   the system can tell. */
+   the system measures it. */
 int64_t clock_boot_ms(void);
 /* Writes RFC 3339, UTC, milliseconds: TIME_LEN bytes and a NUL. ms is clamped
    to the years 1970-9999. */

@@ -1,8 +1,8 @@
 /* env - finds the store's paths in the environment, and parses options.
 
    It touches no file, so starting has no side effects. It expands neither ~ nor
-   variables. A path that begins with ~ is refused, since nobody wants a
-   directory of that name in the working directory.
+   variables. A path that begins with ~ is refused: it would make a directory
+   named ~ in the working directory.
 
    1. An empty variable counts as unset.
    2. Every path returned is absolute. */
@@ -133,8 +133,8 @@ env_fini(struct cli_env *e)
 
 /* ---- options ---- */
 
-/* Returns the option that arg names, or NULL; *value is the value joined to
-   arg, or NULL. */
+/* Returns the option for arg, or NULL. *value is set to the value joined to
+   arg, or to NULL. */
 static const struct env_opt *
 find_option(const struct env_opt *o, size_t n, const char *arg,
             const char **value)
@@ -185,7 +185,8 @@ add_to_list(const char **list, const char *value)
     return i < ENV_MAX_LIST;
 }
 
-/* Reads a number into *n. On false, why says what o needs. */
+/* Reads a number into *n. If it returns false, why describes the number that o
+   needs. */
 static bool
 take_option_number(const struct env_opt *o, const char *value, uint64_t *n,
                    char why[64])
@@ -204,7 +205,8 @@ take_option_number(const struct env_opt *o, const char *value, uint64_t *n,
     return false;
 }
 
-/* Stores a value where o says. Returns NULL, or what o needs, for why. */
+/* Stores a value in the member that o describes. Returns NULL, or an error text
+   for why. */
 static const char *
 take_value(const struct env_opt *o, void *at, const char *value, char why[64])
 {

@@ -237,8 +237,8 @@ file_sync_dir(int dir_fd)
 }
 
 /* Opens the directory above fd, if it is on the same file system. -1: there is
-   none, or this user may not read it and so did not make it, or *e says
-   why. */
+   none; or this user cannot read it, and so did not make it; or it failed with
+   errno in *e. */
 static int
 open_above(int fd, int *e)
 {
@@ -359,7 +359,7 @@ file_write_new(const char *path, const char *like, struct str content,
     return rc == ERR_READONLY ? ERR_IO : rc; /* the directory is writable */
 }
 
-/* Gives a new directory the owner of its parent. */
+/* Calls file_give for a new directory, with its parent. */
 static void
 give_dir(const char *made)
 {

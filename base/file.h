@@ -35,15 +35,15 @@ char *file_dir_of(const char *path);
 /* The last component of path. */
 const char *file_name(const char *path);
 /* The absolute path with all links resolved, on the heap. Components that are
-   missing at its end stay as given, but no link may dangle. NULL with errno.
-   realpath would add 1.4 KB and fails if anything is missing. */
+   missing at its end stay as given, where realpath would fail, but no link may
+   dangle. NULL with errno. */
 char *file_real(const char *path);
 /* Makes dir and missing directories above it, with mode 0700; file_sync_path
    syncs them. 0 or enum err. */
 int file_make_dirs(const char *dir);
-/* Gives a new directory or empty file the group and mode of like; if like is
-   missing, those of its directory, if that is setgid. If root made it, it also
-   gets the owner of like. */
+/* Sets the group and mode of a new directory or empty file to those of like or,
+   if like is missing, of like's directory if that is setgid. If root made it,
+   also sets its owner. */
 void file_give(int fd, const char *like);
 
 /* Makes and syncs a new file with this content, after file_give; own: no access
@@ -77,8 +77,8 @@ int file_sync_dir(int dir_fd);
 int file_sync_path(const char *dir);
 /* The same for the directory of path; also ERR_NOMEM. */
 int file_sync_path_of(const char *path);
-/* Reads the first cap - 1 bytes of a file and adds a NUL. An unreadable file
-   gives empty text. */
+/* Reads the first cap - 1 bytes of a file and adds a NUL. out is empty if the
+   file cannot be read. */
 void file_read_text(const char *path, char *out, size_t cap);
 
 #endif

@@ -10,7 +10,7 @@
       so they interrupt no other system call. The handler only sets a flag.
    3. A callback gets only events that were ready when pselect returned and are
       still wanted when its turn comes. The newest fn is called.
-   4. The clock is read once a turn, after pselect.
+   4. The clock is read once per turn, after pselect.
    5. A turn's work depends only on the number of ready descriptors: the sets
       persist between turns and are copied, skipping empty words.
    6. A wait includes the idle tier if LOOP_IDLE_MS or more have passed since
@@ -27,14 +27,15 @@
 #include <time.h>
 
 /* While descriptors are ready, pselect leaves a signal pending. So under steady
-   load the loop checks for signals once in so many turns or milliseconds. */
+   load the loop checks for signals after this many turns and milliseconds,
+   added up. */
 #define MAX_BUSY 64
 
 #define WORD_BITS ((unsigned)(8 * sizeof(unsigned long)))
 #define WORDS (sizeof(fd_set) / sizeof(unsigned long))
 
-/* Whatever the bit order, word i of a set covers the descriptors from i *
-   WORD_BITS on. */
+/* Word i of a set covers WORD_BITS descriptors from i * WORD_BITS on, in any
+   order of bits. */
 union set {
     fd_set fds;
     unsigned long word[WORDS];
@@ -290,6 +291,16 @@ fill_sets(struct loop *l, int64_t *until)
     }
 }
 
+/* Why this order. The sets are copied before the wait, since pselect overwrites
+   them. Signals are open only during pselect, so one that arrives at any other
+   time stays pending and ends the next wait: none is lost between looking at
+   the flag and waiting. But while a descriptor is ready, Linux returns from
+   pselect without delivering a pending signal, so a busy loop looks for one by
+   itself. The clock is read after the wait and once per turn: all callbacks of
+   a turn see the same time, and a deadline that passed during the wait is due
+   in this turn. Descriptors come before deadlines, because what has just been
+   read may move a deadline, for example that of a client which was about to
+   time out. */
 int
 loop_turn(struct loop *l, bool wait)
 {

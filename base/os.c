@@ -1,7 +1,7 @@
-/* os - the only file that asks which system it is compiled for.
+/* os - the only file with code for one system.
 
-   It names what POSIX does not have, so it asks for all names of the headers.
-   It uses nothing else of the program. */
+   It uses names that POSIX does not have, so it makes the headers declare all
+   they know. It uses nothing else of the program. */
 
 #undef _XOPEN_SOURCE
 #define _DEFAULT_SOURCE 1
@@ -45,8 +45,8 @@
 #endif
 
 /* fsync of macOS leaves data in the cache of the drive, which F_FULLFSYNC
-   empties. File systems that lack it, those of networks, fail in one of these
-   ways; no other failure may become a success. */
+   empties. Network file systems lack it and fail with one of these errors. Any
+   other error must stay an error. */
 static int
 sync_fully(int fd, int (*sync)(int fd))
 {
@@ -136,7 +136,8 @@ read_proc(const char *path, char *out, size_t cap)
 }
 #endif
 
-/* macOS also tells when it was booted, but that moves as the clock is set. */
+/* macOS also reports when it was booted, but that time changes when the clock
+   is set. */
 const char *
 os_boot_id(void)
 {
@@ -158,8 +159,8 @@ os_boot_id(void)
     return id;
 }
 
-/* CLOCK_MONOTONIC of macOS goes on while it sleeps, but is made from the time
-   of day and may lag behind it. */
+/* CLOCK_MONOTONIC of macOS continues while the system sleeps, but it is derived
+   from the time of day and may lag behind it. */
 #if ON_LINUX
 const clockid_t os_boot_clock = CLOCK_BOOTTIME;
 #elif ON_MACOS

@@ -1,14 +1,14 @@
 #ifndef BASE_OS_H
 #define BASE_OS_H
 
-/* os - all that differs between systems. Nothing else in the program asks on
-   which one it runs.
+/* os - all that differs between systems. The rest of the program is the same on
+   each of them.
 
    Linux and macOS have more than POSIX: a sync that reaches the disk, locks
-   that belong to an open file, a name for each boot. What a kernel older than
-   its headers lacks is found out when it is first used. Other systems get
-   what POSIX has. Compiled with OS_POSIX_ONLY, Linux takes their ways and that
-   of macOS to sync, for "make posix" to test.
+   that belong to an open file, a name for each boot. A kernel older than its
+   headers may lack one of them, which shows on first use. Other systems use
+   what POSIX has. With OS_POSIX_ONLY, Linux is treated like these, and syncs
+   like macOS, so that "make posix" tests both.
 
    The rule of locks. Where a kernel has no locks of open files, they belong to
    the process. Then
@@ -48,18 +48,19 @@ int os_lock_file(int fd, bool wait);
 /* A name that only this boot has, of OS_BOOT_LEN characters; "": unknown. */
 #define OS_BOOT_LEN 36
 const char *os_boot_id(void);
-/* A clock that all processes of one boot share and, where there is one, goes on
-   while the system is suspended. */
+/* The clock that all processes of one boot share. If the system has one that
+   continues while it is suspended, it is that one. */
 extern const clockid_t os_boot_clock;
 
 /* Fills p with n bytes, at most 256, from the system's generator. 0 or -1. */
 int os_random(void *p, size_t n);
-/* The path of this program, if the system tells. Returns its length, or 0. */
+/* The path of this program. Returns its length; 0: the system does not report
+   it. */
 size_t os_own_path(char *out, size_t cap);
 /* The mount through which fd was opened, or -1: unknown. */
 int64_t os_mount_of(int fd);
-/* Lets the kernel end a TCP connection whose peer is gone: after idle_s of
-   silence it sends probes every probe_s, and gives up after as many. */
+/* Makes the kernel end a TCP connection whose peer has vanished: after idle_s
+   of silence it sends a probe every probe_s, and gives up after this many. */
 void os_keep_alive(int fd, int idle_s, int probe_s, int probes);
 
 #endif

@@ -30,9 +30,9 @@ void text_hex(char *out, int n, uint32_t v);
 /* Reads 8 hex digits, letters in lower case only. False: p has others. */
 bool text_hex32(const char *p, uint32_t *out);
 
-/* Writes one line to stderr, whatever it quotes: fmt ends with the line feed,
-   and '?' stands for each byte of other control characters and of what is not
-   UTF-8. Truncated if long. Ignores write errors. */
+/* Writes one line to stderr. fmt ends with the line feed. Each byte of other
+   control characters, and of invalid UTF-8, is replaced by '?', so that a
+   quoted text cannot begin a line. Truncated if long. Ignores write errors. */
 void text_tell(const char *fmt, ...) PRINTF(1, 2);
 
 /* Must be true, in release builds too; else prints file and line to stderr and

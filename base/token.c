@@ -6,7 +6,7 @@
    Invariants:
    1. Once the file is read, memory holds only the SHA-256 of each token.
    2. Each find compares every digest in full, even after a match.
-   3. Errors about the file give line numbers, never the lines' content. */
+   3. Errors about the file contain line numbers, never the lines' content. */
 
 #include "base/token.h"
 #include "base/file.h"

@@ -26,7 +26,7 @@ struct token {
 int tokens_load(struct tokens **out, const char *path, char why[256]);
 void tokens_free(struct tokens *t);
 /* Cuts the next word, which may be empty, and the blanks before it off a line.
-   A line has a token, an agent and perhaps a mark; or begins with '#'. */
+   A line has a token, an agent and optionally a mark, or begins with '#'. */
 struct str token_word(struct str *line);
 /* The number of tokens. */
 size_t tokens_count(const struct tokens *t);

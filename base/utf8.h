@@ -9,9 +9,10 @@
 size_t utf8_len(const char *p, const char *end);
 /* The code point of the valid sequence of n bytes at p. */
 uint32_t utf8_code(const char *p, size_t n);
-/* Whether whoever shows the character acts on it, or shows others in another
-   order or on another line: control and bidi characters, separators of lines,
-   tags. Those that a text may have, line feed and tab, are among them. */
+/* Whether a terminal or browser would act on the character, or show others in
+   another order or on another line: control and bidi characters, line
+   separators, tags. Line feed and tab, which a text may have, are among
+   them. */
 bool utf8_is_active(uint32_t cp);
 /* The number of code points in s, which must be valid UTF-8. */
 size_t utf8_count(struct str s);

@@ -2,8 +2,8 @@
 
    Browsers get it compressed. It is unpacked once and kept, for clients that do
    not accept gzip, for hosts of MCP Apps, which get text, and for the digests
-   of its script and style: the browser runs nothing else on the page, even if
-   something were injected. Its CRC identifies its version. */
+   of its script and style: the browser runs no other script on the page, even
+   if one were injected. Its CRC identifies its version. */
 
 #include "board/page.h"
 #include "base/base64.h"

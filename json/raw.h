@@ -2,7 +2,7 @@
 #define JSON_RAW_H
 
 /* raw - steps through JSON written by this program (canonical, without blanks,
-   its CRC checked) without making tokens. Anything else causes an error, never
+   its CRC checked) without making tokens. Any other text causes an error, never
    an overrun. */
 
 #include "base/base.h"

@@ -50,7 +50,7 @@ void json_name(struct buf *b, char before, struct str name);
 void json_quote(struct buf *b, struct str s);
 /* The bytes that json_quote adds for s, not counting the quotes. */
 size_t json_quoted_len(struct str s);
-/* The same plus s.len: what s takes in an answer that has it both as JSON and
+/* The same plus s.len: the bytes of s in an answer that has it both as JSON and
    as quoted text. */
 size_t json_cost(struct str s);
 
