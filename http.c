@@ -107,8 +107,9 @@ judge_room(struct http_conn *c, size_t cap)
     return 0;
 }
 
-/* The capacity to give a buffer that needs this one: doubled to limit copying,
-   but not if that takes more than c's part, or than its request can need. */
+/* The capacity for a buffer that needs this much: doubled to limit copying, but
+   no more than its request can need, and not beyond c's part only because of
+   doubling. */
 static size_t
 doubled_cap(const struct http_conn *c, size_t need)
 {
@@ -121,8 +122,16 @@ doubled_cap(const struct http_conn *c, size_t need)
     return cap > need ? cap : need;
 }
 
-/* Makes room for n more bytes of input. False: there is none, and c is refused,
-   or gone if it has a reply already. */
+/* Why make_space looks as it does. While a handler looks at a request, slices
+   of its head and body are in use, so the buffer must not move (invariant 1 of
+   conn.c). Before that it may, and c->moved then makes take_request_body parse
+   the head again instead of correcting a hundred slices. Room is judged before
+   it is allocated: a connection that exceeds its part of the budget must find
+   its share of the common half free, or its request is refused. One refused
+   request costs less than making all other clients wait for its memory. */
+
+/* Makes room for n more bytes of input. False: there is none, and c is refused
+   or, if it has a reply already, dropped. */
 static bool
 make_space(struct http_conn *c, size_t n)
 {
@@ -199,7 +208,7 @@ take_request_body(struct http_conn *c)
     h->request(h->ctx, c);
 }
 
-/* Takes the room that the body will need, if its length is known. */
+/* Reserves the room that the body needs, if its length is known. */
 static void
 begin_body(struct http_conn *c)
 {
@@ -563,7 +572,7 @@ sweep_conns(void *ctx)
 
     listen_again(s);
     for (unsigned i = 0; i < s->counts.open; i++) {
-        s->conn[i]->since_ms += late_ms; /* meanwhile nobody was read */
+        s->conn[i]->since_ms += late_ms; /* no input was read in that time */
         check_conn_time(s->conn[i]);
     }
     if (s->counts.open > 0)
@@ -692,8 +701,8 @@ http_stop(struct http *s)
     if (s->fd < 0)
         return;
     loop_watch(s->loop, s->fd, 0, NULL, NULL);
-    /* Unlink while it still listens, so that no other process takes the file
-       for stale. */
+    /* Unlink while it still listens, so that no other process mistakes the file
+       for a stale one. */
     if (s->path != NULL)
         unlink(s->path);
     close(s->fd);

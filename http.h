@@ -34,7 +34,7 @@ struct http_handler {
     void (*head)(void *ctx, struct http_conn *c);
     /* The request is complete. */
     void (*request)(void *ctx, struct http_conn *c);
-    /* The connection is gone, in whatever state. c is freed on return. */
+    /* The connection has ended, in any state. c is freed on return. */
     void (*closed)(void *ctx, struct http_conn *c);
 };
 
@@ -50,8 +50,8 @@ struct http_options {
 /* Returns whether only this machine can reach the address in o; also true of
    one that http_open would refuse. Binds nothing. */
 bool http_is_local(const struct http_options *o);
-/* Binds and listens. h must outlive the server. Replaces a socket file that
-   nobody listens on; the mode is 0600. Returns 0, ERR_NOMEM, or ERR_IO or
+/* Binds and listens. h must outlive the server. Replaces a socket file that no
+   process listens on; the mode is 0600. Returns 0, ERR_NOMEM, or ERR_IO or
    ERR_INVALID with the address and the reason in *why. */
 int http_open(struct http **out, struct loop *l,
               const struct http_options *o, const struct http_handler *h,
@@ -62,7 +62,7 @@ void http_free(struct http *s);
 /* Closes the listening socket and idle connections; the others close after
    their reply. */
 void http_stop(struct http *s);
-/* Returns whether all connections are gone. */
+/* Returns whether all connections have ended. */
 bool http_is_idle(const struct http *s);
 /* "127.0.0.1:8766", "[::1]:80" or "unix:PATH". */
 const char *http_address(const struct http *s);
@@ -86,9 +86,9 @@ struct str http_body(const struct http_conn *c);
 /* Marks the client as known. Unknown clients share three quarters of the
    connections; when a new one comes, the quietest of them is dropped. */
 void http_know(struct http_conn *c);
-/* To be called in head for a request whose body may be large. Its room, but for
-   what each connection has for itself, is shared by all requests of the same
-   who, not 0, which have HTTP_MAX_BODY together. One that finds no room is
+/* To be called in head for a request whose body may be large. Its room beyond
+   what each connection has for itself is shared by all requests with the same
+   who (not 0), which together may use HTTP_MAX_BODY. One that finds no room is
    answered with 503, or without this call with 413. */
 void http_share(struct http_conn *c, uint64_t who);
 /* For a long reply, begun or not: frees the request; its head is then NULL and
@@ -101,7 +101,7 @@ bool http_is_gone(const struct http_conn *c);
    NULL. */
 void *http_user_data(const struct http_conn *c);
 void http_set_user_data(struct http_conn *c, void *user_data);
-/* Closes the connection at once. The loop calls closed later. */
+/* Closes the connection immediately. The loop calls closed later. */
 void http_drop(struct http_conn *c);
 
 #endif

@@ -9,12 +9,12 @@
       before in.len changes: reading continues only in the remaining room.
    2. counts.held, the memory of all buffers, is at most HTTP_BUDGET. Half of
       that is divided among the connections, so that a small request always has
-      room. What exceeds a connection's part comes out of the other half, of
-      which those with the same who may have one body of HTTP_MAX_BODY; a body
+      room. What exceeds a connection's part comes out of the other half. All
+      connections with the same who together may use HTTP_MAX_BODY of it. A body
       that does not fit is refused (http.c). So all input has room, and output
       uses what that leaves: beyond it, the slowest reader is dropped.
-   3. What may be read depends on the connection alone: nobody waits for the
-      memory of another. */
+   3. What may be read depends on the connection alone: no connection waits for
+      memory that another one holds. */
 
 #include "http/conn.h"
 #include "base/text.h"
@@ -168,7 +168,8 @@ http_update(struct http_conn *c)
 
 /* ---- output ---- */
 
-/* The reply is sent: closes, or goes on to the next request. */
+/* The reply is sent: closes the connection, or makes it ready for its next
+   request. */
 static void
 end_request(struct http_conn *c)
 {

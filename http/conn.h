@@ -74,7 +74,7 @@ conn_unsent(const struct http_conn *c)
 
 /* Notes the time of progress on c. */
 void http_touch(struct http_conn *c);
-/* Asks the loop to flush c, take its next request, or free it. */
+/* Makes the loop flush c, take its next request, or free it. */
 void http_queue(struct http_conn *c);
 /* Updates the accounting of c's memory; that may drop c or others. */
 void http_account(struct http_conn *c);

@@ -25,7 +25,7 @@
 #define BACKLOG 1024
 #define KEEP_IDLE_S 60 /* of silence before TCP probes the client */
 #define KEEP_PROBE_S 15  /* between two probes */
-#define KEEP_PROBES 4    /* unanswered probes: the client is gone */
+#define KEEP_PROBES 4    /* unanswered ones after which it has vanished */
 
 union address {
     struct sockaddr sa;
@@ -142,7 +142,8 @@ format_address(int fd, char out[HTTP_MAX_ADDRESS])
 
 /* ---- sockets ---- */
 
-/* Removes a socket file that nobody listens on. A busy one counts as alive. */
+/* Removes a socket file that no process listens on. One that is busy counts as
+   alive. */
 static bool
 clear_path(const union address *a)
 {

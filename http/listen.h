@@ -21,7 +21,7 @@ socklen_t http_tcp_address(struct sockaddr_storage *to, const char *host,
 /* Makes fd non-blocking and close-on-exec. */
 bool http_prepare_fd(int fd);
 /* Turns off Nagle's delay and turns on keepalive probes, which find clients
-   whose machine or network is gone. */
+   whose machine or network has failed. */
 void http_prepare_tcp(int fd);
 
 #endif

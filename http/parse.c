@@ -1,18 +1,18 @@
 /* parse - HTTP/1.1 requests and answers from bytes, strictly.
 
    Requests are smuggled past a proxy when two parsers disagree on where a
-   request ends. So this one refuses whatever RFC 9112 lets a recipient repair:
-   line folding, bare LF and CR, blanks before a colon, a second Host or
+   request ends. So this one refuses everything that RFC 9112 lets a recipient
+   repair: line folding, bare LF and CR, blanks before a colon, a second Host or
    Content-Length, lists of codings, chunk sizes with a sign or 0x. It accepts
    targets in origin-form, in absolute-form with http, and "*" for OPTIONS. It
    decodes no escapes.
 
-   1. Each byte of a head is read once as it arrives (scan finds line ends and
-      checks that it is text), and a bounded number of times again when the head
-      is complete. Between calls only offsets are kept, as p may move.
+   1. Each byte of a head is read once as it arrives (scan_head finds line ends
+      and checks that it is text), and a bounded number of times again when the
+      head is complete. Between calls only offsets are kept, as p may move.
    2. The result depends on the first wrong byte or on the whole head, never on
       how many bytes follow. So it is the same however the input is split.
-   3. After scan, each line of a head ends with CRLF and has no control
+   3. After scan_head, each line of a head ends with CRLF and has no control
       character except HTAB.
    4. A chunked body is parsed byte by byte, except for its data; c->total <=
       HTTP_MAX_BODY and c->left <= HTTP_MAX_BODY - c->total always, so no size
@@ -103,7 +103,7 @@ find_field(const struct http_head *h, const char *name, size_t i)
 
 /* ---- the head; functions return 0 or the status to answer ---- */
 
-/* Returns where the text from i on ends. Takes eight bytes at a time while they
+/* Returns where the text from i on ends. Skips eight bytes at a time while they
    contain neither control characters nor DEL. */
 static size_t
 text_end(const char *p, size_t i, size_t end)
@@ -121,7 +121,7 @@ text_end(const char *p, size_t i, size_t end)
 }
 
 /* Returns the length of the head, 0 if it is incomplete, or a negated status.
-   HTTP_MAX_HEAD bytes without an end are refused at once. */
+   HTTP_MAX_HEAD bytes without an end are refused. */
 static int
 scan_head(struct http_scan *s, const char *p, size_t len)
 {
@@ -235,7 +235,7 @@ parse_field(struct http_head *h, struct str line)
     return 0;
 }
 
-/* The body length must be given once and unambiguously. */
+/* A head must state the length of its body once and unambiguously. */
 static int
 check_framing(struct http_head *h)
 {
@@ -324,7 +324,7 @@ note_keep_alive(struct http_head *h)
                      list_has_token(h, "connection", "keep-alive"));
 }
 
-/* Parses the n bytes at p that scan found. */
+/* Parses the n bytes at p that scan_head found. */
 static int
 parse_lines(struct http_head *h, const char *p, size_t n,
             int (*parse_first)(struct http_head *h, struct str line))
@@ -405,7 +405,7 @@ static const struct {
     [LAST_LF] = {'\n', DONE, NULL},
 };
 
-/* Takes a digit of a chunk's size; refuses one that could make it wrap. */
+/* Adds a digit to a chunk's size; refuses one that could make it wrap. */
 static int
 take_digit(struct http_chunks *c, char b)
 {
@@ -415,7 +415,7 @@ take_digit(struct http_chunks *c, char b)
     return ++c->digits > MAX_DIGITS ? ERR_SYNTAX : 0;
 }
 
-/* Takes one byte outside a chunk's data. */
+/* Parses one byte outside a chunk's data. */
 static int
 take_byte(struct http_chunks *c, char b)
 {

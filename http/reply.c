@@ -4,9 +4,10 @@
    out, the connection is closed.
 
    1. None of these calls the handler; see http.c.
-   2. A whole reply is sent at once, with a single write if the socket takes it
-      all. Events on a stream are sent at the end of the loop's turn or of the
-      stream, so an answer of three events also takes one write. */
+   2. A whole reply is written immediately, with a single write if the socket
+      accepts all of it. Events on a stream are sent at the end of the loop's
+      turn or of the stream, so an answer of three events also takes one
+      write. */
 
 #include "http/reply.h"
 #include "http/conn.h"
@@ -64,7 +65,7 @@ begin_out(struct http_conn *c)
     return &c->out;
 }
 
-/* Writes the part of a head that all replies share. False: c is gone. */
+/* Writes the part of a head that all replies share. False: c was dropped. */
 static bool
 begin_reply(struct http_conn *c, int status, const char *type,
             const char *fields)
