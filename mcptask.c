@@ -1,10 +1,10 @@
 /* mcptask - options, environment and exit codes; connects the parts.
 
    Without a command it serves MCP on standard input and output until the input
-   ends, a signal arrives or the parent dies; or, if an option says so, over
+   ends, a signal arrives or the parent dies; or, with an option for it, over
    HTTP until a signal arrives. It refuses to start with an unknown option or a
-   store of an unknown version. Starting writes no record, except of commands of
-   mcptask run that have ended while nobody was left to report it. A damaged
+   store of an unknown version. Starting writes no record, except for commands
+   of mcptask run that ended when no process was left to report it. A damaged
    store is served as far as it is whole, since that is when its owner needs it
    most. */
 
@@ -270,8 +270,8 @@ parse_options(struct options *o, char **argv)
 
 #define AUTH_MAX 256 /* bytes of "user:password" */
 
-/* Reads "user:password" from the file that MCP_TASK_STORE_AUTH names; empty
-   without one. */
+/* Reads "user:password" from the file in MCP_TASK_STORE_AUTH; "" if that is not
+   set. */
 static int
 read_auth(char auth[AUTH_MAX], char why[256])
 {
@@ -383,8 +383,8 @@ report_address(const struct cli_env *e, const struct web *w)
         cli_fail(NULL, 0, "%s: serving on stdin and stdout", e->log_path);
 }
 
-/* A new host asks the others first: what it sealed with a key of its own would
-   be invalid to them. */
+/* A new host first fetches the key that the others use: sessions sealed with a
+   new one would be invalid to them. */
 static void
 meet_hosts(struct store *store)
 {

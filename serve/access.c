@@ -8,7 +8,7 @@
       names one, with that port alone.
    2. A Unix socket accepts any Host, as no browser reaches it. A proxy can, so
       Origin is checked there too.
-   3. An origin that is not an http(s) URL, such as "null", must be named by
+   3. An origin that is not an http(s) URL, such as "null", needs
       --allow-origin. */
 
 #include "serve/access.h"
@@ -35,7 +35,7 @@ host_of(const char *address)
     return (struct str){address, (size_t)(colon - address)};
 }
 
-/* Takes a word, in upper or lower case, off the front of s. */
+/* Removes a word, in upper or lower case, from the front of s. */
 static bool
 take_word(struct str *s, struct str word)
 {
@@ -185,9 +185,9 @@ access_is_known(const struct access *a, const struct caller *c)
 
 /* ---- the rate ---- */
 
-/* The principal's share: until when its time is used up, now at the earliest.
-   If all shares are taken, the oldest is given up, which matters only if more
-   than ACCESS_SHARES principals send at once. */
+/* The time until which the principal has used up its share, at least now. If
+   all shares are in use, the oldest is reused, which matters only if more than
+   ACCESS_SHARES principals send at the same time. */
 static int64_t *
 free_us(struct access *a, struct str who, int64_t now_us)
 {

@@ -56,12 +56,12 @@ bool access_is_known(const struct access *a, const struct caller *c);
 /* The agent of the token; "" if no token is needed. */
 struct str access_principal(const struct caller *c);
 
-/* Takes the time of one request from the principal's. Returns 0, or the
-   milliseconds until there is enough; the requests of two seconds may come at
-   once. */
+/* Charges one request to the principal. Returns 0; or the milliseconds to wait,
+   and charges nothing. The requests of two seconds may come at the same
+   time. */
 unsigned access_wait_ms(struct access *a, struct str principal,
                         int64_t now_ms);
-/* Takes the time of n more requests. */
+/* Charges n more requests. */
 void access_charge(struct access *a, struct str principal, int64_t now_ms,
                    uint64_t n);
 

@@ -5,8 +5,8 @@
       the answer has to wait: then its head goes out, and pings keep the
       connection open.
    2. An exchange without a connection is kept: its client can return with an
-      event id and gets, once, the messages sent meanwhile. Nobody else can: the
-      id begins with that of the session, whose principal must match.
+      event id and gets, once, the messages sent since it left. No other client
+      can: the id begins with that of the session, whose principal must match.
    3. A message posted for a stream of the SSE transport is copied, and stays
       until that stream's peer is done with it.
    4. No function in peer_ops frees an exchange, since that frees its peer

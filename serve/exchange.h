@@ -72,7 +72,7 @@ struct exchange {
 /* Makes one for a new connection; NULL if memory ran out. */
 struct exchange *exchange_new(struct exchanges *all, struct http_conn *c);
 void exchange_free(struct exchange *x);
-/* Its connection is gone: keeps it if its client may come back. */
+/* Its connection has ended: keeps it if its client may return. */
 void exchange_lost(struct exchange *x);
 /* When the server stops: ends a reply that no message in the turn will end. */
 void exchange_end(struct exchange *x);
@@ -81,7 +81,7 @@ void exchange_end(struct exchange *x);
 void exchange_sweep(void *ctx);
 
 struct str exchange_field(const struct exchange *x, const char *name);
-/* The revision that the request names, or -1. */
+/* The revision in the request's header field, or -1. */
 int exchange_version(const struct exchange *x);
 struct mcp_facts exchange_facts(const struct exchange *x);
 struct mcp *exchange_mcp(const struct exchange *x);
@@ -98,7 +98,8 @@ void exchange_unavailable(struct exchange *x);
 /* Whether a required value is missing; then replies 400 and text. */
 bool exchange_lacks(struct exchange *x, struct str value, const char *text);
 void exchange_begin_stream(struct exchange *x, const char *fields);
-/* Its peer's function, with x as ctx: takes the answer to its message. */
+/* Its peer's function, with x as ctx: replies with the answer to its
+   message. */
 bool exchange_answer(void *ctx, const struct turn_answer *a);
 void exchange_free_posts(struct exchange *x);
 /* Continues on x's connection the reply whose last event had this id of this

@@ -1,9 +1,10 @@
-/* post - takes messages posted to /mcp.
+/* post - accepts messages posted to /mcp.
 
    A message that the turn has no room for is pushed again after the next turn,
-   in rounds, each with one message of each principal, the oldest first: so a
-   principal that sends much does not keep others waiting. Its body holds room
-   that others of the principal may need, so it is refused after MAX_WAIT_MS. */
+   in rounds. A round has one message of each principal, the oldest first, so a
+   principal that sends much does not keep others waiting. The body of a waiting
+   message holds room that other requests of its principal may need, so the
+   message is refused after MAX_WAIT_MS. */
 
 #include "serve/post.h"
 

@@ -1,7 +1,7 @@
 #ifndef SERVE_POST_H
 #define SERVE_POST_H
 
-/* post - takes messages posted to /mcp, and ends sessions. */
+/* post - accepts messages posted to /mcp, and ends sessions. */
 
 #include "serve/exchange.h"
 

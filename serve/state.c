@@ -1,7 +1,7 @@
-/* state - reports the state of the server. /health names the store, /ready
-   tells whether requests can be served, /metrics is for Prometheus (text format
-   0.0.4). They count the commits of all processes, write nothing, and reveal
-   no text of a task. */
+/* state - reports the state of the server. /health reports the id of the store,
+   /ready whether requests can be served; /metrics is for Prometheus (text
+   format 0.0.4). They include the commits of all processes, write nothing, and
+   reveal no text of a task. */
 
 #include "serve/state.h"
 

@@ -1,8 +1,8 @@
 /* stdio - MCP over standard input and output, one message per line.
 
-   It never waits for a client that does not read: the answers stay here and
-   the input stays unread. Of a line over STDIO_MAX_LINE it only looks for the
-   id, to answer with an error, and goes on with the next line.
+   It never waits for a client that does not read: the answers stay here and the
+   input stays unread. In a line over STDIO_MAX_LINE it only looks for the id,
+   answers with an error, and continues with the next line.
 
    Invariants:
    1. flush_out is the only function that writes to standard output.
@@ -10,8 +10,8 @@
       pushed texts stay where they are.
    3. Each byte is searched for a line feed once: in[pos, seen) has none.
    4. There is memory for a whole read and for an error from the start. If it
-      runs out all the same, the process ends: nobody could be answered, and
-      what select finds readable would stay so.
+      runs out even so, the process ends: it could answer no message, and the
+      input would stay readable, so the loop would spin.
    5. No write can block. A pipe or socket gets O_NONBLOCK. Anything else may be
       shared with others, whom that flag would affect: it gets short writes when
       select allows them. */
@@ -35,7 +35,7 @@
 #define KEEP_LEN (2 * READ_LEN)
 #define SHORT_WRITE ((size_t)4096)   /* invariant 5; PIPE_BUF on most */
 #define CHECK_MS 5000                 /* how often the client is checked */
-#define FLUSH_MS 2000 /* without progress, then it gives up at the end */
+#define FLUSH_MS 2000 /* without progress; then it stops waiting at the end */
 
 /* So a line that is too long fills the buffer alone. */
 _Static_assert(STDIO_MAX_LINE > READ_LEN, "a long line fills many reads");
@@ -72,8 +72,8 @@ stdio_fill(void)
 
     do {
         fd = open("/dev/null", O_RDWR);
-        /* An empty root has no /dev, but always "/": it can be neither
-           read nor written, which ends both ways of stdio at once. */
+        /* An empty root has no /dev, but always "/": it can be neither read nor
+           written, so stdin and stdout end immediately. */
         if (fd < 0)
             fd = open("/", O_RDONLY);
     } while (fd >= 0 && fd <= 2);
@@ -114,7 +114,7 @@ set_interest(struct stdio *io)
 
 /* ---- output ---- */
 
-/* Empties b, and keeps or takes back the memory of invariant 4. */
+/* Empties b, but keeps, or allocates again, the memory of invariant 4. */
 static void
 empty_buf(struct buf *b)
 {
@@ -173,7 +173,7 @@ out_of_memory(struct stdio *io)
 }
 
 /* Adds a line of output. False: memory ran out. The change that it reports is
-   on disk all the same. */
+   on disk even so. */
 static bool
 add_out_line(struct stdio *io, struct str line)
 {
@@ -281,7 +281,7 @@ push_line(struct stdio *io, struct str line)
     return err == 0;
 }
 
-/* Pushes the lines in the buffer until the turn takes no more. */
+/* Pushes the lines in the buffer until the turn accepts no more. */
 static void
 push_lines(struct stdio *io)
 {
@@ -365,7 +365,7 @@ on_output_lost(void *ctx)
     out_of_memory(ctx);
 }
 
-/* Writes all answers of a turn at once, if that cannot block. */
+/* Writes all answers of a turn together, if that cannot block. */
 static void
 on_answered(void *ctx)
 {
@@ -400,7 +400,7 @@ static const struct peer_ops ops = {.message = on_message,
 
 /* ---- begin and end ---- */
 
-/* Notices what reads do not show: the parent is gone while another process
+/* Notices what reads do not show: the parent has exited while another process
    holds the pipe, or the client has closed the input and reads no answers. */
 static void
 check_client(void *ctx)

@@ -12,7 +12,7 @@
 struct stdio;
 
 /* Opens /dev/null for each of descriptors 0, 1 and 2 that is closed, so that no
-   file opened later takes its place. Call it before anything else. */
+   file opened later gets its number. Call it before anything else. */
 void stdio_fill(void);
 /* Makes descriptors 0 and 1 a peer of t. Returns 0 or ERR_NOMEM. */
 int stdio_open(struct stdio **out, struct turn *t, struct loop *l);

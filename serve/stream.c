@@ -11,7 +11,7 @@
 #define MAX_POSTS (4 * HTTP_MAX_BODY)
 
 /* Replies to the opening of a stream. Its first event carries an id, so that a
-   client that loses the stream before any message can come back, and gets the
+   client that loses the stream before any message can return and gets the
    messages that went to the lost one. Clients before 2025-11-25 expect no event
    without data. */
 static void
@@ -96,8 +96,8 @@ has_room(const struct exchange *to, size_t len)
 }
 
 /* Pushes a copy of the message that x posts for the stream to, since the
-   connection of x goes on to its next request before the message is run.
-   Returns what turn_push does. */
+   connection of x serves its next request before the message is run. Returns
+   what turn_push does. */
 static int
 push_copy(struct exchange *x, struct exchange *to)
 {

@@ -1,8 +1,8 @@
 /* tend - what a server does for its store between turns.
 
    It compacts the log in slices, and watches the descriptor of the remote, if
-   the store has one. The remote may close it in any step, so the loop has it
-   only while it waits. */
+   the store has one. The remote may close it in any step, so the loop watches
+   it only during its wait. */
 
 #include "serve/tend.h"
 

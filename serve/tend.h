@@ -18,10 +18,10 @@ struct tend { /* zero it; set loop and store */
 
 /* Does one slice of a compaction, if one is due and idle. */
 void tend_log(struct tend *t, bool idle);
-/* Whether there is more to do at once. */
+/* Whether there is more to do without waiting for anything. */
 bool tend_has_more(const struct tend *t);
-/* Finishes a compaction at once, and begins one if it can make room. Takes the
-   lock for that, which must be free. */
+/* Finishes a compaction without slices, and begins one if it can make room. It
+   locks the store for that, so the lock must be free. */
 void tend_make_room(struct tend *t);
 /* Whether it would do anything. */
 bool tend_can_make_room(const struct tend *t);

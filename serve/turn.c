@@ -1,11 +1,12 @@
 /* turn - runs messages in turns: many messages, one commit.
 
    A transport pushes messages while the loop calls it back; each is parsed,
-   checked and prepared at once. Then the turn takes the write lock if one of
-   them may write, and otherwise reads what others wrote; runs the messages in
-   order; commits once for all; and hands out the answers. mcp keeps a message
-   that has to wait, and the turn runs it again when mcp returns it. The turn
-   writes to no descriptor, and an error of one peer does not affect others.
+   checked and prepared immediately. Then the turn takes the write lock if one
+   of them may write, and otherwise reads what others wrote; runs the messages
+   in order; commits once for all; and passes the answers to the transports. mcp
+   keeps a message that has to wait, and the turn runs it again when mcp returns
+   it. The turn writes to no descriptor, and an error of one peer does not
+   affect others.
 
    Invariants:
    1. A transport gets an answer only after the commit of everything that was
@@ -19,12 +20,12 @@
       ends or hands over work is committed.
    4. A turn is bounded in time, in messages, in bytes staged and answered, and
       in the memory for messages and runs; no more is accepted. Peers that it
-      did not reach come first in the next turn, but those of the principal
-      that filled it come last: more connections give nobody more turns.
+      did not reach come first in the next turn, but those of the principal that
+      filled it come last, so more connections bring no principal more turns.
    5. A message owns no memory. It lives in its peer's arena, which is reset
       when the peer's queue is answered, and in the transport's text. A message
       that waits is mcp's copy. The memory of a run is freed when its turn ends.
-   6. mcp sees each committed record once, whoever wrote it. While anybody
+   6. mcp sees each committed record once, whoever wrote it. While any client
       listens, records of other processes are read every TURN_FOLLOW_MS; else
       every TURN_IDLE_MS, since an old generation of the log keeps its room on
       the disk as long as a process has it open.
@@ -102,7 +103,7 @@ struct turn {
     void *hangup_ctx;
     struct loop_timer follow_timer, due_timer, idle_timer;
     struct peer *busy, **busy_end; /* peers with messages, the next first */
-    int64_t unheard_ms;            /* when it last found nobody listening */
+    int64_t unheard_ms;            /* when it last found no listener */
     struct buf out;                /* the answers of this turn */
     struct buf notes;              /* messages before them, a line each */
     struct buf spare;              /* for an answer without memory: SPARE_LEN */
@@ -123,7 +124,7 @@ struct turn {
     bool notifying;    /* on_record runs */
     unsigned failures; /* of this turn's commit, after which it was run with
                           the error, */
-    unsigned no_room;  /* and for want of room */
+    unsigned no_room;  /* and because there was no room */
     struct tend tend;
     struct ran ran[MAX_RUN];
 };
@@ -296,7 +297,7 @@ end_waiting(struct waiting *w)
     free(w);
 }
 
-/* Invariant 7. What its messages staged is committed all the same. */
+/* Invariant 7. What its messages staged is committed even so. */
 static void
 leave_open(struct turn *t, const struct peer *p)
 {
@@ -342,7 +343,7 @@ turn_leave(struct peer *p)
     free(p);
 }
 
-/* Cancels the request that by names, if it is still in a queue. */
+/* Cancels the request that by refers to, if it is still in a queue. */
 static void
 cancel_queued(struct turn *t, const struct mcp_message *by)
 {
@@ -409,14 +410,24 @@ turn_hold(struct peer *p, bool held)
 
 /* ---- the turn ---- */
 
+/* Why messages are run again instead of being undone one by one. The messages
+   of a turn build on one another: the second of two that create the same task
+   fails because the first one is staged. If the commit fails, every answer from
+   the first message that staged may be wrong. So memory goes back to the last
+   commit and the same messages run once more, while the store refuses writes
+   with the error of the commit: each client gets the answer that it would have
+   got if the store had refused from the start. No handler needs a way to undo
+   its work; the price is the rule that every handler may run twice. A turn that
+   another host overtook is run again in the same way, on top of that host's
+   records, and is committed then. */
+
 static bool
 may_run(const struct peer *p)
 {
     return p->head != NULL && !p->held;
 }
 
-/* Whether there is a message to run; *writes tells whether one of them may
-   write. */
+/* Whether there is a message to run; *writes: one of them may write. */
 static bool
 has_work(const struct turn *t, bool *writes)
 {
@@ -435,8 +446,8 @@ has_work(const struct turn *t, bool *writes)
     return any;
 }
 
-/* Takes the lock, or reads what others wrote. If that fails, reads are answered
-   from the state in memory. */
+/* Locks the store, or reads what others wrote. If that fails, reads are
+   answered from the state in memory. */
 static void
 begin_turn(struct turn *t, bool writes)
 {
@@ -585,8 +596,9 @@ make_disk_room(struct turn *t)
     return t->no_room <= 2 && store_takes_last(t->store);
 }
 
-/* Invariants 1, 3 and 7. Returns false while the remote has not answered. What
-   fails twice is answered as it is: reads say that they may be stale. */
+/* Invariants 1, 3 and 7. Returns false while the remote has not answered. A
+   turn that fails twice is answered as it is, and its reads carry a note that
+   they may be stale. */
 static bool
 commit_turn(struct turn *t)
 {
@@ -664,8 +676,8 @@ give_error(struct turn *t, const struct ran *r, struct turn_answer *a)
     buf_reserve(&t->spare, SPARE_LEN);
 }
 
-/* Hands out the answer to r's message, or makes it wait. If memory runs out for
-   that, the message still gets a short answer. */
+/* Passes the answer to r's message to its transport, or makes the message wait.
+   If memory runs out for that, it still gets a short answer. */
 static void
 give_answer(struct turn *t, const struct ran *r)
 {
@@ -730,7 +742,7 @@ give_answers(struct turn *t)
     }
 }
 
-/* Hands out the answers, then takes peers without messages off the list. */
+/* Passes on the answers, then removes peers without messages from the list. */
 static void
 release_turn(struct turn *t)
 {
@@ -811,7 +823,7 @@ take_ready(struct turn *t)
 
         w->msg.m = m;
         if (p->ops->gone != NULL && p->ops->gone(p->ctx)) {
-            end_waiting(w); /* it must not take what nobody would use */
+            end_waiting(w); /* its answer would be lost, and its work with it */
             continue;
         }
         w->msg.next = p->head;

@@ -3,7 +3,7 @@
 
 /* turn - runs the messages of any number of peers against the store, in order
    per peer, and commits them together before any answer goes out. Transports
-   push messages and are given the answers. */
+   push messages and receive the answers. */
 
 #include "base/loop.h"
 #include "mcp/mcp.h"
@@ -11,7 +11,7 @@
 
 #define TURN_MAX_QUEUE 256 /* messages of one peer not yet answered */
 #define TURN_FOLLOW_MS 50  /* how often others' commits are read, */
-#define TURN_IDLE_MS (10 * 1000) /* and if nobody listens */
+#define TURN_IDLE_MS (10 * 1000) /* and if no client listens */
 #define TURN_END_MS 900    /* to answer at the end the messages taken */
 
 struct turn;
@@ -27,22 +27,22 @@ struct turn_answer {
    answered and gone may be NULL. None may call turn_leave, or push for another
    peer. The bytes are valid only during the call. */
 struct peer_ops {
-    /* Takes a notification or a request of the server, to be sent before later
-       answers. event is the id of its SSE event, or empty. */
+    /* Receives a notification or a request of the server, to be sent before
+       later answers. event is the id of its SSE event, or empty. */
     void (*message)(void *ctx, struct str body, struct str event);
-    /* Takes the next answer, in the order of the messages. Messages that had
-       to wait are answered later, in any order. False: memory ran out, so
-       it gets an error in place of that. */
+    /* Receives the next answer, in the order of the messages. Messages that had
+       to wait are answered later, in any order. False: memory ran out, and a
+       short error follows instead. */
     bool (*answer)(void *ctx, const struct turn_answer *a);
     /* There is no memory for that error either: the client must learn that it
        will get no answer. */
     void (*lost)(void *ctx);
     /* The next message, in order, has to wait. Unless poll_ms is 0, its client
-       may come back for the answer after that time. */
+       may return for the answer after that time. */
     void (*later)(void *ctx, unsigned poll_ms);
     /* This turn has no more answers: time to write. */
     void (*answered)(void *ctx);
-    /* Whether its client has left: nobody waits for an answer any more. */
+    /* Whether its client has left and no longer waits for an answer. */
     bool (*gone)(void *ctx);
     /* Every message is answered, or copied to wait: their texts may be freed,
        and more may be pushed. */
@@ -55,14 +55,15 @@ int turn_new(struct turn **out, struct loop *l, struct store *store,
              struct mcp *mcp);
 void turn_free(struct turn *t);
 /* Runs turns until ended, called after each, returns true. A signal ends the
-   listens, and no more messages are taken; then transports send the answers to
-   those that were, and end. Returns 0, ERR_IO if select fails, or the error of
-   turn_fail. */
+   listens, and no more messages are accepted; then transports send the
+   remaining answers, and end. Returns 0, ERR_IO if select fails, or the error
+   of turn_fail. */
 int turn_run(struct turn *t, bool (*ended)(void *ctx), void *ctx);
-/* Does what a signal does: takes no more messages. */
+/* Does what a signal does: accepts no more messages. */
 void turn_stop(struct turn *t);
 bool turn_stopping(const struct turn *t);
-/* Ends turn_run at once with an error, for a transport that cannot go on. */
+/* Makes turn_run return this error after the current turn, for a transport that
+   cannot continue. */
 void turn_fail(struct turn *t, int err);
 /* Makes SIGHUP call fn instead of ending the server. */
 void turn_on_hangup(struct turn *t, void (*fn)(void *ctx), void *ctx);
@@ -73,9 +74,9 @@ struct peer *turn_join(struct turn *t, const struct peer_ops *ops,
 /* Drops p's messages, also those that wait, and frees p, which may be NULL. */
 void turn_leave(struct peer *p);
 /* Puts a message into the queue of p, or if text is NULL the end of the session
-   that f names. text and f must stay until done is called. Returns 0;
-   ERR_QUEUE_FULL if this queue or all of them together are full, or the server
-   stops; ERR_NOMEM. An error leaves the queue unchanged. */
+   in f. text and f must stay until done is called. Returns 0; ERR_QUEUE_FULL if
+   this queue or all of them together are full, or the server stops; ERR_NOMEM.
+   An error leaves the queue unchanged. */
 int turn_push(struct peer *p, const struct mcp_facts *f,
               const struct str *text);
 /* Whether messages of p wait for their turn. */

@@ -192,8 +192,7 @@ judge_caller(struct exchange *x, const struct http_head *h)
 }
 
 /* Checks the types that the client sends and accepts. Returns 0, 400, 415 or
-   406. A message that names an unknown version passes: its answer reports
-   that. */
+   406. A message with an unknown version passes: its answer reports that. */
 static int
 judge_types(struct exchange *x, const struct http_head *h)
 {
@@ -360,7 +359,7 @@ on_closed(void *ctx, struct http_conn *c)
 
 /* ---- begin and end ---- */
 
-/* Cuts off clients whose token is gone. */
+/* Disconnects clients whose token was removed or has changed. */
 static void
 on_hangup(void *ctx)
 {

@@ -15,7 +15,7 @@ struct web_options { /* texts that must outlive the server */
     struct http_options http;
     const char *token_file; /* NULL: no token is needed */
     const char *allow_host[WEB_MAX_ALLOW], *allow_origin[WEB_MAX_ALLOW];
-    uint64_t rate;          /* requests a second of a principal; 0: no limit */
+    uint64_t rate;          /* of a principal, per second; 0: no limit */
     bool read_only;         /* the server never writes */
     bool debug;             /* a line on stderr for each request */
 };
