@@ -1,16 +1,16 @@
 /* client - requests to etcd's JSON gateway.
 
-   It keeps one connection, to the endpoint that answered last, and goes on to
-   the next endpoint with the same bytes whenever an attempt fails. The first
-   endpoint is the node of this host: a minute after it failed it is tried
-   again. What an answer means is in one table, rows.
+   It keeps one connection, to the endpoint that answered last, and sends the
+   same request to the next endpoint whenever an attempt fails. The first
+   endpoint is the node of this host: it is tried again one minute after it
+   failed. One table, rows, has the meaning of each answer.
 
    Invariants:
    1. The descriptor is non-blocking and below FD_SETSIZE, so no call blocks and
       select can hold it.
-   2. e->maybe: an attempt may take effect, or may have. That is so from the
-      first byte of the request that was sent until a whole answer says no.
-      Then only an answer of 200 ends it with anything else than ERR_UNKNOWN.
+   2. e->maybe: some attempt may have taken effect, or may do so later. This
+      holds from the first byte sent until a whole answer denies it. While it
+      holds, the request ends with ERR_UNKNOWN unless an answer is 200.
    3. A connection is kept only after a whole answer with nothing after it, and
       used again only while nothing has come on it since.
    4. Between a begin and its end, e->due is set and not past e->deadline.
@@ -32,7 +32,7 @@
 #include <unistd.h>
 
 #define HOME_MS (60 * 1000)
-#define FIRST_MS 1000 /* without progress, until each endpoint was asked */
+#define FIRST_MS 1000 /* without progress, until each endpoint was tried */
 #define LATER_MS 2000 /* after that */
 #define PAUSE_MIN_MS 10
 #define PAUSE_MAX_MS 200
@@ -52,7 +52,7 @@ struct etcd {
     struct endpoint at[ETCD_MAX_ENDPOINTS];
     unsigned n, cur;
     int64_t home_ms; /* when to try the first one again */
-    struct buf login; /* the body that authenticates; empty: nobody */
+    struct buf login; /* the body that authenticates; empty: no user */
     struct buf token;
     struct arena arena; /* of what was parsed last */
 
@@ -143,7 +143,7 @@ end_nomem(struct etcd *e)
     return finish_request(e, ERR_NOMEM);
 }
 
-/* Begins an attempt at once, or after a pause. */
+/* Schedules an attempt, after a pause that may be 0. */
 static int
 schedule_attempt(struct etcd *e, int64_t pause_ms)
 {
@@ -154,7 +154,8 @@ schedule_attempt(struct etcd *e, int64_t pause_ms)
     return 1;
 }
 
-/* Goes on to the next endpoint; pauses if told to, or if each had its turn. */
+/* Goes on to the next endpoint. Pauses first if the caller wants it, or if each
+   endpoint has been tried. */
 static int
 try_next_endpoint(struct etcd *e, bool maybe, bool pause)
 {
@@ -210,8 +211,8 @@ is_later(int err)
            err == ENOTCONN || err == EALREADY;
 }
 
-/* There is progress: the endpoint's time begins again. What is sent to a node
-   without a leader is lost, so all are asked soon. */
+/* There is progress: the endpoint's time begins again. A node without a leader
+   never answers, so each endpoint is tried soon. */
 static void
 extend_due(struct etcd *e)
 {
@@ -232,7 +233,7 @@ is_quiet(int fd)
     return recv(fd, &c, 1, MSG_PEEK) < 0 && is_later(errno);
 }
 
-/* Opens a connection to the endpoint in use. 0 or errno. The first write tells
+/* Opens a connection to the endpoint in use. 0 or errno. The first write shows
    whether it was made. */
 static int
 open_connection(struct etcd *e)
@@ -316,7 +317,7 @@ send_more(struct etcd *e)
 
 /* ---- what an answer means ---- */
 
-/* Takes the token of an answer to a login, or none: the cluster wants none. */
+/* Notes the token in an answer to a login; "": the cluster needs none. */
 static int
 take_token(struct etcd *e, struct str token)
 {

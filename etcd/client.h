@@ -1,9 +1,9 @@
 #ifndef ETCD_CLIENT_H
 #define ETCD_CLIENT_H
 
-/* client - requests to etcd's JSON gateway, one at a time, to whichever
-   endpoint answers. A state machine on one descriptor: nothing here blocks. It
-   knows HTTP and the gateway's errors, and nothing of keys. */
+/* client - requests to etcd's JSON gateway, one at a time, to the first
+   endpoint that answers. A state machine on one descriptor: nothing here
+   blocks. It knows HTTP and the gateway's errors, and nothing of keys. */
 
 #include "base/base.h"
 
@@ -49,12 +49,13 @@ int etcd_begin_at(struct etcd *e, unsigned i, const char *path,
                   struct str body, int64_t budget_ms);
 /* Abandons the request, if there is one, and closes the connection. */
 void etcd_cancel(struct etcd *e);
-/* The descriptor to wait for, or -1, *write if for writing, and when to step at
-   the latest by clock_mono_ms; INT64_MAX: never. */
+/* Returns the descriptor to wait for, or -1; *write: until it can be written.
+   *due_ms is when to call etcd_step at the latest, by clock_mono_ms; INT64_MAX:
+   never. */
 int etcd_watch(const struct etcd *e, bool *write, int64_t *due_ms);
-/* The endpoint in use, as given; for reports. */
+/* The endpoint in use, as in the options; for reports. */
 const char *etcd_endpoint(const struct etcd *e);
-/* How long an answer takes, smoothed; 0: none has come. */
+/* How long an answer takes, smoothed; 0: not known yet. */
 int64_t etcd_trip_us(const struct etcd *e);
 /* How many endpoints there are. */
 unsigned etcd_places(const struct etcd *e);

@@ -1,16 +1,16 @@
 /* content - the contents of artifacts in etcd.
 
-   P/a/<sha256> says of a content how many of its parts are there, how many
-   bytes it has, and when somebody last put it; P/a is the sum of those bytes;
-   P/c/<sha256>/<i> is part i. A transaction puts one part and counts it, if the
-   count is as it was read; the first one also adds to the sum. So whoever puts
-   the same content at the same time, or after one that was killed, goes on from
-   there, nothing is counted twice, and the counts show what is whole.
+   P/a/<sha256> has, for a content, the number of its parts that are there, its
+   size in bytes, and the time of the last put. P/a is the sum of those sizes,
+   and P/c/<sha256>/<i> is part i. A transaction puts one part and counts it, if
+   the count is as it was read; the first one also adds to the sum. So a host
+   that puts the same content at the same time, or after one that was killed,
+   continues there, nothing is counted twice, and the counts show what is whole.
 
-   A host keeps what it has fetched as a file, checked against its name. What is
-   damaged is dropped, so that it can be put again. Other contents are dropped a
-   day after somebody last put them, and no sooner: whoever names one in a batch
-   has just put it. */
+   A host keeps what it has fetched as a file, checked against its name. A
+   damaged content is dropped, so that it can be put again. Others are kept for
+   at least one day after the last put: a batch that refers to a content comes
+   right after its put. */
 
 #include "etcd/content.h"
 #include "base/clock.h"

@@ -23,9 +23,9 @@ struct content {
 };
 
 /* Begins what content of store/remote.h does. As an engine_fn. ERR_NOT_FOUND:
-   the file, or the content, is not there; ERR_DAMAGED: it is not what hex says,
-   and in etcd no longer; ERR_FULL: there is room for no more; ERR_BUSY: others
-   change it all the time. */
+   the file, or the content, is not there; ERR_DAMAGED: its digest is not hex,
+   and etcd no longer has it; ERR_FULL: there is room for no more; ERR_BUSY:
+   other hosts keep changing it. */
 int content_begin(struct engine *e, const char *dir, const char *hex,
                   enum remote_content what);
 

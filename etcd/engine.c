@@ -1,4 +1,18 @@
-/* engine - how the engine sends requests to etcd. */
+/* engine - how the engine sends requests to etcd.
+
+   An operation of several requests is a chain of functions. engine_send notes
+   which function takes the answer and returns ERR_MORE. When the answer has
+   come, remote_step calls that function, and it ends the operation or sends the
+   next request. So nothing blocks, and each function is named after the answer
+   that it takes.
+
+   One request is under way at a time, for two kinds of work: operations, for
+   which the store waits, and upkeep (tend.c), for which no one waits. When an
+   operation begins while a request of upkeep is under way, that request is not
+   cancelled, since its effect would be unknown and its connection lost. The
+   operation's first request stays in e->body and is sent once the answer to the
+   other has come (ENGINE_WAITS). So a function of upkeep may note what the
+   answer brings, but it must not write to e->body. */
 
 #include "etcd/engine.h"
 #include "base/file.h"

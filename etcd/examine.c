@@ -1,5 +1,5 @@
-/* examine - what one endpoint says of itself: its version, and then what only a
-   member that hears a majority can answer. */
+/* examine - the state of one endpoint: its version, and then a read that only a
+   member with a majority can answer. */
 
 #include "etcd/examine.h"
 #include "etcd/engine.h"
@@ -24,8 +24,9 @@ is_our_head(struct engine *e, const struct txn_answer *t)
            strcmp(h.epoch, e->meta.epoch) == 0;
 }
 
-/* It answers: says how fast, or that its clock is wrong, or that it is not in
-   the cluster that has the store: nodes that were set up apart are healthy. */
+/* It answers: reports how fast, or that its clock is wrong, or that it is not
+   in the cluster that has the store, since nodes that were set up apart seem
+   healthy. */
 static int
 on_examined_head(struct engine *e, const struct txn_answer *t)
 {

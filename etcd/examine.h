@@ -1,7 +1,7 @@
 #ifndef ETCD_EXAMINE_H
 #define ETCD_EXAMINE_H
 
-/* examine - what one endpoint says of itself. */
+/* examine - the state of one endpoint. */
 
 #include <stdint.h>
 

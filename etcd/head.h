@@ -61,7 +61,7 @@ void batch_put(struct buf *b, const char *wid, const char *before,
 /* Reads what batch_put wrote. 0 or ERR_FORMAT. */
 int batch_read(struct str value, struct batch *out);
 /* Reports a record from another host that is not JSON on stderr, unless
-   *reported, which it sets. The record is taken all the same: its place in the
+   *reported, which it sets. The record is accepted even so: its place in the
    order of all hosts is fixed, and only its key is damaged. */
 void batch_check(const struct store_rec *r, const char *prefix, bool *reported);
 

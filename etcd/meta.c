@@ -1,4 +1,4 @@
-/* meta - what a store in etcd says of itself. */
+/* meta - the description of a store in etcd. */
 
 #include "etcd/meta.h"
 #include "json.h"

@@ -1,7 +1,7 @@
 #ifndef ETCD_META_H
 #define ETCD_META_H
 
-/* meta - what a store in etcd says of itself:
+/* meta - the description of a store in etcd:
    {"mcptask":1,"id":ID,"epoch":EPOCH,"min":VERSION,"snap":null or
    {"id":...,"head":...,"parts":K,"bytes":B,"at":MS,
    "upto":N,"sha256":...}} */
@@ -25,8 +25,8 @@ struct meta {
 };
 
 void meta_put(struct buf *b, const struct meta *m);
-/* 0; ERR_VERSION: only a newer version reads this store, and *newer, in a, says
-   which; ERR_FORMAT: not the meta of a store; ERR_NOMEM. */
+/* 0; ERR_VERSION: only a newer version reads this store: *newer, in a;
+   ERR_FORMAT: not the meta of a store; ERR_NOMEM. */
 int meta_read(struct arena *a, struct str text, struct meta *out,
               struct str *newer);
 

@@ -3,10 +3,11 @@
    A batch is committed by one transaction: if P/head still is what the replica
    follows, it puts the new head and the batch; else it returns the head and the
    batches that the replica lacks. The head names its batch by a random id, so a
-   batch takes effect at one place in the order only, however often it is sent:
-   where an answer was lost, the batch found at that place tells whose it is.
+   batch takes effect at only one place in the order, no matter how often it is
+   sent. If an answer was lost, the id of the batch found at that place shows
+   whose it is.
 
-   Each batch names the one before it. So a replica never goes on from a history
+   Each batch names the one before it. So a replica never continues a history
    other than its own, even if etcd was restored from a backup and has passed
    the replica's number since.
 
@@ -63,7 +64,7 @@ are_whole(struct engine *e, struct str lines)
 }
 
 /* A host whose clock is right, or that knows it to be wrong, commits no such
-   time. People are told once, as nobody else can. */
+   time. It is reported once on stderr: only an operator can set that clock. */
 static void
 check_batch_time(struct engine *e, const struct batch *b)
 {
@@ -235,7 +236,7 @@ replace_replica(struct engine *e, bool keep)
     return snapshot_take(e);
 }
 
-/* The store in etcd is made, or goes on from the log. */
+/* The store in etcd was made, or continues the log. */
 static int
 on_store_made(struct engine *e, const struct txn_answer *t)
 {
@@ -258,7 +259,7 @@ put_log(struct engine *e, const struct head *head)
     return rc == 0 ? upload_push(e, head, on_store_made) : rc;
 }
 
-/* Gives the store an epoch that begins where the log ends. */
+/* Puts an epoch that begins where the log ends. */
 static int
 make_epoch(struct engine *e)
 {
@@ -308,8 +309,8 @@ log_has_record(const struct engine *e, const struct head *head)
     return found;
 }
 
-/* Goes on from the log, if it follows what etcd has. If it is the same, etcd
-   may still have lost its snapshot. */
+/* Continues the log in etcd, if it follows what etcd has. If they are equal,
+   etcd may still have lost its snapshot. */
 static int
 continue_at(struct engine *e, const struct head *head)
 {
@@ -368,8 +369,8 @@ find_mine(struct engine *e, const struct txn_answer *t,
     return 0;
 }
 
-/* Decides what the replica is. The window then shows whether the next batch
-   names its newest one. */
+/* Decides what the replica is. The window then shows whether the next batch has
+   the id of its newest one. */
 static int
 judge_replica(struct engine *e, const struct txn_answer *t,
               const struct head *head)
@@ -504,7 +505,7 @@ on_commit(struct engine *e, const struct txn_answer *t)
 
 /* ---- the table ---- */
 
-/* The operation is over, or was given up. */
+/* The operation is over, or was abandoned. */
 static void
 end_operation(struct engine *e)
 {
@@ -616,8 +617,8 @@ read_answer(struct engine *e, const struct etcd_answer *a,
     return txn_read(&e->mem, a->body, e->is_txn, t);
 }
 
-/* Takes the answer to a request of no operation, and sends the operation's that
-   waited for it. As an engine_fn. */
+/* Handles the answer to a request of upkeep, and sends that of an operation
+   which waited for it. As an engine_fn. */
 static int
 take_tended_answer(struct engine *e, int rc, const struct etcd_answer *a)
 {
@@ -632,7 +633,7 @@ take_tended_answer(struct engine *e, int rc, const struct etcd_answer *a)
     return engine_send(e, TXN, e->first);
 }
 
-/* Takes the answer to a request of the operation. As an engine_fn. */
+/* Handles the answer to a request of the operation. As an engine_fn. */
 static int
 take_operation_answer(struct engine *e, int rc, const struct etcd_answer *a)
 {

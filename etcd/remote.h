@@ -6,7 +6,7 @@
 #include "etcd/url.h"
 
 /* Makes the engine for a store at url, for the log at path; both texts must
-   outlive it. auth is "user:password", or empty. It asks nothing yet. 0, or
+   outlive it. auth is "user:password", or empty. It sends nothing yet. 0, or
    ERR_INVALID or ERR_NOMEM with *why. */
 int remote_new(const struct remote **out, struct str url, struct str auth,
                const char *path, char why[256]);

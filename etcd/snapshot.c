@@ -4,7 +4,8 @@
    Each line gets the generation of this host while the parts arrive, so no more
    than a part and a line is in memory. The file appears beside the log under a
    name of this process and is synced before the store sees it. A process that
-   was killed leaves its file; whoever makes the next one removes it. */
+   was killed leaves its file; the next one that makes such a file removes
+   it. */
 
 #include "etcd/snapshot.h"
 #include "base/clock.h"
@@ -22,7 +23,7 @@
 #include <unistd.h>
 
 #define BUFFER (256 * 1024)
-#define LEFT_S (60 * 60) /* without a write: nobody makes that file any more */
+#define LEFT_S (60 * 60) /* without a write: its process was killed */
 
 void
 snapshot_drop(struct engine *e)

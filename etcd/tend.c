@@ -2,9 +2,9 @@
 
    A process that holds questions has a key P/i/<instance>, bound to a lease of
    15 s. It renews that every 5 s, and every second if that fails. An instance
-   that others name is taken for alive until a list of the keys, asked for
-   after some seconds of doubt, lacks it: a new process puts its key a moment
-   after it first uses its number. */
+   in another host's record counts as alive until a list of the keys lacks it
+   that was requested after some seconds of doubt: a new process puts its key a
+   moment after it first uses its number. */
 
 #include "etcd/tend.h"
 #include "base/clock.h"

@@ -5,8 +5,8 @@
 
 #include "json.h"
 
-/* A request that is being written. Its keys are given without the prefix and
-   the slash after it. */
+/* A request that is being written. Callers pass keys without the prefix and the
+   slash after it. */
 struct txn {
     struct buf b;
     const char *prefix;
@@ -22,7 +22,7 @@ void txn_else(struct txn *t);
 void txn_put(struct txn *t, const char *key, struct str value, int64_t lease);
 /* The key, or, with an end, those from it up to, not including, the end. */
 void txn_range(struct txn *t, const char *key, const char *end);
-/* The first ones of these keys. */
+/* The first n of these keys. */
 void txn_first(struct txn *t, const char *key, const char *end, unsigned n);
 void txn_delete(struct txn *t, const char *key, const char *end);
 void txn_end(struct txn *t);
@@ -31,7 +31,7 @@ struct txn_answer {
     const struct json_tok *root; /* all of it */
     size_t len;                  /* its bytes */
     bool succeeded;
-    int64_t revision; /* of etcd as a whole */
+    int64_t revision; /* of all of etcd */
     const struct json_tok *responses;
 };
 /* Reads an answer, to a transaction or another request; what it refers to is in

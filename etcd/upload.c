@@ -1,17 +1,18 @@
 /* upload - puts a local log into etcd as the snapshot of its store.
 
-   meta names the one snapshot that counts. The parts of a new one have keys of
-   its own and are put only while meta is unchanged; then one transaction names
-   it in meta, if that is unchanged still, and deletes all other parts. So of
-   rivals one wins, and the parts of the others are gone. Whoever stops halfway
-   leaves parts that nobody reads, until the next one wins. Nobody deletes parts
-   at another time: they might be those of a snapshot that is about to win.
+   meta has the id of the one snapshot that counts. The parts of a new one have
+   keys with its own id and are put only while meta is unchanged; then one
+   transaction puts that id into meta, if that is still unchanged, and deletes
+   all other parts. So one of several rivals wins, and the parts of the others
+   are deleted. A host that stops halfway leaves parts that no host reads, until
+   the next one wins. Parts are deleted at no other time: they might be those of
+   a snapshot that is about to win.
 
-   The batches that a snapshot covers go ten minutes after it came: a host that
-   lost the answer to its commit must find the batch, and that takes seconds.
-   Snapshots that come meanwhile, of any host, do not put that off: they cover
-   as much. So meta says since when batches are covered, and up to which one,
-   until their time is over; then whoever is there drops them.
+   The batches that a snapshot covers are dropped ten minutes later: a host that
+   lost the answer to its commit must find its batch, which takes seconds. Newer
+   snapshots, of any host, do not delay that: they cover as much. So meta has
+   the time since which batches are covered, and the last one, until the ten
+   minutes are over; then any host drops them.
 
    Where a store is made, or goes on after a loss, that transaction puts the
    head as well. Such a push belongs to an operation: each step sends the
@@ -30,7 +31,7 @@
 
 #define MIN_RECORDS 1000     /* between two snapshots */
 #define KEEP_MS (10 * 60000)
-#define SWEEP 1000           /* batches a request */
+#define SWEEP 1000           /* batches per request */
 #define PAUSE_MS 1000        /* after a request that failed */
 
 /* What to send next. */
@@ -292,8 +293,8 @@ upload_sweep(struct engine *e)
         plan_sweep(e, e->meta.snap.upto, now_ms(e) - e->meta.snap.at_ms);
 }
 
-/* The sweep is over. The next one is of what the newest snapshot known here
-   covers besides. */
+/* The sweep is over. The next one is for the batches that only the newest
+   snapshot known here covers. */
 static int
 end_sweep(struct engine *e)
 {

@@ -1,8 +1,8 @@
 #ifndef ETCD_UPLOAD_H
 #define ETCD_UPLOAD_H
 
-/* upload - puts a local log into etcd as the snapshot of its store, perhaps a
-   new one, and drops the batches that it covers. */
+/* upload - puts a local log into etcd as the snapshot of its store, which may
+   be new, and drops the batches that it covers. */
 
 #include "etcd/engine.h"
 
@@ -25,7 +25,7 @@ int64_t upload_due(const struct engine *e);
 int upload_send(struct engine *e);
 /* As uploads in store/remote.h. */
 bool upload_is_under_way(const struct engine *e, uint64_t *done, uint64_t *all);
-/* Ends it, whatever its state. */
+/* Ends it in any state. */
 void upload_drop(struct engine *e);
 
 #endif

@@ -12,7 +12,7 @@
 #define ARTIFACTS_MIB 512
 #define ARTIFACTS_MAX_MIB (1024 * 1024)
 
-/* Takes one "name=value". Returns NULL, or what is wrong. */
+/* Parses one "name=value". Returns NULL, or an error text. */
 static const char *
 take_option(struct str name, struct str value, struct etcd_url *out)
 {
