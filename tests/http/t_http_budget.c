@@ -342,7 +342,7 @@ test_output_makes_way(void)
     say(&reply, GET("/size?15000000"));
     for (i = 0; i < 3; i++) {
         stream[i] = join_stream();
-        for (n = 0; n < 1000 && unsent(toy.later[i]) < unsent_of[i]; n++) {
+        for (n = 0; n < 1000 && conn_unsent(toy.later[i]) < unsent_of[i]; n++) {
             http_event(toy.later[i], STR_NONE, STR_NONE, 0,
                        (struct str){zeros, 100000});
             turn(1);
