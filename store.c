@@ -427,7 +427,7 @@ catch_up(struct store *s, bool same)
     if (rc == ERR_SYNTAX ||
         ((rc == 0 || rc == ERR_MORE) && st.st_size != s->log.end))
         rc = store_recover(s, st.st_size);
-    return rc == 0 || rc == ERR_MORE ? store_compact_finish(s) : rc;
+    return rc == ERR_MORE ? 0 : rc;
 }
 
 int
@@ -782,29 +782,6 @@ store_commit_here(struct store *s, bool *unknown)
 
 /* ---- from one generation to the next ---- */
 
-/* Closes both files with one record and syncs both. The new one comes first: a
-   process that finds the old one closed looks for it. A replica gets no records
-   of its own. */
-static int
-close_log(struct store *s)
-{
-    char body[40];
-    bool unknown;
-    int rc = store_compact_rest(s);
-    if (rc == 0 && s->replica != NULL)
-        return store_compact_close(s, STR_NONE);
-    text_put(body, sizeof body, STORE_CLOSED, (unsigned long long)s->log.g);
-    if (rc == 0)
-        rc = store_stage(s, STR(RECORD_KEY_CLOSED), str_of(body));
-    if (rc == 0)
-        rc = store_compact_close(s, (struct str){s->batch.p,
-                                                 s->batch.len - 1});
-    if (rc == 0)
-        return store_commit_here(s, &unknown);
-    store_unstage(s, 0);
-    return rc;
-}
-
 /* Finishes the new file and replaces the log by it. */
 static int
 switch_over(struct store *s)
@@ -819,9 +796,7 @@ switch_over(struct store *s)
         return ERR_BUSY;
     if (rc != 0)
         return rc;
-    rc = c->g == s->log.g + 1 ? close_log(s) : ERR_BUSY;
-    if (rc == 0)
-        rc = store_compact_switch(s);
+    rc = c->g == s->log.g + 1 ? store_compact_switch(s) : ERR_BUSY;
     if (rc == 0 && s->replica != NULL)
         s->opt.remote->compacted(s->opt.remote->ctx, s->path,
                                  s->replica->head_n == s->log.head

@@ -4,17 +4,12 @@
    the write lock, it copies the records up to the mark that are still the
    newest of their key (or that their kind keeps), and writes the end record;
    then, still without the lock, what was committed since, until little is left.
-   Under the lock: copy that rest, write a closed record, fsync, commit the
-   closed record to the old file as well, give the old file a second name
+   Under the lock: copy that rest, fsync, give the old file a second name
    (log.G), fsync the directory, rename the new file over the log, fsync the
    directory, write the new mark. So the log's path is never empty, and other
-   processes read the new log when they see the mark's new generation.
-
-   The closed record stops a process that opened the log by another name and so
-   uses another lock. The next process that finds it at the end of the log
-   finishes the compaction (store_compact_finish) if the new file ends in the
-   same record. Otherwise that compaction was abandoned, and writing continues
-   after the closed record.
+   processes read the new log when they see the mark's new generation. A process
+   that has opened the old log by another name would not see it; so a log that
+   has one is read-only (store_check_names).
 
    A compaction that takes times back (store/time.c) changes the time of records
    too. All records of the new file are then as if written by a clock that stood
@@ -200,8 +195,7 @@ store_compact_begin(struct store *s)
 static bool
 is_kept(struct store *s, const struct store_rec *r, int64_t now_ms)
 {
-    /* the old header and end record, and earlier closed records */
-    if (!record_key_ok(r->key) || str_is(r->key, RECORD_KEY_CLOSED))
+    if (!record_key_ok(r->key)) /* the old header and end record */
         return false;
     const struct store_entry *e = index_find(&s->index, r->key);
     if (e == NULL)
@@ -235,16 +229,17 @@ copy(struct store *s, struct compaction *c)
     return wrote != 0 ? wrote : rc != 0;
 }
 
-int
-store_compact_rest(struct store *s)
+/* Copies the last records and syncs the new file. */
+static int
+copy_rest(struct store *s, struct compaction *c)
 {
-    struct compaction *c = s->compaction;
     int rc;
     c->rd.end = s->log.end;
     while ((rc = copy(s, c)) > 0)
         continue;
-    /* Otherwise the file was shorter than it should be. */
-    return rc == 0 && c->rd.off != s->log.end ? ERR_IO : rc;
+    if (rc == 0 && c->rd.off != s->log.end)
+        return ERR_IO; /* the file is shorter than it should be */
+    return rc == 0 ? file_sync(c->fd, os_sync) : rc;
 }
 
 /* ---- the switch ---- */
@@ -257,21 +252,6 @@ is_at_path(const struct compaction *c)
     struct stat own, at;
     return fstat(c->fd, &own) == 0 && lstat(c->path, &at) == 0 &&
            own.st_dev == at.st_dev && own.st_ino == at.st_ino;
-}
-
-int
-store_compact_close(struct store *s, struct str line)
-{
-    struct compaction *c = s->compaction;
-    struct store_rec r;
-    int rc = 0;
-    if (line.len > 0) {
-        rc = record_parse(line, &r);
-        ASSERT(rc == 0); /* record_put wrote it */
-        put_copy(c, &r);
-    }
-    rc = flush(s, c);
-    return rc == 0 ? file_sync(c->fd, os_sync) : rc;
 }
 
 /* Renames the new file over the log, after giving the log its second name. */
@@ -302,11 +282,14 @@ store_compact_switch(struct store *s)
 {
     struct compaction *c = s->compaction;
     struct stat st;
+    int rc = copy_rest(s, c);
+    if (rc != 0)
+        return rc;
     if (!is_at_path(c)) {
         store_compact_lost(s);
         return ERR_BUSY;
     }
-    int rc = replace_log(s, c->path);
+    rc = replace_log(s, c->path);
     if (rc != 0)
         return rc;
     free(c->path);
@@ -319,72 +302,6 @@ store_compact_switch(struct store *s)
         store_put_mark(s, c->g, s->log.head, c->out_len, st.st_ino);
     mark_forget(&s->lock);
     return 0;
-}
-
-/* If the log's last record closes it, puts that record into b as a line of the
-   next generation. */
-static bool
-ends_closed(struct store *s, struct buf *b)
-{
-    struct store_entry *e = index_find(&s->index, STR(RECORD_KEY_CLOSED));
-    struct arena a = {0};
-    struct store_rec r;
-    char body[40];
-    if (e == NULL || e->n != s->log.head || s->replica != NULL)
-        return false; /* a replica may have one that was pushed */
-    text_put(body, sizeof body, STORE_CLOSED, (unsigned long long)s->log.g);
-    bool closed = store_read(s, e, &a, &r) == 0 && str_is(r.body, body);
-    if (closed) {
-        r.g = s->log.g + 1;
-        record_put(b, &r);
-    }
-    arena_fini(&a);
-    return closed;
-}
-
-/* Returns whether the file ends in this line; st is set to the file. */
-static bool
-ends_in(const char *path, const struct buf *line, struct stat *st)
-{
-    char end[RECORD_HEADER_MAX];
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    size_t n = line->err ? sizeof end + 1 : line->len;
-    bool same = fd >= 0 && n <= sizeof end && fstat(fd, st) == 0 &&
-                st->st_size >= (off_t)n &&
-                pread(fd, end, n, st->st_size - (off_t)n) == (ssize_t)n &&
-                memcmp(end, line->p, n) == 0;
-    if (fd >= 0)
-        close(fd);
-    return same;
-}
-
-int
-store_compact_finish(struct store *s)
-{
-    char path[FILE_PATH_MAX + 32];
-    struct buf line = {0};
-    struct stat st;
-    int rc;
-    if (!ends_closed(s, &line))
-        return 0;
-    text_put(path, sizeof path, "%s.compact", s->path);
-    if (ends_in(path, &line, &st)) {
-        rc = replace_log(s, path);
-        if (rc == 0) { /* an invalid mark is rebuilt */
-            store_put_mark(s, s->log.g + 1, s->log.head, st.st_size, st.st_ino);
-            rc = store_load(s);
-        }
-    } else {
-        rc = store_link_old(s); /* fails for a mount point */
-        if (rc != 0)
-            rc = store_deny(s, errno == EXDEV ? ERR_READONLY : rc,
-                            "%s: was closed, and cannot get a second name: "
-                            "%s; mount the directory, not the file", s->path,
-                            strerror(errno));
-        store_unlink_old(s);
-    }
-    buf_fini(&line);
-    return rc;
 }
 
 int

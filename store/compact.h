@@ -5,8 +5,6 @@
 
 #include "store/state.h"
 
-#define STORE_CLOSED "\"closed\":%llu" /* body of the closing record */
-
 struct compaction {
     uint64_t g; /* generation being made */
     char *path; /* of the new file, until it is renamed */
@@ -30,18 +28,11 @@ int store_compact_begin(struct store *s);
 /* Does a slice without the write lock. ERR_MORE: more remain; 0: the rest needs
    that lock; else abandon it. */
 int store_compact_slice(struct store *s);
-/* Under the lock: copies the last records. */
-int store_compact_rest(struct store *s);
-/* Under the lock: appends the record that closes the old file, if line is not
-   empty, to the new one as well, and syncs it. */
-int store_compact_close(struct store *s, struct str line);
-/* Under the lock: renames the new file over the log. */
+/* Under the lock: copies the last records, and renames the new file over the
+   log. */
 int store_compact_switch(struct store *s);
 /* The lock file was replaced, so the new file may be another process's too:
    drops the compaction without touching it. */
 void store_compact_lost(struct store *s);
-/* Under the lock: switches to the next generation if a finished compaction has
-   closed this one. 0, or an error. */
-int store_compact_finish(struct store *s);
 
 #endif

@@ -15,9 +15,9 @@
       another host whose clock was ahead
    <body>  members of the kind's own: at least one, no line feed
 
-   A record with the key log/closed and the body "closed":G is the last of
-   generation G: nothing is written after it in that file. It has no meaning if
-   it is not the last, or is of another generation.
+   Before it replaced a log, version 0.2.0 appended a record with the key
+   log/closed to both files. To later versions that is a record like any
+   other.
 
    The numbers are decimal without leading zeros. The seven members come in this
    order without blanks, so a reader needs no JSON parser for them.

@@ -9,7 +9,6 @@
 #define RECORD_VERSION 2 /* newest known: of replicas; other logs have 1 */
 #define RECORD_KEY_LOG "log"
 #define RECORD_KEY_END "end"
-#define RECORD_KEY_CLOSED "log/closed"
 #define RECORD_HEADER_MAX 512 /* limit for the first line, bytes */
 #define RECORD_CRC_AT 6       /* offset of c's hex digits */
 #define RECORD_SUM_FROM 16    /* offset where c's range starts */

@@ -43,12 +43,12 @@ test_compaction(void)
     reopen(&w);
     CHECK(get(&w, late, &got) == ERR_NOT_FOUND && is_replay(&w, true));
     world_close(&w);
-    CHECK(records_of(w.path) == 4); /* and the one that ends a log */
+    CHECK(records_of(w.path) == 3);
     world_open(&w);
     ahead_ms = CALL_TTL_MS;
     compact(&w);
     world_close(&w);
-    CHECK(records_of(w.path) == 2); /* the task's and that one */
+    CHECK(records_of(w.path) == 1); /* the task's */
     world_open(&w);
     world_fini(&w);
 }
@@ -115,13 +115,13 @@ test_calls_alone_are_compacted(void)
     make_many(&w, 40);
     CHECK(wants_compact(&w, 40, &full));
     compact(&w); /* all live: all stay, and no other compaction is due */
-    for (i = 0; i < 2; i++) { /* 41: one record ended the old log */
-        CHECK(!wants_compact(&w, 41, &len) && len >= full);
+    for (i = 0; i < 2; i++) {
+        CHECK(!wants_compact(&w, 40, &len) && len >= full);
         CHECK(is_replay(&w, true));
         reopen(&w);
     }
     make_many(&w, 10);
-    CHECK(!wants_compact(&w, 51, &len));
+    CHECK(!wants_compact(&w, 50, &len));
     lock(&w);
     for (i = 0; i < 100; i++)
         make(&w, "", id);
@@ -130,20 +130,20 @@ test_calls_alone_are_compacted(void)
     lock(&w);
     CHECK(store_probe(w.s) == 0); /* there is room again */
     store_unlock(w.s);
-    CHECK(!wants_compact(&w, 51, &len));
+    CHECK(!wants_compact(&w, 50, &len));
     ahead_ms = CALL_TTL_MS;
     make_many(&w, 50);
-    CHECK(wants_compact(&w, 101, &len));
+    CHECK(wants_compact(&w, 100, &len));
     compact(&w);
     reopen(&w);
-    CHECK(!wants_compact(&w, 51, &len) && len < 2 * full);
+    CHECK(!wants_compact(&w, 50, &len) && len < 2 * full);
     ahead_ms = 2 * CALL_TTL_MS;
     compact(&w);
     ahead_ms = CALL_TTL_MS; /* expired calls stay away */
-    CHECK(!wants_compact(&w, 1, &len) && is_replay(&w, true));
+    CHECK(!wants_compact(&w, 0, &len) && is_replay(&w, true));
     ahead_ms = 2 * CALL_TTL_MS;
     reopen(&w);
-    CHECK(!wants_compact(&w, 1, &len) && len < full / 10);
+    CHECK(!wants_compact(&w, 0, &len) && len < full / 10);
     world_fini(&w);
 }
 
@@ -208,8 +208,8 @@ test_records_of_another_version(void)
     CHECK(get(&w, id, &k) == ERR_NOT_FOUND);
     CHECK(become_one(&w, id, CALL_COMPLETED) == ERR_NOT_FOUND);
     world_close(&w);
-    /* Two each of id and task/a, and the one that ends a log. */
-    CHECK(records_of(w.path) == N + 6);
+    /* Two each of id and task/a, and the last of call/short. */
+    CHECK(records_of(w.path) == N + 5);
     world_open(&w);
     world_fini(&w);
 #undef REST

@@ -218,7 +218,7 @@ test_readonly_mount(void)
     free(path);
 }
 
-/* ---- the closed record ---- */
+/* ---- a compaction that does not end ---- */
 
 static uint64_t
 generation(struct tstore *t)
@@ -230,7 +230,7 @@ generation(struct tstore *t)
 
 /* A log whose compaction ended just before the rename. */
 static char *
-open_closed(struct tstore *t, bool dies)
+open_not_renamed(struct tstore *t, bool dies)
 {
     char *path = open_log(t, 9, 3);
     pid_t pid = child_begin();
@@ -245,47 +245,73 @@ open_closed(struct tstore *t, bool dies)
     return path;
 }
 
+/* The old log stays in use. */
 static void
-test_next_writer_finishes(void)
+test_not_renamed_is_written_on(void)
+{
+    for (int dies = 0; dies < 2; dies++) {
+        struct tstore t;
+        char *path = open_not_renamed(&t, dies);
+        CHECK(access(path_with(path, ".1"), F_OK) == (dies ? 0 : -1));
+        CHECK(access(path_with(path, ".compact"), F_OK) == (dies ? 0 : -1));
+        CHECK(ts_put(&t, "task/x", "\"v\":1") == 0 && generation(&t) == 1);
+        CHECK(access(path_with(path, ".1"), F_OK) != 0);
+        CHECK(ts_is_replay(&t) && ts_compact(&t) == 0 && ts_is_replay(&t));
+        CHECK(ts_get(&t, "task/x")[0] != '\0' && generation(&t) == 2);
+        CHECK(access(path_with(path, ".compact"), F_OK) != 0);
+        close_log(&t, path);
+    }
+}
+
+/* In a copy of such a store, the log and its second name are two files. */
+static void
+test_copy_of_not_renamed(void)
+{
+    struct tstore t;
+    char *path = open_not_renamed(&t, true), *log;
+    size_t len;
+    log = file_get(path, &len);
+    CHECK(log != NULL && unlink(path_with(path, ".1")) == 0);
+    file_put(path_with(path, ".1"), log, len);
+    free(log);
+    for (int i = 0; i < 2; i++) {
+        CHECK(ts_put(&t, "task/x", "\"v\":1") == 0);
+        CHECK(generation(&t) == 1 && ts_is_replay(&t));
+    }
+    CHECK(access(path_with(path, ".1"), F_OK) == 0);
+    close_log(&t, path);
+}
+
+/* Version 0.2.0 was killed just before its rename, when both logs ended in a
+   record that says so. */
+static void
+test_closed_by_0_2_0(void)
 {
     struct tstore t;
     struct arena a = {0};
     struct store_rec r;
-    char *path = open_closed(&t, true);
-    CHECK(store_follow(t.s) == 0 && generation(&t) == 1);
-    CHECK(ts_put(&t, "task/x", "\"v\":1") == 0 && generation(&t) == 2);
-    CHECK(ts_is_replay(&t) && ts_get(&t, "task/2")[0] != '\0');
+    struct store_report rep;
+    size_t len;
+    char *path = path_fresh("tasks.log");
+    char *log = file_get("tests/data/whole-closed.log", &len);
+    if (!CHECK(log != NULL))
+        exit(1);
+    file_put(path, log, len);
+    file_put(path_with(path, ".compact"), log, len);
+    free(log);
+    CHECK(link(path, path_with(path, ".1")) == 0);
+    CHECK(ts_open(&t, path) == 0);
+    CHECK(ts_put(&t, "task/x", "\"v\":1") == 0 && generation(&t) == 1);
     CHECK(store_read_n(t.s, 10, &a, &r) == 0 && str_is(r.key, "log/closed"));
     CHECK(store_read_n(t.s, 11, &a, &r) == 0 && str_is(r.key, "task/x"));
-    CHECK(store_read_n(t.s, 1, &a, &r) == 0); /* from the closed generation */
-    CHECK(access(path_with(path, ".compact"), F_OK) != 0);
-    CHECK(ts_compact(&t) == 0 && generation(&t) == 3 && ts_is_replay(&t));
+    for (int i = 0; i < 2; i++) {
+        CHECK(ts_compact(&t) == 0 && ts_is_replay(&t));
+        CHECK(ts_get(&t, "task/2")[0] != '\0');
+        CHECK(ts_get(&t, "task/x")[0] != '\0');
+        CHECK(store_verify(path, &rep, NULL) == 0 && !rep.damaged);
+    }
     arena_fini(&a);
     close_log(&t, path);
-}
-
-/* The same in a copy of the store, where the log and its second name are two
-   files and the new log may be missing. */
-static void
-test_next_writer_finishes_a_copy(void)
-{
-    for (int whole = 0; whole < 2; whole++) {
-        struct tstore t;
-        char *path = open_closed(&t, true), *log;
-        const char *making = path_with(path, ".compact");
-        size_t len;
-        CHECK(whole || unlink(making) == 0);
-        log = file_get(path, &len);
-        CHECK(log != NULL && unlink(path_with(path, ".1")) == 0);
-        file_put(path_with(path, ".1"), log, len);
-        free(log);
-        for (int i = 0; i < 2; i++) {
-            CHECK(ts_put(&t, "task/x", "\"v\":1") == 0);
-            CHECK(generation(&t) == (whole ? 2 : 1) && ts_is_replay(&t));
-        }
-        CHECK(access(path_with(path, ".1"), F_OK) == 0);
-        close_log(&t, path);
-    }
 }
 
 /* After a process was killed during a compaction, the next one finds everything
@@ -319,30 +345,6 @@ test_killed_while_compacting(void)
               !rep.torn);
         CHECK(lock_elsewhere(path) == 0);
         CHECK(!done || calls > 12);
-        close_log(&t, path);
-    }
-}
-
-/* If the new file is missing or incomplete, the old one stays in use. */
-static void
-test_given_up_is_written_on(void)
-{
-    size_t len;
-    for (int how = 0; how < 3; how++) {
-        struct tstore t;
-        char *path = open_closed(&t, how > 0), *making;
-        if (how > 0) {
-            making = file_get(path_with(path, ".compact"), &len);
-            CHECK(making != NULL && unlink(path_with(path, ".compact")) == 0);
-            if (how == 2)
-                file_put(path_with(path, ".compact"), making, len - 1);
-            free(making);
-        }
-        CHECK(access(path_with(path, ".1"), F_OK) == (how == 0 ? -1 : 0));
-        CHECK(ts_put(&t, "task/x", "\"v\":1") == 0 && generation(&t) == 1);
-        CHECK(access(path_with(path, ".1"), F_OK) != 0);
-        CHECK(ts_is_replay(&t) && ts_compact(&t) == 0 && ts_is_replay(&t));
-        CHECK(ts_get(&t, "task/x")[0] != '\0');
         close_log(&t, path);
     }
 }
@@ -821,10 +823,10 @@ main(void)
     else
         puts("t_lock: skipped what needs the identity of mounts");
     test_readonly_mount();
-    test_next_writer_finishes();
-    test_next_writer_finishes_a_copy();
+    test_not_renamed_is_written_on();
+    test_copy_of_not_renamed();
+    test_closed_by_0_2_0();
     test_killed_while_compacting();
-    test_given_up_is_written_on();
     test_log_lock_dropped();
     test_lock_file_as_an_artifact();
     test_lock_file_removed_in_a_commit();
