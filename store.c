@@ -200,10 +200,10 @@ check_lock_file(struct store *s)
 
 /* Returns whether memory can continue from its position to the mark m. */
 static bool
-leads_on(struct store *s, const struct mark *m)
+leads_on(const struct store *s, const struct mark *m)
 {
     return m->g == s->log.g && m->end >= s->log.end &&
-           store_takes_mark(s, m, s->id, s->ino);
+           mark_is_of(m, s->id, (uint64_t)s->ino);
 }
 
 /* The lock file could not be opened; errno says why. */
@@ -233,8 +233,10 @@ sync_view(struct store *s)
     rc = s->lock.fd < 0 ? ERR_SYNTAX : mark_read(&s->lock, &m);
     if (rc == ERR_MORE && s->loaded)
         return VIEW_SAME;
-    if (rc == 0 && s->loaded && leads_on(s, &m) && reaches(s, m.end))
+    if (rc == 0 && s->loaded && leads_on(s, &m) && reaches(s, m.end)) {
+        store_take_mark(s, &m);
         return store_load_to(s, &m);
+    }
     if (rc == ERR_SYNTAX && !unmarked_changed(s))
         return 0;
     rc = store_load(s);
@@ -420,10 +422,12 @@ catch_up(struct store *s, bool same)
        wrote. */
     rc = same && known && st.st_size == s->log.end ? ERR_MORE
                                                    : mark_read(&s->lock, &m);
-    if (rc == 0 && leads_on(s, &m))
+    if (rc == 0 && leads_on(s, &m)) {
+        store_take_mark(s, &m);
         rc = store_load_to(s, &m);
-    else if (rc == 0)
+    } else if (rc == 0) {
         rc = ERR_SYNTAX; /* a mark of another log, or of an older one */
+    }
     if (rc == ERR_SYNTAX ||
         ((rc == 0 || rc == ERR_MORE) && st.st_size != s->log.end))
         rc = store_recover(s, st.st_size);
@@ -483,7 +487,6 @@ set_aside(struct store *s)
     if (rename(s->path, aside) != 0 && errno != ENOENT)
         return store_deny_errno(s, s->path, "cannot be set aside: ");
     store_forget(s);
-    s->replica->head_n = UINT64_MAX;
     return VIEW_AGAIN;
 }
 

@@ -296,7 +296,7 @@ store_compact_switch(struct store *s)
     c->path = NULL;
     if (c->latest_ms != 0) {
         s->time.off = clock_wall_ms() - clock_boot_ms();
-        s->time.takes_back = s->loaded = false;
+        s->time.takes_back = false;
     }
     if (fstat(c->fd, &st) == 0) /* an invalid mark is rebuilt */
         store_put_mark(s, c->g, s->log.head, c->out_len, st.st_ino);

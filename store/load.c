@@ -82,6 +82,8 @@ store_forget(struct store *s)
     s->log = (struct log){.fd = -1, .g = s->log.g};
     s->superseded = s->superseded_base = s->live = s->held = 0;
     s->loaded = false;
+    if (s->replica != NULL)
+        s->replica->head[0] = '\0';
 }
 
 /* Begins with an opened log, before its first record. */
@@ -175,8 +177,9 @@ deny_open(struct store *s, const struct log_file *f, int rc,
           const struct mark *m)
 {
     if (rc == ERR_NOT_FOUND && f->st.st_size == 0 && m->end > 0 &&
-        store_takes_mark(s, m, "", f->st.st_ino)) {
+        mark_is_of(m, "", f->st.st_ino)) {
         store_forget(s);
+        store_take_mark(s, m);
         s->loaded = true;
         return note_empty(s, m);
     }
@@ -223,8 +226,7 @@ store_load(struct store *s)
                           "of another store; put it back, or restart to use "
                           "this one", s->path);
     }
-    marked = marked && store_takes_mark(s, &m, f.h.id, f.st.st_ino) &&
-             m.g == f.h.g;
+    marked = marked && m.g == f.h.g && mark_is_of(&m, f.h.id, f.st.st_ino);
     if (!marked && !held && may_lock) {
         close(f.fd);
         mark_forget(&s->lock);
@@ -237,6 +239,7 @@ store_load(struct store *s)
     if (!marked)
         return held ? store_recover(s, f.st.st_size)
                     : load_unmarked(s, f.st.st_size);
+    store_take_mark(s, &m);
     rc = store_load_to(s, &m);
     if (rc != 0 || f.st.st_size <= s->log.end)
         return rc;

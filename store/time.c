@@ -57,26 +57,21 @@ take_time(struct store *s, const struct mark *m)
     if (strcmp(m->boot, os_boot_id()) != 0 || m->time_ms > TIME_MAX_MS ||
         m->boot_ms > clock_boot_ms())
         return;
-    if (s->replica == NULL && off < t->off - SLACK_MS) {
-        t->off = off;
-        s->loaded = false; /* memory has the times that were taken back */
-    }
+    if (s->replica == NULL && off < t->off - SLACK_MS)
+        t->off = off; /* another process has taken times back */
     advance_clocks(s, off);
     t->same_boot = true;
 }
 
-bool
-store_takes_mark(struct store *s, const struct mark *m, const char *id,
-                 ino_t ino)
+void
+store_take_mark(struct store *s, const struct mark *m)
 {
-    bool fits = mark_is_of(m, id, (uint64_t)ino);
-    if (fits && m->id[0] != '\0')
+    if (m->id[0] != '\0')
         take_time(s, m);
     if (s->replica != NULL) {
-        text_put(s->replica->head, REMOTE_HEAD_MAX, "%s", fits ? m->head : "");
+        text_put(s->replica->head, REMOTE_HEAD_MAX, "%s", m->head);
         s->replica->head_n = m->n;
     }
-    return fits;
 }
 
 int

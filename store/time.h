@@ -21,10 +21,9 @@ int64_t store_stamp_ms(const struct store *s);
 
 /* Advances the log's time to a record's time t. */
 void store_note_time(struct store *s, struct str t);
-/* Returns whether m can be the mark of the log with this id and inode. If so,
-   the log's time continues from it. */
-bool store_takes_mark(struct store *s, const struct mark *m, const char *id,
-                      ino_t ino);
+/* The log's time continues from its mark m, and a replica's head is the one in
+   it. */
+void store_take_mark(struct store *s, const struct mark *m);
 /* Under the lock: writes the mark for the log with this inode. 0, ERR_IO. */
 int store_put_mark(struct store *s, uint64_t g, uint64_t n, int64_t end,
                    ino_t ino);
