@@ -77,7 +77,7 @@ cli_args_given(const struct cli *c, const struct env_opt *o)
 
 /* An empty text is left out, so that one alone makes an empty list. */
 static void
-put_list(struct json_w *w, struct str name, const char *const *values)
+put_list_option(struct json_w *w, struct str name, const char *const *values)
 {
     json_key_str(w, name);
     json_arr(w);
@@ -96,7 +96,7 @@ put_option(struct cli *c, const struct env_opt *o)
     struct json_w *w = &c->tool.w;
 
     if (o->kind == OPT_LIST) {
-        put_list(w, task_arg_name(arg), v->list);
+        put_list_option(w, task_arg_name(arg), v->list);
         return;
     }
     json_key_str(w, task_arg_name(arg));
@@ -110,7 +110,7 @@ put_option(struct cli *c, const struct env_opt *o)
 
 /* Puts the option that is own_agent, or all the others that were given. */
 static void
-put_options(struct cli *c, bool own)
+put_given_options(struct cli *c, bool own)
 {
     const struct env_opt *o = c->cmd->opts, *end = o + c->cmd->n_opts;
 
@@ -129,14 +129,14 @@ cli_args_begin(struct cli *c, const struct json_tok *input, const char *id)
 
     c->tool = (struct cli_tool_args){.once = false};
     json_begin(w, &c->tool.b);
-    put_options(c, true); /* input may name another agent */
+    put_given_options(c, true); /* input may name another agent */
     for (uint32_t i = 0; i < n; i++, m += m[1].span) {
         m++;
         json_key_str(w, json_str(&c->a, m));
         json_splice(w, json_raw(m + 1));
     }
     cli_args_put(c, "task_id", id);
-    put_options(c, false);
+    put_given_options(c, false);
     if (id != NULL)
         c->arg[F_TASK_ID].text = id; /* for cli_refuse_change */
 }

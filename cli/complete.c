@@ -40,7 +40,7 @@ static const struct source {
 
 /* The source of words that may stand where help says name; NULL: none. */
 static const char *
-source_of(struct str name)
+name_source(struct str name)
 {
     if (str_is(name, "ID"))
         return "ids";
@@ -136,7 +136,7 @@ put_sh_values(struct cli *c, const char *command, const struct env_opt *o,
 
         if (o->kind <= OPT_MAY)
             continue;
-        source = source_of(str_of(o->value));
+        source = name_source(str_of(o->value));
         put_pattern(b, command, o);
         buf_z(b, ") ");
         if (source != NULL)
@@ -170,8 +170,8 @@ put_sh_command(struct cli *c, const struct cli_command *k)
     rest = str_of(k->operands);
     while (rest.p != NULL) {
         name = next_operand(&rest);
-        if (source_of(name) != NULL)
-            buf_printf(b, "; _mcptask_%s", source_of(name));
+        if (name_source(name) != NULL)
+            buf_printf(b, "; _mcptask_%s", name_source(name));
     }
     buf_z(b, ";;\n");
 }
@@ -272,8 +272,8 @@ put_fish_options(struct cli *c, const char *when, const struct env_opt *o,
             buf_z(b, " -r");
         } else if (o->kind > OPT_MAY) {
             buf_z(b, " -x -a '");
-            if (source_of(str_of(o->value)) != NULL)
-                buf_printf(b, "(_mcptask_%s)", source_of(str_of(o->value)));
+            if (name_source(str_of(o->value)) != NULL)
+                buf_printf(b, "(_mcptask_%s)", name_source(str_of(o->value)));
             else
                 put_fixed_value(c, o);
             buf_z(b, "'");
@@ -292,8 +292,8 @@ put_fish_operands(struct cli *c, const char *when, const char *operands)
     while (rest.p != NULL) {
         name = next_operand(&rest);
         put_fixed(c, name);
-        if (source_of(name) != NULL)
-            buf_printf(b, " (_mcptask_%s)", source_of(name));
+        if (name_source(name) != NULL)
+            buf_printf(b, " (_mcptask_%s)", name_source(name));
     }
     buf_z(b, "'\n");
 }

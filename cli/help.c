@@ -82,7 +82,7 @@ put_wrapped(struct buf *b, const char *text, size_t at, size_t indent)
 
 /* Appends a label in a column of this width, and text beside it. */
 static void
-put_row(struct buf *b, const char *label, size_t width, const char *text)
+put_help_row(struct buf *b, const char *label, size_t width, const char *text)
 {
     size_t len = strlen(label);
 
@@ -126,19 +126,20 @@ label_width(const struct env_opt *opts, size_t n)
 }
 
 static void
-put_options(struct buf *b, const struct env_opt *opts, size_t n, size_t width)
+put_help_options(struct buf *b, const struct env_opt *opts, size_t n,
+                 size_t width)
 {
     char label[64];
 
     for (size_t i = 0; i < n; i++) {
         write_label(label, &opts[i]);
-        put_row(b, label, width, opts[i].help);
+        put_help_row(b, label, width, opts[i].help);
     }
 }
 
 /* Appends the section name of all that help.txt holds, if it has one. */
 static void
-put_section(struct buf *b, const char *all, const char *name)
+put_help_section(struct buf *b, const char *all, const char *name)
 {
     const char *at, *end;
     char line[32];
@@ -166,11 +167,11 @@ put_command(struct buf *b, const char *all, const struct cli_command *k)
     width = width > json_width ? width : json_width;
     cli_put_usage(b, k);
     buf_printf(b, "\n%s.\n", k->summary);
-    put_section(b, all, k->name);
+    put_help_section(b, all, k->name);
     buf_char(b, '\n');
-    put_options(b, k->opts, k->n_opts, width);
+    put_help_options(b, k->opts, k->n_opts, width);
     if (k->run != cli_help)
-        put_options(b, &json_opt, 1, width);
+        put_help_options(b, &json_opt, 1, width);
 }
 
 /* The commands, a line for each group or, if whole, for each command. */
@@ -189,14 +190,14 @@ put_commands(struct buf *b, const struct cli_command *all, bool whole)
         for (len = 0; k->name != NULL && k->group == group; k++) {
             text_put(row, sizeof(row), "  %s", k->name);
             if (whole)
-                put_row(b, row, 14, k->summary);
+                put_help_row(b, row, 14, k->summary);
             else
                 len += text_put(names + len, sizeof(names) - len, "%s%s",
                                 len > 0 ? " " : "", k->name);
         }
         text_put(row, sizeof(row), "  %s", groups[group]);
         if (!whole)
-            put_row(b, row, 18, names);
+            put_help_row(b, row, 18, names);
     }
 }
 
@@ -207,18 +208,18 @@ put_topic(struct cli *c, const char *all, const char *topic)
     struct buf *b = &c->out;
 
     if (topic == NULL) {
-        put_section(b, all, "");
+        put_help_section(b, all, "");
         put_commands(b, c->commands, false);
-        put_section(b, all, "topics");
+        put_help_section(b, all, "topics");
         return;
     }
-    put_section(b, all, topic);
+    put_help_section(b, all, topic);
     if (strcmp(topic, "commands") == 0)
         put_commands(b, c->commands, true);
     else if (strcmp(topic, "options") == 0)
-        put_options(b, e->opts, e->n_opts, MAX_LABEL);
+        put_help_options(b, e->opts, e->n_opts, MAX_LABEL);
     else if (strcmp(topic, "http") == 0)
-        put_options(b, e->http_opts, e->n_http_opts, MAX_LABEL);
+        put_help_options(b, e->http_opts, e->n_http_opts, MAX_LABEL);
 }
 
 static bool
