@@ -131,7 +131,8 @@ list_calls(struct cli *c)
 
         for (size_t i = 0; i < n && rc == 0 && left > 0; i++) {
             rc = calls_get(c->s.calls, &c->a, str_of(ids[i]), owner, &k);
-            if (rc == 0 && (c->arg[ARG_INCLUDE_DONE].flag || !call_status_ended(k.status))) {
+            if (rc == 0 && (c->arg[ARG_INCLUDE_DONE].flag ||
+                            !call_status_ended(k.status))) {
                 put_call(c, &k);
                 left--;
             }

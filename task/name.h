@@ -27,7 +27,8 @@ struct str name_default(struct arena *a, struct str product, struct str hex);
    one of its hyphens: so do Claude and claude-code for claude-code, and clau
    does not. */
 bool name_covers(struct str word, struct str product);
-/* name without a hyphen and NAME_HEX digits at its end; empty if it has none. */
+/* name without a hyphen and NAME_HEX digits at its end; empty if it has
+   none. */
 struct str name_stem(struct str name);
 
 /* An agent, as names find it. */

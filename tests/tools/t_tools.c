@@ -47,8 +47,8 @@ check_list(bool core, size_t max)
         CHECK(i == 0 || f.out.len > 4096);
         CHECK(str_find(buf_view(&f.out), STR("\"icons\":[{\"src\":\"data:")) !=
               SIZE_MAX ? i == 0 : i > 0); /* told once */
-        CHECK((str_find(buf_view(&f.out), STR("searchHint\":\"")) != SIZE_MAX) ==
-              (i > 0));
+        CHECK((i > 0) == (str_find(buf_view(&f.out), STR("searchHint\":\"")) !=
+                          SIZE_MAX));
         if (!CHECK(f.out.len <= max))
             fprintf(stderr, "  tools/list has %zu bytes\n", f.out.len);
     }
