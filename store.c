@@ -31,48 +31,20 @@
 #include "store.h"
 #include "store/compact.h"
 #include "store/files.h"
+#include "store/follow.h"
 #include "store/load.h"
-#include "store/write.h"
+#include "store/stage.h"
 #include "base/clock.h"
-#include "base/file.h"
+#include "base/os.h"
 #include "base/text.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <stdio.h> /* rename */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#define LOCK_CHECK_MS 50 /* between checks of the lock file */
-#define BUSY_GAP_MS (60 * 1000) /* see note_busy */
-
-_Static_assert(REMOTE_MAX_BATCH > 2 * STORE_MAX_RECORD, "a batch has room");
+#define ASIDE_MAX (FILE_PATH_MAX + 64)
 
 /* ---- open and close ---- */
-
-static int
-find_path(struct store *s)
-{
-    char *path = file_real(s->opt.path);
-    if (path == NULL)
-        return store_deny_errno(s, s->opt.path, "");
-    char *dir = file_dir_of(path), *lock_path = file_join(path, ".lock");
-    if (dir == NULL || lock_path == NULL) {
-        free(path);
-        free(dir);
-        free(lock_path);
-        return ERR_NOMEM;
-    }
-    free(s->path);
-    free(s->dir);
-    free((char *)s->lock.path);
-    s->path = path;
-    s->dir = dir;
-    s->lock.path = lock_path;
-    return 0;
-}
 
 /* The first process after a boot, or after a writer that knows only the wall
    clock, writes a mark from which later processes continue the log's time. */
@@ -122,7 +94,7 @@ store_open(struct store **out, const struct store_options *o,
     if (rc == ERR_IO)
         store_deny(s, rc, "no source of random numbers");
     if (rc == 0)
-        rc = find_path(s);
+        rc = store_find_path(s);
     if (rc == 0)
         rc = store_follow(s);
     /* A damaged log is readable as far as it is whole. A replica whose first
@@ -159,406 +131,9 @@ store_close(struct store *s)
     free(s);
 }
 
-/* ---- following ---- */
-
-/* Returns whether the log has changed, judged without a mark. */
-static bool
-unmarked_changed(const struct store *s)
-{
-    struct stat st;
-    if (!s->loaded)
-        return true;
-    if (stat(s->path, &st) != 0)
-        return false;
-    return s->log.fd < 0 || st.st_size != s->unmarked_len ||
-           !store_is_log(s, &st);
-}
-
-/* Returns whether the open log is at least as long as the mark says. It is not
-   if another file was copied over it. */
-static bool
-reaches(const struct store *s, int64_t end)
-{
-    struct stat st;
-    return s->log.fd >= 0 && fstat(s->log.fd, &st) == 0 && st.st_size >= end;
-}
-
-/* If the lock file was replaced, the old one's mark no longer moves. Checked
-   every LOCK_CHECK_MS, since a stat for each read is expensive. */
-static void
-check_lock_file(struct store *s)
-{
-    int64_t now = clock_mono_ms();
-    if (s->lock.fd < 0 || now - s->lock_checked_ms < LOCK_CHECK_MS)
-        return;
-    s->lock_checked_ms = now;
-    if (!lock_is_at_path(&s->lock)) {
-        store_compact_lost(s);
-        lock_close(&s->lock);
-    }
-}
-
-/* Returns whether memory can continue from its position to the mark m. */
-static bool
-leads_on(const struct store *s, const struct mark *m)
-{
-    return m->g == s->log.g && m->end >= s->log.end &&
-           mark_is_of(m, s->id, (uint64_t)s->ino);
-}
-
-/* The lock file could not be opened; errno says why. */
-static int
-deny_lock(struct store *s)
-{
-    struct stat st;
-    int e = errno;
-    if (lstat(s->lock.path, &st) == 0 && !S_ISREG(st.st_mode))
-        return store_deny(s, ERR_IO, "%s: not a regular file; move it away",
-                          s->lock.path);
-    errno = e;
-    return store_deny_errno(s, s->lock.path, "");
-}
-
-/* Follows what others committed, as far as possible without the lock. 0,
-   VIEW_SAME, VIEW_TAIL, or an error. */
-static int
-sync_view(struct store *s)
-{
-    struct mark m;
-    check_lock_file(s);
-    int rc = lock_open(&s->lock, false);
-    if (rc == ERR_IO)
-        return deny_lock(s);
-    s->no_lock = s->opt.readonly || rc == ERR_READONLY;
-    rc = s->lock.fd < 0 ? ERR_SYNTAX : mark_read(&s->lock, &m);
-    if (rc == ERR_MORE && s->loaded)
-        return VIEW_SAME;
-    if (rc == 0 && s->loaded && leads_on(s, &m) && reaches(s, m.end)) {
-        store_take_mark(s, &m);
-        return store_load_to(s, &m);
-    }
-    if (rc == ERR_SYNTAX && !unmarked_changed(s))
-        return 0;
-    rc = store_load(s);
-    if (rc == 0 && (s->err == ERR_IO || s->err == ERR_FORMAT))
-        store_allow(s); /* it is readable again */
-    return rc;
-}
-
-/* Takes the lock to recover the tail. If another process holds the lock, that
-   one recovers it. If recovery is impossible, reads continue as far as the log
-   is whole. */
-static int
-recover(struct store *s)
-{
-    int rc = store_lock_here(s);
-    if (rc == ERR_MORE && !s->loaded)
-        rc = store_lock_patiently(s);
-    if (rc == 0)
-        store_unlock(s);
-    if (rc == ERR_BUSY)
-        store_deny(s, rc, "%s: another process holds the lock; try again",
-                   s->lock.path);
-    if (rc == ERR_READONLY || (rc != 0 && rc != ERR_NOMEM && !s->loaded)) {
-        s->no_lock = true;
-        rc = store_load(s);
-    }
-    return rc == ERR_MORE || (rc != ERR_NOMEM && s->loaded) ? 0 : rc;
-}
-
-static void
-begin_reads(struct store *s)
-{
-    s->was_read = false;
-    if (s->replica != NULL)
-        s->replica->fresh = false;
-}
-
-int
-store_follow(struct store *s)
-{
-    if (s->lock.held)
-        return 0; /* store_lock has followed already */
-    begin_reads(s);
-    int rc = sync_view(s);
-    return rc == VIEW_TAIL ? recover(s) : rc == VIEW_SAME ? 0 : rc;
-}
-
 /* ---- the lock ---- */
 
-/* Writes the file of a new log, before its rename. */
-static int
-write_new(struct store *s, const char *tmp)
-{
-    struct record_header h = {.g = 1, .replica = s->replica != NULL};
-    struct buf b = {0};
-    int rc = random_hex(h.id, RECORD_ID);
-    if (s->replica != NULL && s->log.g > 0) { /* one was set aside */
-        h.g = s->log.g + REPLICA_NEXT_G;
-        if (s->id[0] != '\0')
-            text_put(h.id, sizeof h.id, "%s", s->id);
-    }
-    if (rc != 0)
-        return rc;
-    unlink(tmp); /* left by a process that was killed here */
-    record_put_header(&b, &h, store_now_ms(s));
-    rc = b.err != 0 ? b.err
-                    : file_write_new(tmp, s->path, buf_view(&b), false);
-    buf_fini(&b);
-    return rc;
-}
-
-/* Creates the first log: a temporary file with the header, synced, renamed.
-   Under the lock, and only if nothing exists at the path. store_recover syncs
-   the new name before the first mark. */
-static int
-create_log(struct store *s)
-{
-    struct mark none = {0};
-    char *tmp = file_join(s->path, ".new");
-    int rc = tmp == NULL ? ERR_NOMEM : write_new(s, tmp);
-    /* Any mark belongs to a log that was here before. */
-    if (rc == 0 && (mark_write(&s->lock, &none) != 0 ||
-                    rename(tmp, s->path) != 0))
-        rc = file_error();
-    if (rc != 0 && rc != ERR_NOMEM)
-        store_deny(s, rc, "%s: cannot be made: %s; choose another "
-                   "MCP_TASK_BASE_DIR", s->path, strerror(errno));
-    if (rc != 0 && tmp != NULL)
-        unlink(tmp);
-    free(tmp);
-    return rc;
-}
-
-/* Whether the log at the path is of another generation, and so much of it is
-   committed that it can be read without the lock. */
-static bool
-is_next(struct store *s, const struct stat *st)
-{
-    struct mark m;
-    mark_forget(&s->lock);
-    bool marked = mark_read(&s->lock, &m) == 0;
-    mark_forget(&s->lock);
-    return marked && m.g != s->log.g &&
-           mark_is_of(&m, s->id, (uint64_t)st->st_ino);
-}
-
-/* Under the lock: checks that the paths still lead to the open lock file and
-   log; creates or reads the log if not. */
-static int
-check_files(struct store *s, struct stat *st)
-{
-    if (!lock_is_at_path(&s->lock))
-        return VIEW_AGAIN;
-    bool there = stat(s->path, st) == 0, known = s->loaded && s->log.fd >= 0;
-    if (there && known && store_is_log(s, st))
-        return 0;
-    if (there && known && is_next(s, st))
-        return VIEW_NEXT;
-    int rc = store_load(s);
-    if (rc == 0 && s->log.fd < 0)
-        rc = create_log(s);
-    if (rc == 0 && s->log.fd < 0)
-        rc = store_load(s);
-    if (rc == ERR_NOT_FOUND && s->replica != NULL)
-        return ERR_DAMAGED;
-    if (rc == ERR_NOT_FOUND)
-        return store_deny(s, ERR_IO, "%s: the log vanished; put it "
-                          "back, or restart to begin a new one", s->path);
-    return rc == 0 && stat(s->path, st) != 0 ? ERR_IO : rc;
-}
-
-/* Locks the log itself, against a process with another lock file. ERR_BUSY:
-   that process holds it; VIEW_AGAIN: it did, and replaced the log. */
-static int
-own_log(struct store *s, struct stat *st)
-{
-    if (lock_log(s->log.fd, true) == ERR_MORE)
-        return ERR_BUSY;
-    return lock_is_at_path(&s->lock) && stat(s->path, st) == 0 &&
-                   store_is_log(s, st) ? 0 : VIEW_AGAIN;
-}
-
-/* Checks that neither lock file nor log was replaced, and locks the log.
-   Returns as own_log. */
-static int
-own_known_log(struct store *s, struct stat *st)
-{
-    int rc = s->loaded && s->log.fd >= 0 ? own_log(s, st) : VIEW_AGAIN;
-    return rc == 0 && st->st_size == 0 ? VIEW_AGAIN : rc;
-}
-
-/* Under the lock: reads what others committed, and recovers the tail. same:
-   just before locking, the mark had not changed. */
-static int
-catch_up(struct store *s, bool same)
-{
-    struct stat st;
-    struct mark m;
-    int rc = own_known_log(s, &st);
-    bool known = rc == 0;
-    if (rc == VIEW_AGAIN)
-        rc = check_files(s, &st);
-    if (rc != 0)
-        return rc;
-    if (s->log.damaged)
-        return ERR_DAMAGED;
-    if (s->foreign && (rc = store_deny_foreign(s)) != 0)
-        return rc;
-    if (s->log_readonly && !store_reopen(s)) /* permission may have been granted
-                                                since */
-        return store_deny(s, ERR_READONLY, "%s: cannot be written: %s; change "
-                          "that, or use --read-only", s->path,
-                          strerror(errno));
-    rc = known ? 0 : own_log(s, &st);
-    if (rc != 0)
-        return rc;
-    if (st.st_nlink > 1)
-        store_unlink_old(s);
-    rc = st.st_nlink > 1 || s->mounted ? store_check_names(s) : 0;
-    if (rc != 0)
-        return rc;
-    /* A log only grows until it is replaced: if its size is the same, nobody
-       wrote. */
-    rc = same && known && st.st_size == s->log.end ? ERR_MORE
-                                                   : mark_read(&s->lock, &m);
-    if (rc == 0 && leads_on(s, &m)) {
-        store_take_mark(s, &m);
-        rc = store_load_to(s, &m);
-    } else if (rc == 0) {
-        rc = ERR_SYNTAX; /* a mark of another log, or of an older one */
-    }
-    if (rc == ERR_SYNTAX ||
-        ((rc == 0 || rc == ERR_MORE) && st.st_size != s->log.end))
-        rc = store_recover(s, st.st_size);
-    return rc == ERR_MORE ? 0 : rc;
-}
-
-int
-store_make_dir(struct store *s)
-{
-    int rc = s->opt.readonly ? ERR_READONLY : file_make_dirs(s->dir);
-
-    return rc == 0 && s->log.fd < 0 ? find_path(s) : rc;
-}
-
-/* Opens the lock file; creates it and its directory if missing. */
-static int
-open_lock(struct store *s)
-{
-    /* Without a log, links may have been made since. */
-    int rc = s->log.fd < 0 ? find_path(s) : 0;
-    bool was_open = s->lock.fd >= 0;
-    if (rc != 0)
-        return rc;
-    rc = lock_open(&s->lock, true);
-    if (rc == ERR_NOT_FOUND) { /* the directory is missing */
-        rc = store_make_dir(s);
-        if (rc == 0)
-            rc = lock_open(&s->lock, true);
-    }
-    if (rc == 0 && !was_open)
-        file_give(s->lock.fd, s->path);
-    if (rc != 0 && rc != ERR_NOMEM)
-        rc = deny_lock(s);
-    return rc;
-}
-
-/* Records since when another process has had the lock. An attempt of long ago
-   says nothing about the time since. */
-static void
-note_busy(struct store *s, bool busy)
-{
-    int64_t now = clock_mono_ms();
-    if (!busy)
-        s->busy_ms = 0;
-    else if (s->busy_ms == 0 || now - s->tried_ms > BUSY_GAP_MS)
-        s->busy_ms = now;
-    s->tried_ms = now;
-}
-
-/* A damaged replica starts over: others have its records. */
-static int
-set_aside(struct store *s)
-{
-    char aside[FILE_PATH_MAX + 32];
-    text_put(aside, sizeof aside, "%s.broken-%lld", s->path,
-             (long long)clock_wall_ms());
-    if (rename(s->path, aside) != 0 && errno != ENOENT)
-        return store_deny_errno(s, s->path, "cannot be set aside: ");
-    store_forget(s);
-    return VIEW_AGAIN;
-}
-
-/* Follows before taking the lock, so that under the lock only the newest
-   records remain to be read, and it is held briefly. */
-static int
-take_lock(struct store *s, bool wait)
-{
-    int rc = VIEW_AGAIN;
-    if (s->opt.readonly)
-        return ERR_READONLY;
-    begin_reads(s);
-    for (int tries = 0; tries < 8 && rc >= VIEW_AGAIN; tries++) {
-        rc = open_lock(s);
-        if (rc != 0)
-            return rc;
-        /* Errors show again under the lock. */
-        bool same = sync_view(s) == VIEW_SAME;
-        rc = s->lock.fd < 0 ? VIEW_AGAIN
-             : wait           ? lock_wait(&s->lock)
-                              : lock_try(&s->lock, LOCK_WRITE);
-        if (rc == 0)
-            rc = catch_up(s, same);
-        else if (rc == ERR_IO)
-            store_deny_errno(s, s->lock.path, "cannot be locked: ");
-        if (rc == ERR_DAMAGED && s->lock.held && s->replica != NULL &&
-            !s->foreign)
-            rc = set_aside(s);
-        note_busy(s, rc == ERR_BUSY || rc == ERR_MORE);
-        if (rc == VIEW_AGAIN) { /* drops the useless lock */
-            store_compact_lost(s);
-            lock_close(&s->lock);
-        }
-        if (rc == VIEW_NEXT)
-            store_unlock(s);
-    }
-    if (rc != 0)
-        store_unlock(s);
-    if (rc == ERR_BUSY && wait)
-        poll(NULL, 0, LOCK_WAIT_TICK_MS); /* the holder uses another lock
-                                             file */
-    if (rc >= VIEW_AGAIN)
-        return ERR_IO;
-    return rc == ERR_BUSY ? ERR_MORE : rc;
-}
-
-int
-store_lock_here(struct store *s)
-{
-    return take_lock(s, false);
-}
-
-int
-store_check_clock(struct store *s)
-{
-    const struct remote *m = s->replica->remote;
-    int64_t skew = s->replica->skew_ms, trip_us;
-    if (llabs(skew) <= REMOTE_SKEW_MS)
-        return 0;
-    return store_deny(s, ERR_SKEW, "the clock is %lld ms %s that of %s: set "
-                      "the wrong one", llabs(skew),
-                      skew > 0 ? "behind" : "ahead of",
-                      m->member(m->ctx, &trip_us));
-}
-
-bool
-store_is_paused(const struct replica *r)
-{
-    return r->err != 0 && (r->tended || clock_mono_ms() < r->until_ms);
-}
-
-/* take_lock, unless the remote would not take a commit now. */
+/* store_take_lock, unless the remote would not take a commit now. */
 static int
 lock_for_all(struct store *s, bool wait)
 {
@@ -570,7 +145,7 @@ lock_for_all(struct store *s, bool wait)
     if (r != NULL && store_is_paused(r))
         return r->err == ERR_UNKNOWN ? ERR_UNREACHABLE : r->err;
     int rc = r != NULL ? store_check_clock(s) : 0;
-    return rc != 0 ? rc : take_lock(s, wait);
+    return rc != 0 ? rc : store_take_lock(s, wait);
 }
 
 int
@@ -593,21 +168,6 @@ store_lock_patiently(struct store *s)
     while (rc == ERR_MORE && clock_mono_ms() < until)
         rc = store_lock_wait(s);
     return rc == ERR_MORE ? ERR_BUSY : rc;
-}
-
-void
-store_unlock(struct store *s)
-{
-    ASSERT(s->n_staged == 0);
-    s->room.last_only = false;
-    if (s->lock.held && s->log.fd >= 0)
-        lock_log(s->log.fd, false);
-    if (s->lock.held)
-        lock_release(&s->lock, LOCK_WRITE);
-    if (s->lock.held) { /* unlocking failed; closing always unlocks */
-        store_compact_lost(s);
-        lock_close(&s->lock);
-    }
 }
 
 uint64_t
@@ -634,153 +194,63 @@ store_alive(const struct store *s, uint64_t instance)
     return r != NULL && r->alive(r->ctx, instance);
 }
 
-/* ---- stage ---- */
-
-uint64_t
-store_next_n(const struct store *s)
-{
-    return s->log.head + s->n_staged + 1;
-}
-
-bool
-store_batch_is_full(const struct store *s)
-{
-    size_t max = s->replica != NULL ? REMOTE_MAX_BATCH : STORE_MAX_BATCH;
-    return s->batch.len >= max - 2 * STORE_MAX_RECORD;
-}
-
-size_t
-store_staged_n(const struct store *s)
-{
-    return s->n_staged;
-}
-
-void
-store_refuse(struct store *s, int err)
-{
-    s->refuse = err;
-}
-
-int
-store_stage_last(struct store *s, struct str key, struct str body)
-{
-    char time[TIME_LEN + 1];
-    if (s->refuse != 0)
-        return s->refuse;
-    ASSERT(s->lock.held && record_key_ok(key));
-    size_t len = body.len + key.len + 160;
-    if (len > STORE_MAX_RECORD ||
-        (s->replica != NULL && s->batch.len + len > REMOTE_MAX_BATCH))
-        return ERR_TOO_LARGE;
-    if (store_next_n(s) > RECORD_MAX_N)
-        return ERR_FULL;
-    struct store_entry *e = index_find(&s->index, key);
-    struct staged *g = store_note_old(s, key, e);
-    if (g == NULL)
-        return ERR_NOMEM;
-    time_format(store_stamp_ms(s), time);
-    struct store_rec r = {.g = s->log.g, .n = store_next_n(s),
-                          .b = s->log.head + 1, .p = e ? e->n : 0,
-                          .key = key, .time = str_of(time), .body = body};
-    record_put(&s->batch, &r);
-    int rc = s->batch.err;
-    if (rc == 0) {
-        g->len = s->batch.len - g->at - 1;
-        r.line = (struct str){s->batch.p + g->at, g->len};
-        rc = store_apply(s, &r, s->log.end + (int64_t)g->at, &g->e);
-    }
-    if (rc != 0) {
-        s->batch.err = 0;
-        s->batch.len = g->at;
-        return rc;
-    }
-    *(g->before ? &g->before->next : &s->first) = g;
-    s->last = g;
-    s->n_staged++;
-    return 0;
-}
-
-int
-store_stage(struct store *s, struct str key, struct str body)
-{
-    if (s->room.last_only && s->refuse == 0)
-        return ERR_FULL;
-    int rc = store_stage_last(s, key, body);
-    s->room.ordinary |= rc == 0;
-    return rc;
-}
-
-static void
-batch_done(struct store *s)
-{
-    s->first = s->last = NULL;
-    s->n_staged = 0;
-    s->room.ordinary = false;
-    buf_reset(&s->batch, 64 * 1024);
-    arena_reset(&s->mem);
-}
-
-void
-store_unstage(struct store *s, size_t n)
-{
-    for (; s->n_staged > n; s->n_staged--) {
-        store_unapply(s, s->last);
-        s->batch.len = s->last->at;
-        s->last = s->last->before;
-    }
-    if (n == 0)
-        batch_done(s);
-    else
-        s->last->next = NULL;
-}
-
 /* ---- commit ---- */
 
-int
-store_probe(struct store *s)
+static int
+commit_alone(struct store *s, bool *unknown)
 {
-    char blank[STORE_BLANKS];
-    bool cut;
-    ASSERT(s->lock.held && s->n_staged == 0);
-    if (s->replica != NULL && s->replica->full)
-        return ERR_FULL; /* store_tend asks whether that is over */
-    if (!store_has_room(s))
+    if (s->n_staged == 0)
+        return 0;
+    if (store_lacks_room(s)) {
+        store_unstage(s, 0);
         return ERR_FULL;
-    memset(blank, STORE_BLANK, sizeof blank);
-    int rc = store_put(s, (struct str){blank, sizeof blank}, NULL, &cut);
-    if (rc == 0 && !store_cut(s))
-        rc = store_deny_errno(s, s->path, "cannot be cut: ");
-    if (rc == 0)
-        store_allow(s);
+    }
+    int rc = store_commit_here(s, unknown);
+    s->room.last_only |= rc == ERR_FULL;
     return rc;
 }
 
 int
-store_commit_here(struct store *s, bool *unknown)
+store_commit(struct store *s, bool *unknown)
 {
-    bool cut = true;
-    ASSERT(s->lock.held);
-    struct mark m = {.g = s->log.g, .n = s->log.head + s->n_staged,
-                     .end = s->log.end + (int64_t)s->batch.len};
-    int rc = store_put(s, buf_view(&s->batch), &m, &cut);
-    *unknown = rc != 0 && !cut;
-    if (rc != 0) {
-        store_unstage(s, 0);
-        return rc;
-    }
-    s->log.end = m.end;
-    s->log.head = m.n;
-    s->n_staged = 0;
-    if (!s->room.full) /* else it was of what still may be written */
-        store_allow(s);
-    for (struct staged *g = s->first; g != NULL; g = g->next) {
-        struct store_rec r;
-        rc = record_parse((struct str){s->batch.p + g->at, g->len}, &r);
-        ASSERT(rc == 0); /* record_put wrote it */
-        store_tell(s, g->e, &r);
-    }
-    batch_done(s);
+    *unknown = false;
+    return s->replica != NULL ? store_commit_shared(s, unknown)
+                              : commit_alone(s, unknown);
+}
+
+/* Checks what is to be pushed; under the lock. */
+static int
+check_push(struct store *s)
+{
+    char aside[ASIDE_MAX];
+    if (s->replica->push == REMOTE_CONTINUE)
+        return 0; /* else the lock was refused */
+    if (!s->foreign)
+        return store_deny(s, ERR_EXISTS, "%s: is a replica: if etcd has lost "
+                          "its records, mcptask push --continue", s->path);
+    text_put(aside, sizeof aside, "%s.before-etcd", s->path);
+    if (access(aside, F_OK) == 0)
+        return store_deny(s, ERR_EXISTS, "%s: exists: rename it", aside);
     return 0;
+}
+
+int
+store_push(struct store *s, bool again)
+{
+    int rc = 0;
+    if (!s->lock.held) {
+        s->replica->push = again ? REMOTE_CONTINUE : REMOTE_PUSH;
+        rc = store_lock_patiently(s);
+        if (rc == 0)
+            rc = check_push(s);
+    }
+    if (rc == 0)
+        rc = store_confirm(s);
+    if (rc == ERR_MORE)
+        return rc;
+    s->replica->push = REMOTE_FOLLOW;
+    store_unlock(s);
+    return rc;
 }
 
 /* ---- from one generation to the next ---- */
@@ -790,7 +260,7 @@ static int
 switch_over(struct store *s)
 {
     struct compaction *c = s->compaction;
-    int rc = store_lock_here(s);
+    int rc = store_take_lock(s, false);
     if (rc == ERR_MORE)
         rc = store_lock_wait(s);
     if (c->until_ms == 0)

@@ -24,8 +24,10 @@
 
 #include "store/replica.h"
 #include "store/files.h"
+#include "store/follow.h"
 #include "store/load.h"
 #include "store/read.h"
+#include "store/stage.h"
 #include "store/write.h"
 #include "base/clock.h"
 #include "base/text.h"
@@ -33,6 +35,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h> /* rename */
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -94,6 +97,27 @@ note_place(struct store *s)
         look_at_newest(s, at);
 }
 
+/* ---- what the remote last said ---- */
+
+int
+store_check_clock(struct store *s)
+{
+    const struct remote *m = s->replica->remote;
+    int64_t skew = s->replica->skew_ms, trip_us;
+    if (llabs(skew) <= REMOTE_SKEW_MS)
+        return 0;
+    return store_deny(s, ERR_SKEW, "the clock is %lld ms %s that of %s: set "
+                      "the wrong one", llabs(skew),
+                      skew > 0 ? "behind" : "ahead of",
+                      m->member(m->ctx, &trip_us));
+}
+
+bool
+store_is_paused(const struct replica *r)
+{
+    return r->err != 0 && (r->tended || clock_mono_ms() < r->until_ms);
+}
+
 /* ---- operations ---- */
 
 static int
@@ -105,7 +129,7 @@ begin_pull(struct store *s)
         return rc;
     if (s->log.fd < 0) { /* the remote is told the id of an empty log */
         r->changed = true;
-        rc = s->lock.held ? ERR_IO : store_lock_here(s);
+        rc = s->lock.held ? ERR_IO : store_take_lock(s, false);
         if (rc == 0)
             store_unlock(s);
         if (rc != 0)
@@ -388,7 +412,7 @@ follow_news(struct store *s, const struct remote_news *news)
 {
     bool had = s->lock.held;
     s->replica->changed = true; /* locking follows, even if it fails */
-    int rc = had ? 0 : store_lock_here(s);
+    int rc = had ? 0 : store_take_lock(s, false);
     if (rc != 0)
         return rc;
     if (is_outdated(s, news))
@@ -517,41 +541,11 @@ needs_nothing(const struct store *s)
            store_is_paused(r);
 }
 
-/* Whether the batch has to wait for room. What ends or hands over work only
-   waits for a compaction that its caller can make. */
-static bool
-lacks_room(struct store *s)
-{
-    if (s->n_staged == 0 || store_has_room(s))
-        return false;
-    if (!s->room.ordinary && (s->replica != NULL || !store_wants_compact(s)))
-        return false;
-    s->room.last_only = true;
-    return true;
-}
-
-static int
-commit_alone(struct store *s, bool *unknown)
-{
-    if (s->n_staged == 0)
-        return 0;
-    if (lacks_room(s)) {
-        store_unstage(s, 0);
-        return ERR_FULL;
-    }
-    int rc = store_commit_here(s, unknown);
-    s->room.last_only |= rc == ERR_FULL;
-    return rc;
-}
-
 int
-store_commit(struct store *s, bool *unknown)
+store_commit_shared(struct store *s, bool *unknown)
 {
     struct replica *r = s->replica;
-    *unknown = false;
-    if (r == NULL)
-        return commit_alone(s, unknown);
-    if (!r->wanted && lacks_room(s))
+    if (!r->wanted && store_lacks_room(s))
         return end_replica_turn(s, ERR_FULL, unknown);
     if (needs_nothing(s)) {
         r->lost_ms = 0;
@@ -579,7 +573,7 @@ store_confirm(struct store *s)
         r->wanted = true;
         r->changed = false;
     }
-    int rc = store_commit(s, &unknown);
+    int rc = store_commit_shared(s, &unknown);
     return rc == ERR_AGAIN ? 0 : rc;
 }
 
@@ -661,41 +655,6 @@ const char *
 store_content_why(const struct store *s)
 {
     return s->replica != NULL ? s->replica->why : "";
-}
-
-/* Checks what is to be pushed; under the lock. */
-static int
-check_push(struct store *s)
-{
-    char aside[ASIDE_MAX];
-    if (s->replica->push == REMOTE_CONTINUE)
-        return 0; /* else the lock was refused */
-    if (!s->foreign)
-        return store_deny(s, ERR_EXISTS, "%s: is a replica: if etcd has lost "
-                          "its records, mcptask push --continue", s->path);
-    text_put(aside, sizeof aside, "%s.before-etcd", s->path);
-    if (access(aside, F_OK) == 0)
-        return store_deny(s, ERR_EXISTS, "%s: exists: rename it", aside);
-    return 0;
-}
-
-int
-store_push(struct store *s, bool again)
-{
-    int rc = 0;
-    if (!s->lock.held) {
-        s->replica->push = again ? REMOTE_CONTINUE : REMOTE_PUSH;
-        rc = store_lock_patiently(s);
-        if (rc == 0)
-            rc = check_push(s);
-    }
-    if (rc == 0)
-        rc = store_confirm(s);
-    if (rc == ERR_MORE)
-        return rc;
-    s->replica->push = REMOTE_FOLLOW;
-    store_unlock(s);
-    return rc;
 }
 
 bool

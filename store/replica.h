@@ -62,10 +62,8 @@ struct replica {
 bool store_is_paused(const struct replica *r);
 /* 0; ERR_SKEW: the clock differs too much from the remote's. */
 int store_check_clock(struct store *s);
-/* store_lock, whatever the remote's state. */
-int store_lock_here(struct store *s);
-/* store_commit to the log of this host. */
-int store_commit_here(struct store *s, bool *unknown);
+/* store_commit with a remote. */
+int store_commit_shared(struct store *s, bool *unknown);
 /* store_deny, for a replica without its remote, or the reverse; but 0 for a log
    that is being pushed. */
 int store_deny_foreign(struct store *s);

@@ -103,6 +103,17 @@ store_has_room(struct store *s)
 }
 
 bool
+store_lacks_room(struct store *s)
+{
+    if (s->n_staged == 0 || store_has_room(s))
+        return false;
+    if (!s->room.ordinary && (s->replica != NULL || !store_wants_compact(s)))
+        return false;
+    s->room.last_only = true;
+    return true;
+}
+
+bool
 store_takes_last(const struct store *s)
 {
     return s->room.last_only;

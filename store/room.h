@@ -35,6 +35,9 @@ int64_t room_look(struct store *s, int64_t need);
 /* The room that a batch of len bytes needs: what a compaction after it would
    write at most, and more. */
 int64_t room_needed(const struct store *s, int64_t len);
+/* Whether the batch has to wait for room. What ends or hands over work only
+   waits for a compaction that its caller can make. */
+bool store_lacks_room(struct store *s);
 /* A write of len bytes failed for want of room. */
 void room_note_full(struct store *s, int64_t len);
 /* Notes how an attempt to compact ended. */

@@ -1,6 +1,7 @@
 /* Stores of several hosts with one remote: each has its own log, and all see
    one order of commits. */
 
+#include "store/follow.h"
 #include "store/state.h"
 #include "base/clock.h"
 #include "base/text.h"
@@ -609,7 +610,7 @@ test_probe(void)
 
     begin(1);
     CHECK(put(&host[0], "task/a", "\"v\":1") == 0);
-    CHECK(store_lock_here(host[0].t.s) == 0);
+    CHECK(store_take_lock(host[0].t.s, false) == 0);
     CHECK(store_probe_hosts(host[0].t.s) == 0);
     host[0].f.fail = ERR_FULL;
     host[0].f.n_fail = 1;
