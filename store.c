@@ -65,8 +65,6 @@ begin_replica(struct store *s)
     if (r == NULL)
         return ERR_NOMEM;
     r->remote = s->opt.remote;
-    r->readonly = s->opt.readonly;
-    s->opt.readonly = false; /* the replica is written to follow */
     r->fresh_ms = clock_mono_ms();
     return 0;
 }
@@ -138,7 +136,7 @@ static int
 lock_for_all(struct store *s, bool wait)
 {
     const struct replica *r = s->replica;
-    if (r != NULL && r->readonly)
+    if (s->opt.readonly)
         return ERR_READONLY;
     if (r != NULL && r->wanted)
         return ERR_MORE; /* the turn that is under way has it, or may take it */
@@ -206,7 +204,8 @@ commit_alone(struct store *s, bool *unknown)
         return ERR_FULL;
     }
     int rc = store_commit_here(s, unknown);
-    s->room.last_only |= rc == ERR_FULL;
+    if (rc == ERR_FULL)
+        s->refuse.ordinary = rc;
     return rc;
 }
 
@@ -225,7 +224,7 @@ check_push(struct store *s)
     char aside[ASIDE_MAX];
     if (s->replica->push == REMOTE_CONTINUE)
         return 0; /* else the lock was refused */
-    if (!s->foreign)
+    if (!s->log.foreign)
         return store_deny(s, ERR_EXISTS, "%s: is a replica: if etcd has lost "
                           "its records, mcptask push --continue", s->path);
     text_put(aside, sizeof aside, "%s.before-etcd", s->path);

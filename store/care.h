@@ -7,7 +7,17 @@
 
 struct store;
 
+/* What a store can do now. */
+enum store_mode {
+    STORE_LOADED,   /* memory matches the log; changes can be committed */
+    STORE_READONLY, /* it can be read; a person has to allow changes */
+    STORE_DAMAGED,  /* what is whole can be read */
+    STORE_FAILED,   /* a step failed; what comes next tries it again */
+    STORE_REFUSED   /* it can be read, and changed when a reason has passed */
+};
+
 struct store_state {
+    enum store_mode mode;
     const char *path;    /* real path of the log */
     char id[33];         /* of the store, "" before there is a log */
     uint64_t g;          /* generation, 0: no log yet */
@@ -26,7 +36,7 @@ struct store_state {
 };
 /* Valid until the next call. */
 const struct store_state *store_state(struct store *s);
-/* Four of its members alone: id; path; err is ERR_READONLY; shared. */
+/* Four of its members alone: id; path; mode is STORE_READONLY; shared. */
 const char *store_id(const struct store *s);
 const char *store_path(const struct store *s);
 bool store_is_readonly(const struct store *s);

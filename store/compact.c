@@ -9,7 +9,7 @@
    directory, write the new mark. So the log's path is never empty, and other
    processes read the new log when they see the mark's new generation. A process
    that has opened the old log by another name would not see it; so a log that
-   has one is read-only (store_check_names).
+   has one is read-only (WHY_LINK).
 
    A compaction that takes times back (store/time.c) changes the time of records
    too. All records of the new file are then as if written by a clock that stood
@@ -161,13 +161,12 @@ open_new(struct store *s, struct compaction *c)
 int
 store_compact_begin(struct store *s)
 {
+    store_note_names(s);
     if (!store_is_writable(s))
         return s->log.damaged ? ERR_DAMAGED : ERR_READONLY;
     if (s->log.g >= RECORD_MAX_G)
         return ERR_FULL;
-    int rc = store_check_names(s);
-    if (rc == 0)
-        rc = lock_try(&s->lock, LOCK_COMPACT);
+    int rc = lock_try(&s->lock, LOCK_COMPACT);
     if (rc != 0)
         return rc == ERR_MORE ? ERR_BUSY : rc;
     struct compaction *c = s->compaction = malloc(sizeof *c);

@@ -80,20 +80,15 @@ store_unlink_old(struct store *s)
         unlink(store_closed_path(s, s->log.g));
 }
 
-int
-store_check_names(struct store *s)
+void
+store_note_names(struct store *s)
 {
     struct stat st, is;
     bool linked = fstat(s->log.fd, &st) == 0 && st.st_nlink > 1;
     if (linked && st.st_nlink == 2)
         linked = lstat(store_closed_path(s, s->log.g), &is) != 0 ||
                  !store_is_log(s, &is);
-    return !linked && !s->mounted
-               ? 0
-               : store_deny(s, ERR_READONLY, "%s: %s, so it is read-only; "
-                            "mount the directory, not the file", s->path,
-                            linked ? "has a hard link, which must be removed"
-                                   : "is mounted by itself");
+    s->log.linked = linked;
 }
 
 /* Where the mounts are unknown, the device is a less reliable sign: some
@@ -121,13 +116,13 @@ store_check_access(struct store *s)
     const char *path = s->path;
     struct statvfs v;
     int e = 0;
-    if (s->opt.readonly || s->err != 0 || now < s->access_ms)
+    if (store_only_reads(s) || s->err != 0 || now < s->access_ms)
         return;
     s->access_ms = now + ACCESS_MS;
     if (s->log.fd >= 0 && fstatvfs(s->log.fd, &v) == 0 &&
         (v.f_flag & ST_RDONLY) != 0)
         e = EROFS;
-    if (e == 0 && (s->log.fd < 0 || s->log_readonly))
+    if (e == 0 && (s->log.fd < 0 || s->log.readonly))
         e = file_why_not_writable(path);
     if (e == 0 && (s->lock.fd < 0 || s->lock.readonly != 0))
         e = file_why_not_writable(path = s->lock.path);
@@ -135,7 +130,7 @@ store_check_access(struct store *s)
     if (e != 0)
         store_deny_errno(s, path, "cannot be written: ");
     else if (s->log.fd >= 0)
-        store_check_names(s);
+        store_note_names(s);
 }
 
 int

@@ -25,10 +25,9 @@ int store_link_old(struct store *s);
 /* Under the lock, if the log has more than one name: removes the second name
    left by a compaction that ended between link and rename. */
 void store_unlink_old(struct store *s);
-/* Returns 0 if the log has no name except its own and that of its closed
-   generation, and is not a mount point. Else ERR_READONLY: a process that uses
-   the other name has another lock file. */
-int store_check_names(struct store *s);
+/* Notes whether the log has a name except its own and that of its closed
+   generation: a process that uses the other name has another lock file. */
+void store_note_names(struct store *s);
 /* Returns whether the log is itself a mount point, so that nothing can be
    renamed over it. */
 bool store_is_mounted(const struct store *s);

@@ -116,7 +116,7 @@ sync_view(struct store *s)
     int rc = lock_open(&s->lock, false);
     if (rc == ERR_IO)
         return deny_lock(s);
-    s->no_lock = s->opt.readonly || rc == ERR_READONLY;
+    bool may_lock = !store_only_reads(s) && rc != ERR_READONLY;
     rc = s->lock.fd < 0 ? ERR_SYNTAX : mark_read(&s->lock, &m);
     if (rc == ERR_MORE && s->loaded)
         return VIEW_SAME;
@@ -126,7 +126,7 @@ sync_view(struct store *s)
     }
     if (rc == ERR_SYNTAX && !unmarked_changed(s))
         return 0;
-    rc = store_load(s);
+    rc = store_load(s, may_lock);
     if (rc == 0 && (s->err == ERR_IO || s->err == ERR_FORMAT))
         store_allow(s); /* it is readable again */
     return rc;
@@ -150,8 +150,7 @@ recover(struct store *s)
         store_deny(s, rc, "%s: another process holds the lock; try again",
                    s->lock.path);
     if (rc == ERR_READONLY || (rc != 0 && rc != ERR_NOMEM && !s->loaded)) {
-        s->no_lock = true;
-        rc = store_load(s);
+        rc = store_load(s, false);
     }
     return rc == ERR_MORE || (rc != ERR_NOMEM && s->loaded) ? 0 : rc;
 }
@@ -245,11 +244,11 @@ check_files(struct store *s, struct stat *st)
         return 0;
     if (there && known && is_next(s, st))
         return VIEW_NEXT;
-    int rc = store_load(s);
+    int rc = store_load(s, true);
     if (rc == 0 && s->log.fd < 0)
         rc = create_log(s);
     if (rc == 0 && s->log.fd < 0)
-        rc = store_load(s);
+        rc = store_load(s, true);
     if (rc == ERR_NOT_FOUND && s->replica != NULL)
         return ERR_DAMAGED;
     if (rc == ERR_NOT_FOUND)
@@ -278,6 +277,13 @@ own_known_log(struct store *s, struct stat *st)
     return rc == 0 && st->st_size == 0 ? VIEW_AGAIN : rc;
 }
 
+/* Whether the log is about to become a replica. */
+static bool
+is_pushed(const struct store *s)
+{
+    return s->replica != NULL && s->replica->push == REMOTE_PUSH;
+}
+
 /* Under the lock: reads what others committed, and recovers the tail. same:
    just before locking, the mark had not changed. */
 static int
@@ -293,9 +299,9 @@ catch_up(struct store *s, bool same)
         return rc;
     if (s->log.damaged)
         return ERR_DAMAGED;
-    if (s->foreign && (rc = store_deny_foreign(s)) != 0)
-        return rc;
-    if (s->log_readonly && !store_reopen(s)) /* permission may have been granted
+    if (s->log.foreign && !is_pushed(s))
+        return store_deny_standing(s);
+    if (s->log.readonly && !store_reopen(s)) /* permission may have been granted
                                                 since */
         return store_deny(s, ERR_READONLY, "%s: cannot be written: %s; change "
                           "that, or use --read-only", s->path,
@@ -305,9 +311,10 @@ catch_up(struct store *s, bool same)
         return rc;
     if (st.st_nlink > 1)
         store_unlink_old(s);
-    rc = st.st_nlink > 1 || s->mounted ? store_check_names(s) : 0;
-    if (rc != 0)
-        return rc;
+    if (st.st_nlink > 1 || s->log.linked)
+        store_note_names(s);
+    if (s->log.linked || s->log.mounted)
+        return store_deny_standing(s);
     /* A log only grows until it is replaced: if its size is the same, nobody
        wrote. */
     rc = same && known && st.st_size == s->log.end ? ERR_MORE
@@ -327,7 +334,7 @@ catch_up(struct store *s, bool same)
 int
 store_make_dir(struct store *s)
 {
-    int rc = s->opt.readonly ? ERR_READONLY : file_make_dirs(s->dir);
+    int rc = store_only_reads(s) ? ERR_READONLY : file_make_dirs(s->dir);
 
     return rc == 0 && s->log.fd < 0 ? store_find_path(s) : rc;
 }
@@ -386,7 +393,7 @@ int
 store_take_lock(struct store *s, bool wait)
 {
     int rc = VIEW_AGAIN;
-    if (s->opt.readonly)
+    if (store_only_reads(s))
         return ERR_READONLY;
     begin_reads(s);
     for (int tries = 0; tries < 8 && rc >= VIEW_AGAIN; tries++) {
@@ -403,7 +410,7 @@ store_take_lock(struct store *s, bool wait)
         else if (rc == ERR_IO)
             store_deny_errno(s, s->lock.path, "cannot be locked: ");
         if (rc == ERR_DAMAGED && s->lock.held && s->replica != NULL &&
-            !s->foreign)
+            !s->log.foreign)
             rc = set_aside(s);
         note_busy(s, rc == ERR_BUSY || rc == ERR_MORE);
         if (rc == VIEW_AGAIN) { /* drops the useless lock */
@@ -427,7 +434,7 @@ void
 store_unlock(struct store *s)
 {
     ASSERT(s->n_staged == 0);
-    s->room.last_only = false;
+    s->refuse.ordinary = 0;
     if (s->lock.held && s->log.fd >= 0)
         lock_log(s->log.fd, false);
     if (s->lock.held)

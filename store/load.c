@@ -140,14 +140,14 @@ go_over(struct store *s, const struct log_file *f)
     adopt(s, f);
     s->dev = f->st.st_dev;
     s->ino = f->st.st_ino;
-    s->log_readonly = f->readonly;
-    s->foreign = f->h.replica != (s->replica != NULL);
+    s->log.readonly = f->readonly;
+    s->log.foreign = f->h.replica != (s->replica != NULL);
     if (s->lock.held && lock_log(f->fd, true) == ERR_MORE) {
         s->loaded = false;
         return ERR_BUSY;
     }
-    s->mounted = store_is_mounted(s);
-    store_check_names(s);
+    s->log.mounted = store_is_mounted(s);
+    store_note_names(s);
     return 0;
 }
 
@@ -207,18 +207,18 @@ deny_header(struct store *s, const struct log_file *f)
 }
 
 int
-store_load(struct store *s)
+store_load(struct store *s, bool may_lock)
 {
     struct mark m = {.end = 0};
     struct log_file f;
     mark_forget(&s->lock);
     bool marked = s->lock.fd >= 0 && mark_read(&s->lock, &m) == 0;
-    int rc = log_open(s->path, s->opt.readonly, &f);
+    int rc = log_open(s->path, store_only_reads(s), &f);
     if (rc != 0)
         return deny_open(s, &f, rc, &m);
     if (f.h.damaged)
         return deny_header(s, &f);
-    bool may_lock = !s->no_lock && !f.readonly;
+    may_lock = may_lock && !f.readonly;
     bool held = s->lock.held && may_lock;
     if (!is_ours(s, &f.h)) {
         close(f.fd);
@@ -265,7 +265,7 @@ store_recover(struct store *s, int64_t size)
 {
     ASSERT(s->lock.held);
     if (s->loaded && !same_log(s))
-        return store_load(s);
+        return store_load(s, true);
     if (size < s->log.end) {
         store_note_damage(s, size, s->log.head,
                           "the file ends before its committed end");

@@ -15,10 +15,11 @@ enum view {
 };
 
 /* Reads the whole log at the path into memory. With the write lock it also
-   recovers the tail; without, VIEW_TAIL means the tail needs it. 0, also if
+   recovers the tail; without, VIEW_TAIL means the tail needs it, and if this
+   process may not lock, what is whole of the tail is read. 0, also if
    there never was a log; ERR_NOT_FOUND: the log vanished, memory is unchanged;
    or another error. */
-int store_load(struct store *s);
+int store_load(struct store *s, bool may_lock);
 /* Reads committed bytes up to the mark. */
 int store_load_to(struct store *s, const struct mark *m);
 /* Under the lock: accepts the whole records between the known end and size,

@@ -16,6 +16,10 @@ struct log {
     bool compacted;   /* before the end record of a compacted file */
     bool headless;    /* damaged header: an end record may come */
     bool damaged;     /* damage was found */
+    bool readonly;    /* fd is read-only */
+    bool mounted;     /* the log itself is a mount point */
+    bool linked;      /* it has another name, but for a closed generation's */
+    bool foreign;     /* a replica without its remote, or the reverse */
     uint64_t counted; /* records after the header */
     uint64_t missing; /* of a damaged log: records missing before head */
     uint64_t last;    /* highest n ever given, if the mark has it; or 0 */

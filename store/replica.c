@@ -124,9 +124,9 @@ static int
 begin_pull(struct store *s)
 {
     struct replica *r = s->replica;
-    int rc = s->foreign ? store_deny_foreign(s) : 0;
-    if (rc != 0)
-        return rc;
+    if (s->log.foreign && r->push != REMOTE_PUSH)
+        return store_deny_standing(s);
+    int rc;
     if (s->log.fd < 0) { /* the remote is told the id of an empty log */
         r->changed = true;
         rc = s->lock.held ? ERR_IO : store_take_lock(s, false);
@@ -386,7 +386,7 @@ replace_replica(struct store *s, const struct remote_news *news)
                   "kept as %.240s\n", s->path, aside);
     s->id[0] = '\0';
     s->loaded = false;
-    int rc = store_load(s);
+    int rc = store_load(s, true);
     if (rc != 0)
         return rc;
     set_head(s, news->head, s->log.head);

@@ -25,7 +25,6 @@ struct replica {
         REPLICA_SHARES
     } doing;
     bool asked;   /* by the turn that waits for it; else by store_tend */
-    bool readonly; /* callers may not write; the log follows the remote */
     bool wanted;  /* a store_commit is not finished */
     bool changed; /* since that began, memory has got others' batches */
     bool fresh;   /* memory has all that was committed before this turn */
@@ -64,8 +63,5 @@ bool store_is_paused(const struct replica *r);
 int store_check_clock(struct store *s);
 /* store_commit with a remote. */
 int store_commit_shared(struct store *s, bool *unknown);
-/* store_deny, for a replica without its remote, or the reverse; but 0 for a log
-   that is being pushed. */
-int store_deny_foreign(struct store *s);
 
 #endif

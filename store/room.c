@@ -109,14 +109,14 @@ store_lacks_room(struct store *s)
         return false;
     if (!s->room.ordinary && (s->replica != NULL || !store_wants_compact(s)))
         return false;
-    s->room.last_only = true;
+    s->refuse.ordinary = ERR_FULL;
     return true;
 }
 
 bool
 store_takes_last(const struct store *s)
 {
-    return s->room.last_only;
+    return s->refuse.ordinary != 0;
 }
 
 void

@@ -21,7 +21,6 @@ struct room {
     int64_t refused;   /* and so much was free then */
     bool ordinary;     /* the batch has other records than of
                           store_stage_last */
-    bool last_only;    /* until store_unlock no other records are staged */
     int64_t tried_ms;  /* end of the last compaction, 0: there was none, */
     int64_t tried_end; /* and s->log.end then */
     int64_t found;     /* that much room was too little for it, INT64_MAX: it

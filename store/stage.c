@@ -34,15 +34,15 @@ store_staged_n(const struct store *s)
 void
 store_refuse(struct store *s, int err)
 {
-    s->refuse = err;
+    s->refuse.all = err;
 }
 
 int
 store_stage_last(struct store *s, struct str key, struct str body)
 {
     char time[TIME_LEN + 1];
-    if (s->refuse != 0)
-        return s->refuse;
+    if (s->refuse.all != 0)
+        return s->refuse.all;
     ASSERT(s->lock.held && record_key_ok(key));
     size_t len = body.len + key.len + 160;
     if (len > STORE_MAX_RECORD ||
@@ -79,9 +79,8 @@ store_stage_last(struct store *s, struct str key, struct str body)
 int
 store_stage(struct store *s, struct str key, struct str body)
 {
-    if (s->room.last_only && s->refuse == 0)
-        return ERR_FULL;
-    int rc = store_stage_last(s, key, body);
+    bool refused = s->refuse.ordinary != 0 && s->refuse.all == 0;
+    int rc = refused ? s->refuse.ordinary : store_stage_last(s, key, body);
     s->room.ordinary |= rc == 0;
     return rc;
 }

@@ -1,24 +1,11 @@
-/* state - why writes are refused, and how many records are lost.
+/* state - what a store can do now, why not more, and how many records are
+   lost.
 
-   These members of struct store say what is possible. They are not one mode,
-   since several can be set and each ends in its own way:
-
-   set            reads              writes                    until
-   !loaded        fail               all is read again first   that is done
-   opt.readonly   yes                no                        ever
-   replica        as usual           no                        ever
-   ->readonly
-   no_lock        without recovery   no                        the next follow
-   log_readonly   yes                if it can be reopened     it is reopened
-   mounted        yes                no                        another log
-   foreign        yes                by store_push only        that is done
-   log.damaged    of what is whole   no (a replica starts      another log
-                                     over)
-   replica->err   stale              no                        it answers
-   err            yes                yes (state for people)    one succeeds
-   refuse         yes                fail with it              store_refuse(0)
-   room.last_only yes                of store_stage_last only  store_unlock
-*/
+   A store is in one of five modes (enum store_mode), and store_why_not says
+   which and why. What decides it is noted where it is found: in the log and its
+   lock file, how they could be opened; in err and why, the last failure, until
+   a step of that kind succeeds. What a turn may stage is its own affair: see
+   struct refusal. */
 
 #include "store/state.h"
 #include "base/clock.h"
@@ -48,11 +35,101 @@ store_deny_errno(struct store *s, const char *path, const char *what)
                       strerror(errno));
 }
 
+/* The modes and errors of the reasons, and for those that are known when a log
+   is opened, a text to follow its path. */
+static const struct {
+    enum store_mode mode;
+    int err;
+    const char *text;
+} reasons[] = {
+    [WHY_NONE] = {STORE_LOADED, 0, NULL},
+    [WHY_ASKED] = {STORE_READONLY, ERR_READONLY, NULL},
+    [WHY_SHARED] = {STORE_READONLY, ERR_READONLY,
+                    "other hosts share this store: give --store"},
+    [WHY_ALONE] = {STORE_READONLY, ERR_READONLY, "a log of this host alone: to "
+                   "share it, mcptask push"},
+    [WHY_LINK] = {STORE_READONLY, ERR_READONLY, "has a hard link, which must "
+                  "be removed, so it is read-only; mount the directory, not "
+                  "the file"},
+    [WHY_MOUNT] = {STORE_READONLY, ERR_READONLY, "is mounted by itself, so it "
+                   "is read-only; mount the directory, not the file"},
+    [WHY_PERMISSION] = {STORE_READONLY, ERR_READONLY, NULL},
+    [WHY_DAMAGE] = {STORE_DAMAGED, ERR_DAMAGED, NULL},
+    [WHY_FORMAT] = {STORE_FAILED, ERR_FORMAT, NULL},
+    [WHY_IO] = {STORE_FAILED, ERR_IO, NULL},
+    [WHY_ROOM] = {STORE_REFUSED, ERR_FULL, NULL},
+    [WHY_BUSY] = {STORE_REFUSED, ERR_BUSY, NULL},
+    [WHY_REMOTE] = {STORE_REFUSED, ERR_UNREACHABLE, NULL},
+    [WHY_CLOCK] = {STORE_REFUSED, ERR_SKEW, NULL},
+};
+
+/* The reason for which a step has failed with err. */
+static enum store_reason
+reason_of(int err)
+{
+    for (size_t i = WHY_PERMISSION; i < sizeof reasons / sizeof *reasons; i++)
+        if (reasons[i].err == err)
+            return (enum store_reason)i;
+    return err == ERR_UNAUTHORIZED ? WHY_REMOTE : WHY_IO;
+}
+
+bool
+store_only_reads(const struct store *s)
+{
+    return s->opt.readonly && s->replica == NULL;
+}
+
+/* What a person has to change before this process can write the log. */
+static enum store_reason
+standing(const struct store *s)
+{
+    if (store_only_reads(s))
+        return WHY_ASKED;
+    if (s->log.foreign)
+        return s->replica != NULL ? WHY_ALONE : WHY_SHARED;
+    if (s->log.linked)
+        return WHY_LINK;
+    if (s->log.mounted)
+        return WHY_MOUNT;
+    return s->lock.readonly != 0 || s->log.readonly ? WHY_PERMISSION : WHY_NONE;
+}
+
+enum store_reason
+store_why_not(const struct store *s)
+{
+    enum store_reason why = standing(s);
+    if (s->log.damaged)
+        return WHY_DAMAGE;
+    if (s->err != 0 && s->err != ERR_READONLY)
+        return reason_of(s->err);
+    if (s->opt.readonly)
+        return WHY_ASKED;
+    if (why != WHY_NONE && why != WHY_PERMISSION)
+        return why;
+    if (s->err != 0) /* else it may have been granted: an attempt will tell */
+        return WHY_PERMISSION;
+    if (!s->loaded)
+        return WHY_IO;
+    return s->busy_ms != 0 &&
+                   clock_mono_ms() - s->busy_ms >= STORE_LOCK_WAIT_MS
+               ? WHY_BUSY : WHY_NONE;
+}
+
 bool
 store_is_writable(const struct store *s)
 {
-    return s->log.fd >= 0 && s->lock.fd >= 0 && !s->no_lock &&
-           !s->log_readonly && !s->log.damaged && !s->foreign;
+    return s->log.fd >= 0 && s->lock.fd >= 0 && !s->log.damaged &&
+           standing(s) == WHY_NONE;
+}
+
+int
+store_deny_standing(struct store *s)
+{
+    enum store_reason why = standing(s);
+    return reasons[why].text == NULL
+               ? reasons[why].err
+               : store_deny(s, reasons[why].err, "%s: %s", s->path,
+                            reasons[why].text);
 }
 
 void
@@ -92,17 +169,6 @@ store_loaded(struct store *s)
     return s->loaded;
 }
 
-int
-store_deny_foreign(struct store *s)
-{
-    if (s->replica != NULL && s->replica->push == REMOTE_PUSH)
-        return 0;
-    return store_deny(s, ERR_READONLY, s->replica == NULL
-                      ? "%s: other hosts share this store: give --store"
-                      : "%s: a log of this host alone: to share it, mcptask "
-                        "push", s->path);
-}
-
 bool
 store_locked(const struct store *s)
 {
@@ -124,8 +190,7 @@ store_path(const struct store *s)
 bool
 store_is_readonly(const struct store *s)
 {
-    bool asked = s->replica != NULL ? s->replica->readonly : s->opt.readonly;
-    return s->err == ERR_READONLY || (asked && s->err == 0);
+    return reasons[store_why_not(s)].mode == STORE_READONLY;
 }
 
 bool
@@ -139,12 +204,13 @@ store_state(struct store *s)
 {
     struct store_state *out = &s->shown;
     const char *lost = store_damage(s);
+    enum store_reason why = store_why_not(s);
 
     *out = (struct store_state){
-        .path = s->path, .g = s->log.g, .head = s->log.head,
-        .len = s->log.end, .superseded = s->superseded, .keys = s->index.n,
-        .index_bytes = s->index.bytes, .torn = s->torn,
-        .err = store_is_readonly(s) ? ERR_READONLY : s->err,
+        .mode = reasons[why].mode, .path = s->path, .g = s->log.g,
+        .head = s->log.head, .len = s->log.end, .superseded = s->superseded,
+        .keys = s->index.n, .index_bytes = s->index.bytes, .torn = s->torn,
+        .err = s->err != 0 && why >= WHY_PERMISSION ? s->err : reasons[why].err,
         .missing = s->room.missing, .shared = s->replica != NULL,
     };
     text_put(out->id, sizeof out->id, "%s", s->id);
@@ -152,11 +218,11 @@ store_state(struct store *s)
     if (out->err == ERR_DAMAGED)
         text_put(out->why, sizeof out->why, "%s; %s", s->why,
                  lost != NULL ? lost : "run mcptask verify");
-    if (out->err == 0 && s->busy_ms != 0 &&
-        clock_mono_ms() - s->busy_ms >= STORE_LOCK_WAIT_MS) {
-        out->err = ERR_BUSY;
+    if (s->why[0] == '\0' && reasons[why].text != NULL)
+        text_put(out->why, sizeof out->why, "%s: %s", s->path,
+                 reasons[why].text);
+    if (why == WHY_BUSY && s->err == 0)
         text_put(out->why, sizeof out->why, "%s: another process holds the "
                  "lock; end it if it hangs", s->lock.path);
-    }
     return out;
 }

@@ -1,7 +1,7 @@
 #ifndef STORE_STATE_H
 #define STORE_STATE_H
 
-/* state - a store's data, and why writes are refused: see state.c. */
+/* state - a store's data, and what it can do now: see state.c. */
 
 #include "base/file.h"
 #include "store/apply.h"
@@ -13,27 +13,49 @@
 
 #define STORE_MAX_KINDS 8
 
+/* Why a store is not STORE_LOADED. */
+enum store_reason {
+    WHY_NONE,
+    /* a person has to change something */
+    WHY_ASKED,      /* it was opened for reading */
+    WHY_SHARED,     /* a replica, opened without its remote */
+    WHY_ALONE,      /* a log of this host, opened with a remote */
+    WHY_LINK,       /* the log has another name, and so another lock file */
+    WHY_MOUNT,      /* the log itself is a mount point: no rename over it */
+    /* a step has failed, with an error of its own */
+    WHY_PERMISSION, /* to write the log or its lock file */
+    WHY_DAMAGE,
+    WHY_FORMAT,     /* no log, or one of a later version */
+    WHY_IO,
+    WHY_ROOM,
+    WHY_BUSY,       /* another process holds the lock */
+    WHY_REMOTE,     /* it does not answer, or not as it should */
+    WHY_CLOCK       /* it differs too much from the remote's */
+};
+
+/* What store_stage returns instead of staging; 0: it stages. */
+struct refusal {
+    int all;      /* set by store_refuse */
+    int ordinary; /* ERR_FULL: until store_unlock only what store_stage_last
+                     takes */
+};
+
 /* Frequently used members come first: code that reaches into the first 128
    bytes is shorter. */
 struct store {
     char *path;       /* real path of the log */
     bool loaded;      /* memory matches the log; else read it again */
-    bool log_readonly; /* fd is read-only */
-    bool mounted;     /* the log itself is a mount point */
-    bool no_lock;     /* no locks here: opened or mounted read-only */
     bool was_read;    /* a record was looked for since store_follow */
-    bool foreign;     /* a replica without its remote, or the reverse */
     struct replica *replica; /* NULL: there is no remote */
 
-    /* why writes are refused, in words in why[]; err 0: they are not */
-    bool torn;
-    int err;
-    int refuse;
+    int err;          /* of the last failure, 0: none since; why in words */
+    bool torn;        /* a torn tail was cut */
 
     /* the batch */
     struct staged *first, *last;
     size_t n_staged;
     struct buf batch;
+    struct refusal refuse;
 
     struct log log;   /* as in memory; its end is the committed end */
     struct lock lock;
@@ -81,9 +103,16 @@ struct store {
 int store_deny(struct store *s, int err, const char *fmt, ...) PRINTF(3, 4);
 /* The same for a step that failed with errno: "path: what: why". */
 int store_deny_errno(struct store *s, const char *path, const char *what);
-/* Returns whether this process has the permissions and files to write, and the
-   log is whole. */
+/* Why changes cannot be committed now; WHY_NONE: they can. */
+enum store_reason store_why_not(const struct store *s);
+/* Returns whether nothing but a passing reason prevents this process from
+   writing the log, which is whole. */
 bool store_is_writable(const struct store *s);
+/* store_deny, if only a person can change that; or 0. */
+int store_deny_standing(struct store *s);
+/* Whether the log and its lock file are not even written to follow. A replica's
+   are, though callers may only read. */
+bool store_only_reads(const struct store *s);
 /* Ends the refusal of writes. */
 void store_allow(struct store *s);
 /* Records that the log is damaged, first at off. */

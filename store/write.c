@@ -35,7 +35,7 @@ store_reopen(struct store *s)
     lock_log(s->log.fd, false); /* a compaction may have it open as well */
     close(s->log.fd);
     s->log.fd = fd;
-    s->log_readonly = false;
+    s->log.readonly = false;
     lock_log(fd, true);
     return true;
 }

@@ -121,7 +121,8 @@ test_hard_link(void)
     CHECK(store_compact(t.s) == ERR_READONLY);
     CHECK(ts_open(&other, link_path) == 0);
     st = *store_state(other.s); /* reported before anybody writes */
-    CHECK(st.err == ERR_READONLY && strstr(st.why, "a hard link") != NULL);
+    CHECK(st.mode == STORE_READONLY && st.err == ERR_READONLY &&
+          strstr(st.why, "a hard link") != NULL);
     CHECK(is_refused(&other, "a hard link"));
     CHECK(ts_get(&other, "task/1")[0] != '\0');
     ts_close(&other);
@@ -600,7 +601,7 @@ test_mark_within_a_record(void)
           strstr(rep.what, "remove the file .lock") != NULL);
     CHECK(ts_open(&t, path) == 0);
     st = *store_state(t.s);
-    CHECK(st.err == ERR_DAMAGED);
+    CHECK(st.mode == STORE_DAMAGED && st.err == ERR_DAMAGED);
     ts_close(&t);
     CHECK(unlink(path_with(path, ".lock")) == 0);
     CHECK(ts_open(&t, path) == 0 && ts_put(&t, "task/1", "\"v\":3") == 0);

@@ -257,10 +257,12 @@ test_pauses(void)
         host[0].t.s->replica->until_ms = 0;
     }
     st = *store_state(host[0].t.s);
-    CHECK(st.err == ERR_UNREACHABLE && strstr(st.why, "fake") != NULL);
+    CHECK(st.mode == STORE_REFUSED && st.err == ERR_UNREACHABLE &&
+          strstr(st.why, "fake") != NULL);
     CHECK(confirm(&host[0]) == 0);
     st = *store_state(host[0].t.s);
-    CHECK(st.err == 0 && host[0].t.s->replica->pause_ms == 0);
+    CHECK(st.mode == STORE_LOADED && st.err == 0 &&
+          host[0].t.s->replica->pause_ms == 0);
     host[0].f.fail = ERR_TOO_LARGE; /* no reason to pause */
     host[0].f.n_fail = 1;
     CHECK(put(&host[0], "task/a", "\"v\":2") == ERR_TOO_LARGE);

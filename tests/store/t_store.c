@@ -274,7 +274,8 @@ is_denied(struct tstore *t, const char *why)
 {
     struct store_state st;
     st = *store_state(t->s);
-    return st.err == ERR_READONLY && strstr(st.why, why) != NULL;
+    return st.mode == STORE_READONLY && st.err == ERR_READONLY &&
+           strstr(st.why, why) != NULL;
 }
 
 /* Without write permission: reads to the end, with and without a lock file and
@@ -464,6 +465,7 @@ test_full_disk_undoes_all(void)
         limit_growth(RLIM_INFINITY);
         store_unlock(t.s);
         CHECK(memcmp(&before, &t.totals, sizeof before) == 0);
+        CHECK(state_of(&t).mode == STORE_REFUSED);
         CHECK(state_of(&t).err == ERR_FULL && state_of(&t).head == 10 &&
               state_of(&t).keys == 4);
         CHECK(strcmp(ts_get(&t, "task/2"), "\"v\":6") == 0);
