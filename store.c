@@ -1,22 +1,98 @@
-/* store - the log: open, follow, lock, stage, commit.
+/* store - the log: open, lock, commit, push, compact.
 
-   Every process that uses the store holds an index of all keys, read from the
-   log once and kept current by following it. Only store_commit commits, and
-   only store_follow follows.
+   Every process that uses a store holds an index of all keys in memory, read
+   from the log once and kept current by following it. No process serves the
+   others; they meet in two files only, and this is how.
 
-   The order of one commit, each step only after the one before: lock; follow;
-     stage (index and batch buffer only); one write after the committed end;
-     fdatasync; the mark; tell the observer; unlock. Answers are sent only after
-     store_commit returned 0.
+   THE FILES. tasks.log holds the records and only grows, until a compaction
+   replaces it. tasks.log.lock holds locks and the mark. The mark is a fixed
+   number of bytes at the start of that file (store/lock.h) and says: generation
+   G, newest record N, committed end E, so everything below E may be believed;
+   also which store and inode that is true of, and what time it was.
 
-   With a remote, that orders the commits: store/replica.c asks it first, and
-   the log here is a replica, which is not synced.
+   THE LOCKS are on single bytes, and end with the process that holds them.
+     write     byte 0 of the lock file. Who holds it may change the log and the
+               mark, and nobody else does.
+     log       byte 0 of the log itself, taken after the write lock. It is
+               needed only if the lock file was removed while in use, and there
+               are two of them: both holders of a write lock want this one.
+     compact   held by the process that writes tasks.log.compact.
+     pull      held by the process that asks a remote for all on this host.
+     instance  one random byte per process, held for life, so that others can
+               tell whether it is alive.
+   They are taken in the order compact, write, log. Nobody sleeps for one while
+   it holds another, but for the compactor: for the write lock, 10 ms at a time
+   and for 5 s at most.
 
-   store/write.c handles failed steps. If it cannot, staged records are undone
-   in memory and the batch is dropped.
+   READING takes no lock. A reader looks at the mark. If it has not changed,
+   neither has the log. If it is of the same log, the reader reads on to E. If
+   it is of another generation, it opens the log at the path again, and reads
+   that one. Bytes beyond E belong to a commit under way, or to one that died.
+   The mark is overwritten in place, so a reader may see half of each: its sums
+   tell, and the reader looks again.
 
-   A process locks the lock file, then the log itself: if the lock file was
-   removed under load, there may be two of them.
+   WRITING is done by one process at a time, each step after the one before:
+     1. follow, so that little is left to read under the lock;
+     2. take the write lock and the log's lock, and check that both files are
+        still those at their paths; read what was committed since 1;
+     3. stage records: into the index and the batch, which are memory;
+     4. one write of the batch at E;
+     5. fdatasync;
+     6. the mark, with the new E;
+     7. tell the observer, unlock, and only then send the answers.
+   The mark is not synced. What it says after a power loss is old or nothing,
+   and then the log is read to its end instead.
+
+   WHERE A PROCESS OR MACHINE MAY DIE, and what the next one finds:
+     before 4     nothing happened.
+     in 4         a torn tail beyond E. Nobody was told of it. The next writer
+                  keeps the whole records in it, which is allowed, saves the
+                  rest in a file beside the log, and cuts it off.
+     after 4      whole records beyond E that may not be on the disk. The next
+                  writer writes them again and syncs before it believes them:
+                  after a failed sync the kernel takes them for clean.
+     after 5      the same, but they are on the disk.
+     after 6      the commit is complete; only its answer was not sent.
+   A process that may not write, and finds bytes beyond E while nobody holds the
+   write lock, syncs the log and reads what is whole of them.
+   If a step fails and the process lives, store/write.c cuts the log back to E
+   and memory is undone; if it cannot cut, what is beyond E is again what a dead
+   process left.
+
+   A CHANGE OF GENERATION. The compactor copies what is still needed into
+   tasks.log.compact without the write lock, takes it for the rest, syncs the
+   copy, links the log as tasks.log.G, renames the copy over tasks.log, and
+   writes a mark of generation G+1. All others notice by the mark. Who has just
+   taken the write lock and finds that the path leads to another file gives the
+   lock back, reads the new log without it, and takes it again; so nobody waits
+   while others read. What was in the old log beyond one's own position is read
+   from the old file, which is still open, so that the observer is shown each
+   record once. Deaths:
+     before link    a file .compact is left; the next compaction removes it.
+     before rename  the log has two names; the next writer removes the second.
+     after rename   the mark is of generation G, and of another inode: it does
+                    not fit, so the next writer reads the new log to its end,
+                    syncs the directory, and writes the mark.
+   The path is never without a log. A log with any other second name, or one
+   that is mounted by itself, is not written: a rename would not be seen by all
+   who use it.
+
+   REMOVED AND REPLACED FILES. If the lock file is not the one at its path any
+   more, its mark no longer moves and its locks exclude nobody: it is closed,
+   the new one is opened, and a compaction is given up. A mark counts only for
+   the log whose id and inode it has, so a copy of either file that is put back
+   gets a new mark.
+
+   TIME. Records carry the log's time, which never goes back: that of the newest
+   record, plus what the boot clock counts since. The mark holds a pair of both
+   clocks and the boot's name. A process of the same boot goes on from the pair;
+   after a boot, the first process takes the wall clock, if that is ahead, and
+   writes a new mark (store/time.c).
+
+   SEVERAL HOSTS. With a remote, that orders the commits: store_commit asks it
+   first, and the log here is a replica, which is not synced, since others have
+   its records. Locks and mark are as above among the processes of one host
+   (store/replica.c).
 
    Invariants:
    1. Bytes below the mark's end are on disk and never change. A bad record

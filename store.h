@@ -4,24 +4,85 @@
 /* store - the log: records in a text file, one index over their keys, one
    function that commits a batch and one that follows what others wrote. store.c
    describes the protocol, store/record.c the format. store/verify.h has check,
-   repair and backup. */
+   repair and backup, store/remote.h what several hosts share a store by. */
 
-#include "store/care.h"
-#include "store/hosts.h"
-#include "store/kind.h"
+#include "base/base.h"
+#include "store/remote.h"
 
+#define STORE_MAX_RECORD (384 * 1024)      /* bytes of one line */
+#define STORE_MAX_BATCH (4 * 1024 * 1024)  /* bytes staged in one turn */
+#define STORE_MAX_KEY 255
 #define STORE_LOCK_WAIT_MS 5000 /* then callers get ERR_BUSY */
 #define STORE_COMPACT_AT (64LL * 1024 * 1024)
 #define STORE_CLOSED_MAX (1024LL * 1024 * 1024) /* default of closed_max */
 
 struct store;
 
+/* ---- records and their kinds ---- */
+
+/* One record. The slices point into the memory of whoever made it. */
+struct store_rec {
+    uint64_t g; /* generation of the file it was read from */
+    uint64_t n; /* number in the log, from 1, never reused */
+    uint64_t b; /* n of the first record of its batch */
+    uint64_t p; /* n of the key's previous record, or 0 */
+    struct str key;
+    struct str time; /* RFC 3339, as in the log */
+    struct str body; /* members after "t": "op":...,"v":{...} */
+    struct str line; /* the whole line, without its line feed */
+};
+
+/* What the index holds for a key. A kind's own entry type begins with it. */
+struct store_entry {
+    struct store_entry *chain; /* private to the store */
+    const char *key;           /* key_len bytes */
+    uint64_t n;                /* of the newest record */
+    int64_t off;               /* its offset */
+    uint32_t len;              /* length of its line */
+    uint32_t hash;
+    uint8_t key_len;
+    uint8_t kind; /* private to the store: index into its kinds */
+    bool held;    /* set by apply: compaction may keep the record for a while
+                     after a newer one of the key */
+};
+
+/* A kind of record, selected by the prefix of its keys. Records of unknown
+   kinds are indexed and kept. Any function may be NULL. */
+struct store_kind {
+    const char *prefix; /* "task/" */
+    size_t entry_size;  /* at most 256; new entries are zeroed */
+    void *ctx;
+    /* e's newest record is now r; e->n, off and len are already set. Called
+       once per record, live or replayed. 0, or ERR_NOMEM with nothing
+       changed. */
+    int (*apply)(void *ctx, struct store_entry *e, const struct store_rec *r);
+    /* Undoes the last apply. old is the previous e (old->n 0: it was new).
+       Called in reverse order; the store then copies old over e, including
+       what undo has changed in old. */
+    void (*undo)(void *ctx, struct store_entry *e,
+                 struct store_entry *old);
+    /* A record of another or an unknown kind was applied; never undone. */
+    void (*other)(void *ctx, const struct store_rec *r);
+    /* Returns whether compaction keeps r; newest: r is its key's newest record.
+       NULL: keep only the newest. */
+    bool (*keep)(void *ctx, const struct store_rec *r, bool newest,
+                 int64_t now_ms);
+    /* Records are not kept for long (see keep): all their bytes count as
+       superseded at once, so a log of nothing else gets compacted. */
+    bool transient;
+    /* All entries are about to go: the log is read again, or a compacted one
+       instead of it. */
+    void (*reset)(void *ctx);
+};
+
+/* ---- open and close ---- */
+
 struct store_options {
     const char *path;       /* of the log; need not exist */
     bool readonly;          /* never writes or locks, but to follow remote */
     int64_t compact_at;     /* compact beyond; 0: STORE_COMPACT_AT */
     int64_t closed_max;     /* bytes of closed generations to keep */
-    const struct remote *remote; /* see store/hosts.h; NULL: there is none */
+    const struct remote *remote; /* of other hosts; NULL: there is none */
 };
 
 /* Opens and reads the log at o->path, which must stay valid. A missing file is
@@ -34,6 +95,8 @@ int store_open(struct store **out, const struct store_options *o,
                const struct store_kind *kinds, size_t n_kinds,
                char why[256]);
 void store_close(struct store *s);
+
+/* ---- follow and lock ---- */
 
 /* Updates memory to the mark, and so to everything any process has committed.
    Takes the lock only if bytes after the mark need recovery. 0, ERR_IO,
@@ -59,6 +122,8 @@ int store_make_dir(struct store *s);
 void store_unlock(struct store *s);
 bool store_locked(const struct store *s);
 
+/* ---- stage and commit ---- */
+
 /* Stages a record; needs the lock. body is a run of JSON members
    ("op":...,"v":{...}). Memory has it at once, the disk after store_commit. 0,
    ERR_TOO_LARGE (record or batch), ERR_NOMEM, or store_refuse's err. */
@@ -76,10 +141,12 @@ bool store_batch_is_full(const struct store *s);
 /* Writes and syncs what is staged and moves the mark: one write, one fdatasync.
    On an error everything staged is undone in memory. After ERR_FULL and ERR_IO
    nothing of it is on disk, unless *unknown is set; store_make_room may make
-   room. With a remote it does more: see store/hosts.h. */
+   room. With a remote it does more: see "hosts" below. */
 int store_commit(struct store *s, bool *unknown);
 /* Makes store_stage return err and stage nothing, until called with 0. */
 void store_refuse(struct store *s, int err);
+
+/* ---- read ---- */
 
 /* The key's entry, or NULL. Valid until the next follow, lock or commit (undo)
    of this store. */
@@ -97,5 +164,180 @@ int store_read_n(struct store *s, uint64_t n, struct arena *a,
    record is valid only during the call. */
 int store_scan(struct store *s, uint64_t from,
                int (*fn)(void *ctx, const struct store_rec *r), void *ctx);
+
+/* Sets the one observer. It gets each committed record, own or followed, after
+   it was applied, in order; not those read when the log is opened. */
+void store_observe(struct store *s,
+                   void (*fn)(void *ctx, const struct store_entry *e,
+                              const struct store_rec *r),
+                   void *ctx);
+
+/* ---- its state ---- */
+
+/* What a store can do now. */
+enum store_mode {
+    STORE_LOADED,   /* memory matches the log; changes can be committed */
+    STORE_READONLY, /* it can be read; a person has to allow changes */
+    STORE_DAMAGED,  /* what is whole can be read */
+    STORE_FAILED,   /* a step failed; what comes next tries it again */
+    STORE_REFUSED   /* it can be read, and changed when a reason has passed */
+};
+
+struct store_state {
+    enum store_mode mode;
+    const char *path;    /* real path of the log */
+    char id[33];         /* of the store, "" before there is a log */
+    uint64_t g;          /* generation, 0: no log yet */
+    uint64_t head;       /* newest n */
+    int64_t len;         /* committed bytes */
+    int64_t superseded;  /* bytes of these that compaction would not keep: older
+                            or transient records */
+    uint64_t keys;
+    size_t index_bytes;  /* heap of index and entries */
+    int err;             /* 0: writable; else why writes are refused */
+    int64_t missing;     /* if ERR_FULL: how many bytes of room, 0: unknown */
+    char why[256];       /* the reason, with file and offset; or "" */
+    bool torn;           /* this process cut a torn tail when it opened the
+                            log */
+    bool shared;         /* with other hosts, by a remote */
+};
+/* Valid until the next call. */
+const struct store_state *store_state(struct store *s);
+/* Four of its members alone: id; path; mode is STORE_READONLY; shared. */
+const char *store_id(const struct store *s);
+const char *store_path(const struct store *s);
+bool store_is_readonly(const struct store *s);
+bool store_is_shared(const struct store *s);
+
+/* A sentence that says how many records a damaged log has lost. Valid until the
+   next call. NULL: none. */
+const char *store_damage(struct store *s);
+/* Looks whether log and lock file can be written, unless that was seen in the
+   last 5 s or they cannot, and changes nothing. store_state then says so. */
+void store_check_access(struct store *s);
+/* Tests whether a record could be committed: writes after the end, syncs, and
+   cuts it off again. Needs the lock, with nothing staged. 0, or store_commit's
+   error; store_state then says why. */
+int store_probe(struct store *s);
+
+/* ---- time and processes ---- */
+
+/* max(wall clock, newest time in the log + boot-clock time since then). With a
+   remote, times more than store_skew_ms ahead of the wall clock are left
+   out. */
+int64_t store_now_ms(const struct store *s);
+/* The time t that a record gives; or 0, long ago, if it is more than a day
+   ahead: then it says nothing. */
+int64_t store_past_ms(int64_t t, int64_t now_ms);
+
+/* A number that identifies this process to others on this log while it lives; 0
+   if the lock file cannot be used. It changes if the lock file is replaced by
+   one in which the number is taken. */
+uint64_t store_instance(struct store *s);
+/* Returns whether the process with that number is alive, this one included. */
+bool store_alive(const struct store *s, uint64_t instance);
+
+/* ---- room and compaction ---- */
+
+/* Whether the disk has room for what is staged and for a compaction after it.
+   If not, commits of other records than of store_stage_last are refused. */
+bool store_has_room(struct store *s);
+/* Whether a commit failed for want of room, and the lock is still held: then
+   store_stage returns ERR_FULL, and what store_stage_last takes may yet be
+   committed. */
+bool store_takes_last(const struct store *s);
+/* Returns whether superseded bytes exceed compact_at and half of the log; or a
+   quarter of it, if the disk has only just the room for a compaction; or
+   whether one may gain anything, if the disk is full. A minute after a failed
+   attempt, or once there is more room. */
+bool store_wants_compact(struct store *s);
+/* Starts a compaction or does one slice of it, about 1 MiB. ERR_MORE: call
+   again, now or later; 0: done, the new generation is in use; else the
+   compaction was abandoned and its file removed (ERR_BUSY: another process is
+   compacting, or the write lock stayed taken). */
+int store_compact(struct store *s);
+/* Makes the next compaction take back times that are ahead of the wall clock.
+   They become that clock's, in the new generation and in all processes (where
+   os_boot_id is "", in this one only); the old generation keeps them. Not for a
+   store with a remote. */
+void store_take_back_time(struct store *s);
+/* Compacts at once, if store_wants_compact, or ends what store_compact began.
+   Returns whether it tried: also after a compaction that failed, what
+   store_stage_last takes may be committed now. Needs the lock to be free, and
+   nothing staged. */
+bool store_make_room(struct store *s);
+/* Abandons a compaction in progress. */
+void store_compact_stop(struct store *s);
+
+/* ---- hosts ----
+
+   Several hosts share a store through a remote (store/remote.h).
+
+   With one, store_commit also confirms what a turn has read, even without the
+   lock and with nothing staged. ERR_MORE: it is under way; wait as store_watch
+   says, call it again, and only read until it has ended. ERR_AGAIN: others
+   committed first; what was staged is undone and memory has their batches, so
+   run the whole turn again. ERR_BUSY: that has gone on for 5 s. If the remote
+   does not answer, reads may still go out: store_stale_ms says how old they
+   are. */
+
+/* Fetches all that was committed before this call. 0; ERR_MORE as above; else
+   an error, and memory may be stale. 0 without a remote. */
+int store_confirm(struct store *s);
+/* The same, and waits for the answer as store_await does. */
+int store_confirm_patiently(struct store *s);
+/* Makes the log, which was of this host alone, a new store of the remote, and
+   then a replica of that; the old log stays as <log>.before-etcd. again: the
+   log is a replica already, and the remote has lost its newest records, or all.
+   ERR_MORE: call it again after store_await. Else 0 or an error of store_lock
+   or store_commit, ERR_EXISTS or ERR_BUSY. For the command line; needs a
+   remote. */
+int store_push(struct store *s, bool again);
+/* Whether store_push or store_tend is sending a whole log, pushed or compacted,
+   to the remote, which has *done of *all bytes. */
+bool store_uploads(const struct store *s, uint64_t *done, uint64_t *all);
+/* Puts the content dir/hex, a file named by its SHA-256, where all hosts find
+   it, before the record staged next is committed; or, without put, fetches it
+   from there. ERR_MORE: store_commit will do it, and returns ERR_AGAIN if that
+   may change an answer. Else the outcome in this turn: 0, ERR_NOT_FOUND,
+   ERR_DAMAGED, ERR_FULL, ERR_BUSY (too many in one turn), or an error of the
+   file or the remote. Without a remote nothing is put or found. dir must stay
+   valid. */
+int store_content(struct store *s, const char *dir, struct str hex, bool put);
+/* The same, but waits until it is done. For the command line; nothing may be
+   staged, and no commit under way. */
+int store_share(struct store *s, const char *dir, struct str hex,
+                enum remote_content what);
+/* Likewise lists the names of contents after hex, in order, each with a line
+   feed; "": there are no more. Valid until the next call of the store. */
+int store_contents(struct store *s, const char *hex, struct str *names);
+/* Why the last one failed, in words; "" without a remote. */
+const char *store_content_why(const struct store *s);
+/* What to wait for while an operation of the remote is under way, and between
+   calls of store_tend: as watch in store/remote.h. *fd -1 and *due_ms INT64_MAX
+   without a remote. */
+void store_watch(const struct store *s, int *fd, bool *write, int64_t *due_ms);
+/* Sleeps until then. For the command line. */
+void store_await(const struct store *s);
+/* Tests whether a commit could succeed now. Needs the lock, with nothing
+   staged. 0, or the remote's error. Waits as store_await does; 0 without a
+   remote. */
+int store_probe_hosts(struct store *s);
+/* Asks member i of the remote about itself, and waits as store_await does.
+   *what has the answer in words, until the next call. 0, or as examine in
+   store/remote.h. */
+int store_examine(struct store *s, unsigned i, const char **what);
+/* Learns what other hosts commit: within 50 ms if somebody waits for it, else
+   within a second. Call it between turns, when store_watch says so. */
+void store_tend(struct store *s, bool waits);
+/* The member of the remote in use, and how long it takes to answer, smoothed;
+   NULL without a remote. */
+const char *store_member(const struct store *s, int64_t *trip_us);
+/* For how many milliseconds memory may have missed commits of other hosts; 0:
+   for no longer than a turn takes. */
+int64_t store_stale_ms(const struct store *s);
+/* How long after its end a lease still counts for others, since clocks differ;
+   0 without a remote. */
+int64_t store_skew_ms(const struct store *s);
 
 #endif

@@ -4,7 +4,7 @@
 /* record - the log's bytes: one line per record. record.c describes the
    format. */
 
-#include "store/kind.h"
+#include "store.h"
 
 #define RECORD_VERSION 2 /* newest known: of replicas; other logs have 1 */
 #define RECORD_KEY_LOG "log"
