@@ -247,7 +247,7 @@ take_request_head(struct http_conn *c)
     }
     n = http_parse_head(&c->scan, c->in.p + c->pos, c->in.len - c->pos, head,
                         &status);
-    if (n == ERR_PARTIAL)
+    if (n == ERR_INCOMPLETE)
         return;
     c->server->counts.requests++;
     if (n < 0) {

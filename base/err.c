@@ -149,7 +149,7 @@ static const struct err_row rows[] = { /* by -code */
             "gone too, create_task with this task_id begins it anew",
         .rpc = -32603, .rpc_2026 = -32603,
         .rpc_text = "Damaged: its newest record is not JSON"},
-    [-ERR_PARTIAL] = {
+    [-ERR_INCOMPLETE] = {
         .name = "invalid_argument", .exit = 2,
         .message = "invalid argument"},
     [-ERR_QUEUE_FULL] = {

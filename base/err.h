@@ -35,7 +35,7 @@ enum err {
     ERR_AGAIN = -27,        /* others committed first: run it all again */
     ERR_SKEW = -28,         /* the clock is too far off for writes */
     ERR_GARBLED = -29,      /* a whole record, but its body is not JSON */
-    ERR_PARTIAL = -30,      /* what is parsed ends in bytes yet to come */
+    ERR_INCOMPLETE = -30,      /* what is parsed ends in bytes yet to come */
     ERR_QUEUE_FULL = -31    /* no room in a queue until others have left it */
 };
 

@@ -464,7 +464,7 @@ take_answer_head(struct etcd *e)
     int n = http_parse_answer(&e->scan, e->in.p, e->in.len, &head);
     size_t rest;
 
-    if (n == ERR_PARTIAL)
+    if (n == ERR_INCOMPLETE)
         return 1;
     if (n < 0 && *e->in.p != 'H') {
         set_why(e, "this port does not speak HTTP");

@@ -352,7 +352,7 @@ http_parse_head(struct http_scan *s, const char *p, size_t len,
     int n = scan_head(s, p, len);
 
     if (n == 0)
-        return ERR_PARTIAL;
+        return ERR_INCOMPLETE;
     *status = -n;
     if (n < 0)
         return ERR_SYNTAX;
@@ -373,7 +373,7 @@ http_parse_answer(struct http_scan *s, const char *p, size_t len,
     int n = scan_head(s, p, len);
 
     if (n == 0)
-        return ERR_PARTIAL;
+        return ERR_INCOMPLETE;
     if (n < 0 || parse_lines(out, p + s->first, (size_t)n - s->first,
                              parse_status_line) != 0 ||
         check_framing(out) != 0)

@@ -101,7 +101,7 @@ parse_in_parts(struct parsed *a, const uint8_t *data, size_t n)
         free(a->p);
         a->p = fuzz_copy(data, at);
         a->rc = http_parse_head(&s, a->p, at, &a->head, &a->status);
-        if (a->rc != ERR_PARTIAL || at == n)
+        if (a->rc != ERR_INCOMPLETE || at == n)
             return;
     }
 }
@@ -115,8 +115,8 @@ check_head(const uint8_t *data, size_t n)
 
     whole.p = fuzz_copy(data, n);
     whole.rc = http_parse_head(&s, whole.p, n, &whole.head, &whole.status);
-    HOLDS(whole.rc == ERR_PARTIAL || whole.rc == ERR_SYNTAX || whole.rc > 0);
-    HOLDS(whole.rc != ERR_PARTIAL || n < HTTP_MAX_HEAD);
+    HOLDS(whole.rc == ERR_INCOMPLETE || whole.rc == ERR_SYNTAX || whole.rc > 0);
+    HOLDS(whole.rc != ERR_INCOMPLETE || n < HTTP_MAX_HEAD);
     HOLDS(whole.rc != ERR_SYNTAX ||
           (whole.status >= 400 && whole.status <= 505));
     if (whole.rc > 0)

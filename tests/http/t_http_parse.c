@@ -25,8 +25,8 @@ feed(struct http_scan *s, const char *p, size_t n)
     rc = http_parse_head(s, guard_copy(p, n), n, &head, &status);
     if (rc == ERR_SYNTAX)
         return -status;
-    CHECK(rc == ERR_PARTIAL ? s->seen == n && status == 0 : s->seen == 0);
-    return rc == ERR_PARTIAL ? 0 : rc;
+    CHECK(rc == ERR_INCOMPLETE ? s->seen == n && status == 0 : s->seen == 0);
+    return rc == ERR_INCOMPLETE ? 0 : rc;
 }
 
 static int
