@@ -215,7 +215,7 @@ lock_for_all(struct store *s, bool wait)
     if (s->opt.readonly)
         return ERR_READONLY;
     if (r != NULL && r->wanted)
-        return ERR_MORE; /* the turn that is under way has it, or may take it */
+        return ERR_BUSY; /* the turn that is under way has it, or may take it */
     if (r != NULL && store_is_paused(r))
         return r->err == ERR_UNKNOWN ? ERR_UNREACHABLE : r->err;
     int rc = r != NULL ? store_check_clock(s) : 0;
@@ -239,9 +239,9 @@ store_lock_patiently(struct store *s)
 {
     int64_t until = clock_mono_ms() + STORE_LOCK_WAIT_MS;
     int rc = store_lock(s);
-    while (rc == ERR_MORE && clock_mono_ms() < until)
+    while (rc == ERR_BUSY && clock_mono_ms() < until)
         rc = store_lock_wait(s);
-    return rc == ERR_MORE ? ERR_BUSY : rc;
+    return rc;
 }
 
 uint64_t
@@ -321,7 +321,7 @@ store_push(struct store *s, bool again)
     }
     if (rc == 0)
         rc = store_confirm(s);
-    if (rc == ERR_MORE)
+    if (rc == ERR_PENDING)
         return rc;
     s->replica->push = REMOTE_FOLLOW;
     store_unlock(s);
@@ -336,12 +336,12 @@ switch_over(struct store *s)
 {
     struct compaction *c = s->compaction;
     int rc = store_take_lock(s, false);
-    if (rc == ERR_MORE)
+    if (rc == ERR_BUSY)
         rc = store_lock_wait(s);
     if (c->until_ms == 0)
         c->until_ms = clock_mono_ms() + STORE_LOCK_WAIT_MS;
-    if (rc == ERR_MORE && clock_mono_ms() >= c->until_ms)
-        return ERR_BUSY;
+    if (rc == ERR_BUSY && clock_mono_ms() < c->until_ms)
+        return ERR_PENDING;
     if (rc != 0)
         return rc;
     rc = c->g == s->log.g + 1 ? store_compact_switch(s) : ERR_BUSY;
@@ -371,7 +371,7 @@ store_compact(struct store *s)
         rc = store_compact_slice(s);
     if (rc == 0)
         rc = switch_over(s);
-    if (rc == ERR_MORE)
+    if (rc == ERR_PENDING)
         return rc;
     room_note_attempt(s, rc);
     store_compact_stop(s);
@@ -381,12 +381,12 @@ store_compact(struct store *s)
 bool
 store_make_room(struct store *s)
 {
-    int rc = ERR_MORE;
+    int rc = ERR_PENDING;
     if (s->room.full) /* one under way also copies what was written since */
         store_compact_stop(s);
     if (s->compaction == NULL && !store_wants_compact(s))
         return false;
-    while (rc == ERR_MORE)
+    while (rc == ERR_PENDING)
         rc = store_compact(s);
     return true;
 }

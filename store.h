@@ -106,7 +106,7 @@ int store_follow(struct store *s);
 /* Whether memory matches the log. After a failed follow or lock it may be half
    read; a missing key then means nothing. */
 bool store_loaded(struct store *s);
-/* Takes the write lock and follows. 0; ERR_MORE: another process holds it, call
+/* Takes the write lock and follows. 0; ERR_BUSY: another process holds it, call
    store_lock_wait; ERR_READONLY, ERR_IO, ERR_DAMAGED, ERR_FULL: this process
    cannot write now, store_state says why; with a remote also ERR_UNREACHABLE,
    ERR_SKEW. */
@@ -251,7 +251,7 @@ bool store_takes_last(const struct store *s);
    whether one may gain anything, if the disk is full. A minute after a failed
    attempt, or once there is more room. */
 bool store_wants_compact(struct store *s);
-/* Starts a compaction or does one slice of it, about 1 MiB. ERR_MORE: call
+/* Starts a compaction or does one slice of it, about 1 MiB. ERR_PENDING: call
    again, now or later; 0: done, the new generation is in use; else the
    compaction was abandoned and its file removed (ERR_BUSY: another process is
    compacting, or the write lock stayed taken). */
@@ -274,32 +274,32 @@ void store_compact_stop(struct store *s);
    Several hosts share a store through a remote (store/remote.h).
 
    With one, store_commit also confirms what a turn has read, even without the
-   lock and with nothing staged. ERR_MORE: it is under way; wait as store_watch
-   says, call it again, and only read until it has ended. ERR_AGAIN: others
-   committed first; what was staged is undone and memory has their batches, so
-   run the whole turn again. ERR_BUSY: that has gone on for 5 s. If the remote
-   does not answer, reads may still go out: store_stale_ms says how old they
-   are. */
+   lock and with nothing staged. ERR_PENDING: it is under way; wait as
+   store_watch says, call it again, and only read until it has ended.
+   ERR_AGAIN: others committed first; what was staged is undone and memory has
+   their batches, so run the whole turn again. ERR_BUSY: that has gone on for 5
+   s. If the remote does not answer, reads may still go out: store_stale_ms says
+   how old they are. */
 
-/* Fetches all that was committed before this call. 0; ERR_MORE as above; else
-   an error, and memory may be stale. 0 without a remote. */
+/* Fetches all that was committed before this call. 0; ERR_PENDING as above;
+   else an error, and memory may be stale. 0 without a remote. */
 int store_confirm(struct store *s);
 /* The same, and waits for the answer as store_await does. */
 int store_confirm_patiently(struct store *s);
 /* Makes the log, which was of this host alone, a new store of the remote, and
    then a replica of that; the old log stays as <log>.before-etcd. again: the
    log is a replica already, and the remote has lost its newest records, or all.
-   ERR_MORE: call it again after store_await. Else 0 or an error of store_lock
-   or store_commit, ERR_EXISTS or ERR_BUSY. For the command line; needs a
-   remote. */
+   ERR_PENDING: call it again after store_await. Else 0 or an error of
+   store_lock or store_commit, ERR_EXISTS or ERR_BUSY. For the command line;
+   needs a remote. */
 int store_push(struct store *s, bool again);
 /* Whether store_push or store_tend is sending a whole log, pushed or compacted,
    to the remote, which has *done of *all bytes. */
 bool store_uploads(const struct store *s, uint64_t *done, uint64_t *all);
 /* Puts the content dir/hex, a file named by its SHA-256, where all hosts find
    it, before the record staged next is committed; or, without put, fetches it
-   from there. ERR_MORE: store_commit will do it, and returns ERR_AGAIN if that
-   may change an answer. Else the outcome in this turn: 0, ERR_NOT_FOUND,
+   from there. ERR_PENDING: store_commit will do it, and returns ERR_AGAIN if
+   that may change an answer. Else the outcome in this turn: 0, ERR_NOT_FOUND,
    ERR_DAMAGED, ERR_FULL, ERR_BUSY (too many in one turn), or an error of the
    file or the remote. Without a remote nothing is put or found. dir must stay
    valid. */

@@ -156,6 +156,10 @@ static const struct err_row rows[] = { /* by -code */
         .name = "out_of_memory", .retryable = true, .exit = 3,
         .message = "out of memory",
         .next = "try again"},
+    [-ERR_PENDING] = {
+        .name = "store_busy", .retryable = true, .exit = 3,
+        .message = "the step is still under way",
+        .next = "try again"},
 };
 
 const struct err_row *

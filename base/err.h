@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 enum err {
-    ERR_MORE = -1,   /* a step or a run is not finished: it goes on later */
+    ERR_MORE = -1,   /* a run has to wait, or is over before its work is */
     ERR_SYNTAX = -2, /* violates the grammar */
     ERR_NOMEM = -3,
     ERR_INVALID = -4, /* callers of tools can see the codes from here on */
@@ -35,8 +35,9 @@ enum err {
     ERR_AGAIN = -27,        /* others committed first: run it all again */
     ERR_SKEW = -28,         /* the clock is too far off for writes */
     ERR_GARBLED = -29,      /* a whole record, but its body is not JSON */
-    ERR_INCOMPLETE = -30,      /* what is parsed ends in bytes yet to come */
-    ERR_QUEUE_FULL = -31    /* no room in a queue until others have left it */
+    ERR_INCOMPLETE = -30,   /* a parser needs more bytes, or had to end */
+    ERR_QUEUE_FULL = -31,   /* no room in a queue until others have left it */
+    ERR_PENDING = -32       /* it is under way: call again, when it is time */
 };
 
 /* A row of the table: what agents, clients and people are told of an error

@@ -532,7 +532,7 @@ compact(struct cli *c, int64_t len)
     int rc = cli_try_lock(c);
 
     if (rc == 0)
-        while ((rc = store_compact(c->s.store)) == ERR_MORE)
+        while ((rc = store_compact(c->s.store)) == ERR_PENDING)
             cli_progress(c, slices++ << 20, (uint64_t)len);
     if (rc == ERR_BUSY)
         return cli_fail(c, rc, "%s: another process compacts it or holds its "

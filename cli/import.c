@@ -678,7 +678,7 @@ end_input(struct import *im, int got)
 {
     if (im->counts.archive && got == 0)
         bad_here(im, STR(CUT ", and its end"));
-    if (got == ERR_MORE)
+    if (got == ERR_INCOMPLETE)
         bad_here(im, STR("the input ends within the array"));
     else if (got == ERR_SYNTAX)
         bad_here(im, STR("there is text after the array"));

@@ -232,7 +232,7 @@ next_element(struct input *in)
         return ERR_IO;
     if (in->piece.err != 0)
         return in->piece.err;
-    return in->piece.len > 0 ? 1 : in->closed ? 0 : ERR_MORE;
+    return in->piece.len > 0 ? 1 : in->closed ? 0 : ERR_INCOMPLETE;
 }
 
 /* Whether the bracket opens the list of Taskmaster's tasks. */
@@ -352,7 +352,7 @@ next_value(struct input *in)
             return rc;
         in->list = 0;
         if (in->depth > 0)
-            return peek(in) < 0 ? ERR_MORE : rc;
+            return peek(in) < 0 ? ERR_INCOMPLETE : rc;
     }
     begin_value(in);
     skip_blanks(in);

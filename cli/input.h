@@ -48,8 +48,8 @@ struct input {
 /* Begins to read in->fd, and finds in->form. */
 void input_begin(struct input *in);
 /* Reads the next piece. Returns 1, or 0 at the end; ERR_NOMEM, ERR_IO with
-   in->err, ERR_MORE if the input ends within an array, ERR_SYNTAX for text
-   after it. */
+   in->err, ERR_INCOMPLETE if the input ends within an array, ERR_SYNTAX for
+   text after it. */
 int input_next(struct input *in);
 /* What input of unknown form looks like, such as "a binary file", and what to
    do with it. */

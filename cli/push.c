@@ -29,7 +29,7 @@ cli_push(struct cli *c)
     rc = cli_open_store(c->env, false, &c->s, why);
     if (rc < 0)
         return cli_fail(c, rc, "%s", why);
-    while ((rc = store_push(c->s.store, c->args.again)) == ERR_MORE)
+    while ((rc = store_push(c->s.store, c->args.again)) == ERR_PENDING)
         cli_await_upload(c);
     if (rc < 0)
         return cli_fail_store(c, rc);

@@ -93,7 +93,7 @@ cli_commit(struct cli *c, bool *unknown)
 
     if (store_has_room(c->s.store)) /* else they would take it */
         settle(c);
-    while ((rc = store_commit(c->s.store, unknown)) == ERR_MORE)
+    while ((rc = store_commit(c->s.store, unknown)) == ERR_PENDING)
         store_await(c->s.store);
     store_unlock(c->s.store);
     c->no_room = rc == ERR_FULL ? c->no_room + 1 : 0;

@@ -274,7 +274,7 @@ start_attempt(struct etcd *e)
     int rc;
 
     if (now < e->due)
-        return ERR_MORE;
+        return ERR_PENDING;
     e->skew_ms = 0;
     if (now >= e->deadline)
         return finish_request(e, ERR_UNREACHABLE);
@@ -303,7 +303,7 @@ send_more(struct etcd *e)
                      MSG_NOSIGNAL);
 
     if (n < 0)
-        return is_later(errno) ? ERR_MORE : lose_connection(e, strerror(errno));
+        return is_later(errno) ? ERR_PENDING : lose_connection(e, strerror(errno));
     e->sent += (size_t)n;
     extend_due(e);
     if (e->sent == e->out.len) {
@@ -493,7 +493,7 @@ receive_answer(struct etcd *e)
     if (p == NULL)
         return lose_connection(e, "out of memory");
     if (n < 0)
-        return is_later(errno) ? ERR_MORE : lose_connection(e, strerror(errno));
+        return is_later(errno) ? ERR_PENDING : lose_connection(e, strerror(errno));
     if (n == 0)
         return lose_connection(e, "the connection was closed without an "
                                   "answer");
@@ -635,7 +635,7 @@ step_phase(struct etcd *e)
 {
     switch (e->phase) {
     case IDLE:
-        return ERR_MORE;
+        return ERR_PENDING;
     case PAUSE:
         return start_attempt(e);
     case SEND:
@@ -655,14 +655,14 @@ etcd_step(struct etcd *e, struct etcd_answer *out)
         reads = e->phase > SEND;
         rc = step_phase(e);
         if (rc > 0 && reads) /* invariant 6 */
-            rc = ERR_MORE;
-        if (rc == ERR_MORE && e->phase >= SEND && clock_mono_ms() >= e->due)
+            rc = ERR_PENDING;
+        if (rc == ERR_PENDING && e->phase >= SEND && clock_mono_ms() >= e->due)
             rc = time_out_attempt(e);
     } while (rc > 0);
     *out = (struct etcd_answer){STR_NONE, "", e->skew_ms, e->maybe};
     if (rc == 0)
         out->body = buf_view(&e->in);
-    else if (rc != ERR_MORE)
+    else if (rc != ERR_PENDING)
         out->why = e->why;
     return rc;
 }

@@ -36,7 +36,7 @@ void etcd_free(struct etcd *e);
    time. 0 or ERR_NOMEM. */
 int etcd_begin(struct etcd *e, const char *path, struct str body,
                int64_t budget_ms);
-/* Continues. ERR_MORE: wait for etcd_watch. 0: answered with 200. Otherwise:
+/* Continues. ERR_PENDING: wait for etcd_watch. 0: answered with 200. Otherwise:
    ERR_UNREACHABLE: no endpoint took it; ERR_UNKNOWN: sent, and its effect is
    unknown. Without effect: ERR_FULL: the quota; ERR_TOO_LARGE: the request, or
    the answer, with more than HTTP_MAX_BODY; ERR_READONLY: the role lacks the

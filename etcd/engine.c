@@ -1,7 +1,7 @@
 /* engine - how the engine sends requests to etcd.
 
    An operation of several requests is a chain of functions. engine_send notes
-   which function takes the answer and returns ERR_MORE. When the answer has
+   which function takes the answer and returns ERR_PENDING. When the answer has
    come, remote_step calls that function, and it ends the operation or sends the
    next request. So nothing blocks, and each function is named after the answer
    that it takes.
@@ -65,7 +65,7 @@ note_request(struct engine *e, const char *path, engine_fn *then, int rc)
         return rc;
     e->then = then;
     e->is_txn = strcmp(path, TXN) == 0;
-    return ERR_MORE;
+    return ERR_PENDING;
 }
 
 int
@@ -75,7 +75,7 @@ engine_send(struct engine *e, const char *path, engine_fn *then)
 
     if (rc == 0 && e->state == ENGINE_WAITS) {
         e->first = then;
-        return ERR_MORE;
+        return ERR_PENDING;
     }
     if (rc == 0)
         rc = etcd_begin(e->client, path, buf_view(&e->body.b),

@@ -21,7 +21,7 @@ enum engine_state {
     ENGINE_OPERATES /* one of an operation is, or is about to be sent */
 };
 
-/* Takes the answer to a request. 0: e->news is ready; ERR_MORE: it has sent
+/* Takes the answer to a request. 0: e->news is ready; ERR_PENDING: it has sent
    another one; ERR_AGAIN: attach again; or an error of remote's step. */
 typedef int engine_fn(struct engine *e, const struct txn_answer *t);
 
@@ -103,7 +103,7 @@ int engine_fail(struct engine *e, int err, const char *fmt, ...) PRINTF(3, 4);
    directory. On the heap, or NULL. */
 char *engine_path(struct engine *e, const char *suffix);
 /* Sends e->body and empties it; in WAITS it must be a transaction, and is sent
-   later. ERR_MORE or ERR_NOMEM. */
+   later. ERR_PENDING or ERR_NOMEM. */
 int engine_send(struct engine *e, const char *path, engine_fn *then);
 /* Sends it to endpoint i alone; not in WAITS. */
 int engine_send_to(struct engine *e, unsigned i, const char *path,

@@ -540,7 +540,7 @@ begin_operation(struct engine *e, const struct remote_at *at)
 static int
 begin_result(struct engine *e, int rc)
 {
-    if (rc == ERR_MORE)
+    if (rc == ERR_PENDING)
         return 0;
     end_operation(e);
     return rc;
@@ -627,7 +627,7 @@ take_tended_answer(struct engine *e, int rc, const struct etcd_answer *a)
     e->then(e, rc == 0 && read_answer(e, a, &t) == 0 ? &t : NULL);
     if (e->state == ENGINE_TENDS) {
         e->state = ENGINE_IDLE;
-        return ERR_MORE;
+        return ERR_PENDING;
     }
     e->state = ENGINE_OPERATES;
     return engine_send(e, TXN, e->first);
@@ -657,13 +657,13 @@ remote_step(void *ctx, struct remote_news *news)
 
     do {
         if (e->state == ENGINE_IDLE && !tend(e))
-            return ERR_MORE;
+            return ERR_PENDING;
         rc = etcd_step(e->client, &a);
-        if (rc == ERR_MORE)
+        if (rc == ERR_PENDING)
             return rc;
         rc = e->state == ENGINE_OPERATES ? take_operation_answer(e, rc, &a)
                                          : take_tended_answer(e, rc, &a);
-    } while (rc == ERR_MORE);
+    } while (rc == ERR_PENDING);
     end_operation(e);
     if (rc == 0) {
         *news = e->news;

@@ -129,7 +129,7 @@ tend(struct engine *e)
         return false;
     e->state = ENGINE_TENDS;
     sent = (is_needed(e) && now >= e->life.due_ms ? tend_life(e)
-                                                  : upload_send(e)) == ERR_MORE;
+                                                  : upload_send(e)) == ERR_PENDING;
     if (!sent)
         e->state = ENGINE_IDLE;
     e->life.rest_ms = sent ? 0 : now + REST_MS;

@@ -78,8 +78,8 @@ continue_push(struct engine *e)
 {
     if (e->up.pushed == NULL)
         return 0;
-    return upload_send(e) == ERR_MORE
-               ? ERR_MORE : engine_fail(e, ERR_IO, "%.200s: cannot be put into "
+    return upload_send(e) == ERR_PENDING
+               ? ERR_PENDING : engine_fail(e, ERR_IO, "%.200s: cannot be put into "
                                         "etcd", e->log);
 }
 

@@ -20,7 +20,7 @@ int upload_push(struct engine *e, const struct head *head, engine_fn *pushed);
 void upload_sweep(struct engine *e);
 /* When to send next, by clock_mono_ms; INT64_MAX: there is nothing to do. */
 int64_t upload_due(const struct engine *e);
-/* Sends the request of the next step. ERR_MORE; or an error: it has sent
+/* Sends the request of the next step. ERR_PENDING; or an error: it has sent
    nothing. */
 int upload_send(struct engine *e);
 /* As uploads in store/remote.h. */

@@ -17,8 +17,8 @@ compact_slice(struct tend *t)
     if (!t->compacting && !store_wants_compact(t->store))
         return;
     err = store_compact(t->store);
-    t->compacting = err == ERR_MORE;
-    if (err >= 0 || err == ERR_MORE || err == ERR_BUSY || err == ERR_FULL ||
+    t->compacting = err == ERR_PENDING;
+    if (err >= 0 || err == ERR_PENDING || err == ERR_BUSY || err == ERR_FULL ||
         t->compact_failed) /* a full disk is reported when a write fails */
         return;
     text_tell("mcptask: the log cannot be compacted: mcptask compact says "

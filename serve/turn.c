@@ -467,7 +467,7 @@ begin_turn(struct turn *t, bool writes)
     if (t->locked)
         return;
     store_follow(t->store);
-    if (err != ERR_MORE) /* another process has the lock */
+    if (err != ERR_BUSY) /* another process has the lock */
         t->refuse = err;
 }
 
@@ -573,7 +573,7 @@ try_commit(struct turn *t)
     if (t->locked && !t->open)
         mcp_run_marked(t->mcp);
     err = store_commit(t->store, &unknown);
-    t->open = err == ERR_MORE;
+    t->open = err == ERR_PENDING;
     if (err < 0 && !t->open && t->locked)
         mcp_undo_marked(t->mcp, err == ERR_AGAIN);
     return err < 0 && unknown ? ERR_UNKNOWN : err;

@@ -168,7 +168,7 @@ store_compact_begin(struct store *s)
         return ERR_FULL;
     int rc = lock_try(&s->lock, LOCK_COMPACT);
     if (rc != 0)
-        return rc == ERR_MORE ? ERR_BUSY : rc;
+        return rc;
     struct compaction *c = s->compaction = malloc(sizeof *c);
     if (c == NULL) {
         lock_release(&s->lock, LOCK_COMPACT);
@@ -311,7 +311,7 @@ store_compact_slice(struct store *s)
         return s->log.damaged ? ERR_DAMAGED : ERR_BUSY;
     int rc = copy(s, c);
     if (rc != 0)
-        return rc > 0 ? ERR_MORE : rc;
+        return rc > 0 ? ERR_PENDING : rc;
     if (!c->ended) {
         record_put_end(&c->out, c->g, c->old_head, c->count, time_of_copy(s));
         c->ended = true;
@@ -321,7 +321,7 @@ store_compact_slice(struct store *s)
         return rc;
     if (s->log.end - c->rd.off > LAST_PART) {
         c->rd.end = s->log.end;
-        return ERR_MORE;
+        return ERR_PENDING;
     }
     /* Most bytes reach the disk before the lock is taken. */
     return c->out_synced < c->out_len ? sync_out(c) : 0;

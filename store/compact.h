@@ -25,8 +25,8 @@ struct compaction {
 /* Begins a compaction. 0, ERR_BUSY (another process is compacting), or an
    error. */
 int store_compact_begin(struct store *s);
-/* Does a slice without the write lock. ERR_MORE: more remain; 0: the rest needs
-   that lock; else abandon it. */
+/* Does a slice without the write lock. ERR_PENDING: more remain; 0: the rest
+   needs that lock; else abandon it. */
 int store_compact_slice(struct store *s);
 /* Under the lock: copies the last records, and renames the new file over the
    log. */

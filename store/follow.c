@@ -118,7 +118,7 @@ sync_view(struct store *s)
         return deny_lock(s);
     bool may_lock = !store_only_reads(s) && rc != ERR_READONLY;
     rc = s->lock.fd < 0 ? ERR_SYNTAX : mark_read(&s->lock, &m);
-    if (rc == ERR_MORE && s->loaded)
+    if (rc == MARK_SAME && s->loaded)
         return VIEW_SAME;
     if (rc == 0 && s->loaded && leads_on(s, &m) && reaches(s, m.end)) {
         store_take_mark(s, &m);
@@ -140,19 +140,17 @@ recover(struct store *s)
 {
     int64_t until = clock_mono_ms() + STORE_LOCK_WAIT_MS;
     int rc = store_take_lock(s, false);
-    while (rc == ERR_MORE && !s->loaded && clock_mono_ms() < until)
+    while (rc == ERR_BUSY && !s->loaded && clock_mono_ms() < until)
         rc = store_take_lock(s, true);
-    if (rc == ERR_MORE && !s->loaded)
-        rc = ERR_BUSY;
     if (rc == 0)
         store_unlock(s);
-    if (rc == ERR_BUSY)
+    if (rc == ERR_BUSY && !s->loaded)
         store_deny(s, rc, "%s: another process holds the lock; try again",
                    s->lock.path);
     if (rc == ERR_READONLY || (rc != 0 && rc != ERR_NOMEM && !s->loaded)) {
         rc = store_load(s, false);
     }
-    return rc == ERR_MORE || (rc != ERR_NOMEM && s->loaded) ? 0 : rc;
+    return rc != ERR_NOMEM && s->loaded ? 0 : rc;
 }
 
 static void
@@ -262,7 +260,7 @@ check_files(struct store *s, struct stat *st)
 static int
 own_log(struct store *s, struct stat *st)
 {
-    if (lock_log(s->log.fd, true) == ERR_MORE)
+    if (lock_log(s->log.fd, true) == ERR_BUSY)
         return ERR_BUSY;
     return lock_is_at_path(&s->lock) && stat(s->path, st) == 0 &&
                    store_is_log(s, st) ? 0 : VIEW_AGAIN;
@@ -317,7 +315,7 @@ catch_up(struct store *s, bool same)
         return store_deny_standing(s);
     /* A log only grows until it is replaced: if its size is the same, nobody
        wrote. */
-    rc = same && known && st.st_size == s->log.end ? ERR_MORE
+    rc = same && known && st.st_size == s->log.end ? MARK_SAME
                                                    : mark_read(&s->lock, &m);
     if (rc == 0 && leads_on(s, &m)) {
         store_take_mark(s, &m);
@@ -326,9 +324,9 @@ catch_up(struct store *s, bool same)
         rc = ERR_SYNTAX; /* a mark of another log, or of an older one */
     }
     if (rc == ERR_SYNTAX ||
-        ((rc == 0 || rc == ERR_MORE) && st.st_size != s->log.end))
+        ((rc == 0 || rc == MARK_SAME) && st.st_size != s->log.end))
         rc = store_recover(s, st.st_size);
-    return rc == ERR_MORE ? 0 : rc;
+    return rc == MARK_SAME ? 0 : rc;
 }
 
 int
@@ -412,7 +410,7 @@ store_take_lock(struct store *s, bool wait)
         if (rc == ERR_DAMAGED && s->lock.held && s->replica != NULL &&
             !s->log.foreign)
             rc = set_aside(s);
-        note_busy(s, rc == ERR_BUSY || rc == ERR_MORE);
+        note_busy(s, rc == ERR_BUSY);
         if (rc == VIEW_AGAIN) { /* drops the useless lock */
             store_compact_lost(s);
             lock_close(&s->lock);
@@ -420,14 +418,13 @@ store_take_lock(struct store *s, bool wait)
         if (rc == VIEW_NEXT)
             store_unlock(s);
     }
+    /* The holder uses another lock file, so it was not waited for. */
+    bool elsewhere = rc == ERR_BUSY && s->lock.held;
     if (rc != 0)
         store_unlock(s);
-    if (rc == ERR_BUSY && wait)
-        poll(NULL, 0, LOCK_WAIT_TICK_MS); /* the holder uses another lock
-                                             file */
-    if (rc >= VIEW_AGAIN)
-        return ERR_IO;
-    return rc == ERR_BUSY ? ERR_MORE : rc;
+    if (elsewhere && wait)
+        poll(NULL, 0, LOCK_WAIT_TICK_MS);
+    return rc >= VIEW_AGAIN ? ERR_IO : rc;
 }
 
 void

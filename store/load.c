@@ -142,7 +142,7 @@ go_over(struct store *s, const struct log_file *f)
     s->ino = f->st.st_ino;
     s->log.readonly = f->readonly;
     s->log.foreign = f->h.replica != (s->replica != NULL);
-    if (s->lock.held && lock_log(f->fd, true) == ERR_MORE) {
+    if (s->lock.held && lock_log(f->fd, true) == ERR_BUSY) {
         s->loaded = false;
         return ERR_BUSY;
     }

@@ -40,7 +40,7 @@ lock_at(int fd, int cmd, short type, uint64_t at)
                        .l_start = (off_t)at, .l_len = 1};
     if (os_lock(fd, cmd, &fl) == 0)
         return 0;
-    return errno == EACCES || errno == EAGAIN || errno == EINTR ? ERR_MORE
+    return errno == EACCES || errno == EAGAIN || errno == EINTR ? ERR_BUSY
                                                                 : ERR_IO;
 }
 
@@ -293,7 +293,7 @@ mark_read(struct lock *l, struct mark *out)
         memset(now + n, 0, sizeof now - (size_t)n);
         if (str_eq((struct str){now, sizeof now},
                    (struct str){l->seen, sizeof l->seen}))
-            return ERR_MORE;
+            return MARK_SAME;
         if (mark_parse(now, out)) {
             memcpy(l->seen, now, sizeof now);
             return 0;

@@ -66,7 +66,7 @@ bool lock_is_at_path(const struct lock *l);
 /* Closes the file, which releases every lock on it. */
 void lock_close(struct lock *l);
 
-/* Tries to lock a byte. 0, ERR_MORE if another process has it, ERR_IO. */
+/* Tries to lock a byte. 0, ERR_BUSY if another process has it, ERR_IO. */
 int lock_try(struct lock *l, enum lock_byte which);
 /* Queues for the write lock for one tick. Returns as lock_try. */
 int lock_wait(struct lock *l);
@@ -84,8 +84,9 @@ bool lock_has(const struct lock *l, uint64_t instance);
 
 /* Returns whether the mark can belong to this log; id "": unknown. */
 bool mark_is_of(const struct mark *m, const char *id, uint64_t ino);
-/* Reads the mark. 0; ERR_MORE: unchanged since last seen; ERR_SYNTAX: missing
-   or invalid; ERR_IO. */
+/* Reads the mark. 0; MARK_SAME, without *out; ERR_SYNTAX: missing or invalid;
+   ERR_IO. */
+#define MARK_SAME 1 /* it has not changed since it was last read or written */
 int mark_read(struct lock *l, struct mark *out);
 /* Writes the mark; needs the write lock. 0, or ERR_IO with errno. */
 int mark_write(struct lock *l, const struct mark *m);

@@ -62,7 +62,7 @@ parse_long_header(int fd, struct record_header *h)
     struct str line;
     int64_t off;
     int rc = record_next(&rd, &line, &off);
-    if (rc == 1 || rc == ERR_MORE)
+    if (rc == 1 || rc == ERR_INCOMPLETE)
         rc = record_parse_header(line, h);
     record_reader_fini(&rd);
     return rc;
@@ -181,7 +181,7 @@ misplaced(const struct log *l, const struct store_rec *r)
 static const char *
 fault_of(const struct log *l, int got, struct str line, struct store_rec *r)
 {
-    if (got == ERR_MORE)
+    if (got == ERR_INCOMPLETE)
         return "a truncated line";
     if (got == ERR_TOO_LARGE)
         return "a line over the limit";

@@ -526,7 +526,7 @@ record_next(struct record_reader *r, struct str *line, int64_t *off)
         return rc < 0 ? rc : ERR_TOO_LARGE;
     }
     advance_reader(r, line->len + (lf != NULL));
-    return lf != NULL ? 1 : have > 0 ? ERR_MORE : 0;
+    return lf != NULL ? 1 : have > 0 ? ERR_INCOMPLETE : 0;
 }
 
 struct str
@@ -546,7 +546,7 @@ record_next_whole(struct record_reader *r, struct store_rec *out,
     int rc;
     do
         rc = record_next(r, &line, off);
-    while ((rc == 1 && record_parse(line, out) != 0) || rc == ERR_MORE ||
+    while ((rc == 1 && record_parse(line, out) != 0) || rc == ERR_INCOMPLETE ||
            rc == ERR_TOO_LARGE);
     return rc;
 }

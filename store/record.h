@@ -81,9 +81,9 @@ struct record_reader {
 };
 
 /* Reads the next line, without its line feed, and its offset; valid until the
-   next call. 1: a line; 0: the end; ERR_MORE: the last bytes, in *line, have no
-   line feed; ERR_TOO_LARGE: skipped a line over STORE_MAX_RECORD; ERR_IO,
-   ERR_NOMEM. */
+   next call. 1: a line; 0: the end; ERR_INCOMPLETE: the last bytes, in *line,
+   have no line feed; ERR_TOO_LARGE: skipped a line over STORE_MAX_RECORD;
+   ERR_IO, ERR_NOMEM. */
 int record_next(struct record_reader *r, struct str *line, int64_t *off);
 /* Skips past the next line feed. 1; 0: there is none; or an error. */
 int record_skip(struct record_reader *r);

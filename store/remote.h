@@ -6,8 +6,8 @@
    through this table and knows nothing else of it. Nothing here blocks.
 
    One operation is under way at a time: pull, commit, examine or content begins
-   it, and it ends when step returns anything but ERR_MORE. Until then, step is
-   called whenever the descriptor of watch is ready or its time has come. */
+   it, and it ends when step returns anything but ERR_PENDING. Until then, step
+   is called whenever the descriptor of watch is ready or its time has come. */
 
 #include "base/base.h"
 
@@ -83,7 +83,7 @@ struct remote {
        wins. */
     int (*commit)(void *ctx, const struct remote_at *at, struct str lines,
                   uint64_t first, uint64_t last, uint32_t sum);
-    /* Continues. 0 with *news; ERR_MORE; else the operation has failed:
+    /* Continues. 0 with *news; ERR_PENDING; else the operation has failed:
        ERR_UNREACHABLE: no member took it; ERR_UNKNOWN: a commit may still take
        effect; ERR_FULL, ERR_TOO_LARGE, ERR_READONLY, ERR_FORMAT (another store,
        or a newer version), ERR_IO, ERR_NOMEM. why() says more. */
@@ -91,7 +91,7 @@ struct remote {
     /* The descriptor to wait for, or -1; *write: for writing. *due_ms is when
        to call step at the latest, by clock_mono_ms; INT64_MAX: never. This goes
        for the time between operations too: step then does the engine's own
-       work, and returns ERR_MORE. */
+       work, and returns ERR_PENDING. */
     int (*watch)(void *ctx, bool *write, int64_t *due_ms);
     /* Asks member i, in use or not, about itself. ERR_NOT_FOUND: there is no
        such member; else 0 or an error as from step. step then returns 0,

@@ -175,7 +175,7 @@ next_content(const struct store *s)
 {
     struct replica *r = s->replica;
     for (struct content *c = r->contents; c < r->contents + r->n_contents; c++)
-        if (c->rc == ERR_MORE &&
+        if (c->rc == ERR_PENDING &&
             (c->what != REMOTE_PUT || s->n_staged > c->at))
             return c;
     return NULL;
@@ -207,7 +207,7 @@ begin_content(struct store *s, struct content *c)
         r->doing = REPLICA_SHARES;
     else
         end_content(s, rc);
-    return rc == 0 ? 0 : ERR_MORE;
+    return rc == 0 ? 0 : ERR_PENDING;
 }
 
 static int
@@ -225,7 +225,9 @@ begin_remote(struct store *s, bool asked)
         rc = begin_commit(s);
     else
         rc = begin_pull(s);
-    if (rc == ERR_MORE)
+    if (rc == ERR_BUSY)
+        rc = ERR_PENDING;
+    if (rc == ERR_PENDING)
         r->due_ms = r->began_ms + RETRY_MS;
     return rc;
 }
@@ -282,7 +284,7 @@ step_remote(struct store *s, struct remote_news *news)
     struct replica *r = s->replica;
     int rc = r->remote->step(r->remote->ctx, news);
     bool pulls = r->doing == REPLICA_PULLS;
-    if (rc == ERR_MORE)
+    if (rc == ERR_PENDING)
         return rc;
     bool shares = r->doing == REPLICA_SHARES;
     r->doing = REPLICA_IDLE;
@@ -405,7 +407,7 @@ is_outdated(const struct store *s, const struct remote_news *news)
 }
 
 /* Brings memory and log up to date; takes the lock for that, if the turn does
-   not have it. ERR_MORE: ask again, perhaps once another process has released
+   not have it. ERR_BUSY: ask again, perhaps once another process has released
    the lock. */
 static int
 follow_news(struct store *s, const struct remote_news *news)
@@ -416,7 +418,7 @@ follow_news(struct store *s, const struct remote_news *news)
     if (rc != 0)
         return rc;
     if (is_outdated(s, news))
-        rc = ERR_MORE;
+        rc = ERR_BUSY;
     else if (news->what == REMOTE_REPLACE)
         rc = replace_replica(s, news);
     else
@@ -439,13 +441,14 @@ won(struct store *s, const struct remote_news *news)
     return 0; /* invariant 4 */
 }
 
-/* Acts on what the remote said. ERR_MORE: there is more to ask. */
+/* Acts on what the remote said. ASK_ON: there is more to ask. */
+#define ASK_ON 1
 static int
 act_on_news(struct store *s, const struct remote_news *news)
 {
     struct replica *r = s->replica;
     if (news->what == REMOTE_SHARED)
-        return ERR_MORE;
+        return ASK_ON;
     if (news->what == REMOTE_WON)
         return won(s, news);
     if (news->what == REMOTE_SAME) {
@@ -453,18 +456,19 @@ act_on_news(struct store *s, const struct remote_news *news)
             set_head(s, news->head, r->at.n);
         r->behind = false;
         if (s->n_staged > 0 || !r->asked)
-            return ERR_MORE;
+            return ASK_ON;
         return r->changed ? ERR_AGAIN : 0;
     }
     store_unstage(s, 0);
     int rc = follow_news(s, news);
-    if (rc == ERR_MORE)
+    if (rc == ERR_BUSY) {
         r->due_ms = clock_mono_ms() + RETRY_MS;
-    else
-        r->behind = rc != 0;
+        return ASK_ON;
+    }
+    r->behind = rc != 0;
     if (rc != 0)
         return rc;
-    return news->more || !r->asked ? ERR_MORE : ERR_AGAIN;
+    return news->more || !r->asked ? ASK_ON : ERR_AGAIN;
 }
 
 /* Asks until the turn can end. */
@@ -474,22 +478,22 @@ continue_turn(struct store *s)
     struct replica *r = s->replica;
     struct remote_news news;
     for (;;) {
-        if (r->doing == REPLICA_PROBES && step_remote(s, &news) == ERR_MORE)
-            return ERR_MORE;
+        if (r->doing == REPLICA_PROBES && step_remote(s, &news) == ERR_PENDING)
+            return ERR_PENDING;
         if (r->doing == REPLICA_IDLE && clock_mono_ms() < r->due_ms)
-            return ERR_MORE;
+            return ERR_PENDING;
         bool idle = r->doing == REPLICA_IDLE;
         int rc = idle && s->n_staged > 0 ? store_check_clock(s) : 0;
         if (rc != 0)
             return rc;
         rc = idle ? begin_remote(s, true) : 0;
-        r->behind |= rc != 0 && rc != ERR_MORE;
+        r->behind |= rc != 0 && rc != ERR_PENDING;
         if (rc == 0)
             rc = step_remote(s, &news);
         if (rc != 0)
             return rc;
         rc = act_on_news(s, &news);
-        if (rc != ERR_MORE)
+        if (rc != ASK_ON)
             return rc;
     }
 }
@@ -500,7 +504,7 @@ end_contents(struct replica *r, bool again)
 {
     size_t n = 0;
     for (size_t i = 0; again && i < r->n_contents; i++)
-        if (r->contents[i].rc != ERR_MORE)
+        if (r->contents[i].rc != ERR_PENDING)
             r->contents[n++] = r->contents[i];
     r->n_contents = n;
 }
@@ -556,7 +560,7 @@ store_commit_shared(struct store *s, bool *unknown)
         r->changed = false;
     r->wanted = true;
     int rc = continue_turn(s);
-    return rc == ERR_MORE ? rc : end_replica_turn(s, rc, unknown);
+    return rc == ERR_PENDING ? rc : end_replica_turn(s, rc, unknown);
 }
 
 int
@@ -581,7 +585,7 @@ int
 store_confirm_patiently(struct store *s)
 {
     int rc;
-    while ((rc = store_confirm(s)) == ERR_MORE)
+    while ((rc = store_confirm(s)) == ERR_PENDING)
         store_await(s);
     return rc;
 }
@@ -608,9 +612,9 @@ note_content(struct store *s, const char *dir, struct str hex,
         return ERR_BUSY;
     struct content *c = &r->contents[r->n_contents++];
     *c = (struct content){.dir = dir, .what = what, .at = s->n_staged,
-                          .rc = ERR_MORE};
+                          .rc = ERR_PENDING};
     text_put(c->hex, sizeof c->hex, "%.*s", STR_ARG(hex));
-    return ERR_MORE;
+    return ERR_PENDING;
 }
 
 int
@@ -625,10 +629,10 @@ share_content(struct store *s, const char *dir, struct str hex,
 {
     struct replica *r = s->replica;
     int rc = note_content(s, dir, hex, what);
-    if (rc != ERR_MORE)
+    if (rc != ERR_PENDING)
         return rc;
     begin_content(s, r->contents);
-    while (r->doing != REPLICA_IDLE && step_remote(s, news) == ERR_MORE)
+    while (r->doing != REPLICA_IDLE && step_remote(s, news) == ERR_PENDING)
         store_await(s);
     r->n_contents = 0;
     return r->contents[0].rc;
@@ -716,9 +720,9 @@ store_tend(struct store *s, bool waits)
     if (r->doing == REPLICA_IDLE || step_remote(s, &news) != 0 || probes)
         return;
     int rc = act_on_news(s, &news);
-    if (rc == ERR_MORE && (r->due_ms != 0 || news.more))
+    if (rc == ASK_ON && (r->due_ms != 0 || news.more))
         r->next_ms = r->due_ms; /* the lock was taken, or there is more */
-    else if (rc == ERR_MORE)
+    else if (rc == ASK_ON)
         r->fresh_ms = r->began_ms;
     r->due_ms = 0;
 }
@@ -770,7 +774,7 @@ store_probe_hosts(struct store *s)
     if (r == NULL)
         return 0;
     int rc = begin_probe(s);
-    while (r->doing != REPLICA_IDLE && (rc = step_remote(s, &news)) == ERR_MORE)
+    while (r->doing != REPLICA_IDLE && (rc = step_remote(s, &news)) == ERR_PENDING)
         store_await(s);
     return rc;
 }
@@ -782,7 +786,7 @@ store_examine(struct store *s, unsigned i, const char **what)
     struct remote_news news;
     int rc = m->examine(m->ctx, i);
     if (rc == 0)
-        while ((rc = m->step(m->ctx, &news)) == ERR_MORE)
+        while ((rc = m->step(m->ctx, &news)) == ERR_PENDING)
             store_await(s);
     *what = m->why(m->ctx);
     return rc;

@@ -50,7 +50,7 @@ struct replica {
         char hex[SHA256_HEX + 1];
         enum remote_content what;
         size_t at;     /* PUT: for the records staged after so many */
-        int rc;        /* what came of it; ERR_MORE: nothing yet */
+        int rc;        /* what came of it; ERR_PENDING: nothing yet */
     } contents[REPLICA_CONTENTS], *shared; /* the one under way */
     size_t n_contents;
     char why[256];     /* the last failure of one */

@@ -91,7 +91,7 @@ still_owns_log(const struct store *s)
 {
     struct stat st;
     return !os_lock_is_by_process() ||
-           (lock_log(s->log.fd, true) != ERR_MORE &&
+           (lock_log(s->log.fd, true) != ERR_BUSY &&
             stat(s->path, &st) == 0 && store_is_log(s, &st) &&
             st.st_size == s->log.end);
 }

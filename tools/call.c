@@ -382,7 +382,7 @@ keep_content(const struct tools *s, struct prepared *p)
     if (rc != 0)
         return rc;
     rc = store_content(store, dir, hex, true);
-    return rc == 0 || rc == ERR_MORE
+    return rc == 0 || rc == ERR_PENDING
                ? 0 : task_fail(&p->w.x, rc, "content", "%s",
                                store_content_why(store));
 }

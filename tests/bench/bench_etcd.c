@@ -133,7 +133,7 @@ raw_step(struct raw *r)
 {
     int rc = etcd_step(r->e, &r->answer);
 
-    if (rc != 0 && rc != ERR_MORE)
+    if (rc != 0 && rc != ERR_PENDING)
         rig_die("etcd: %s", r->answer.why);
     return rc == 0;
 }

@@ -134,7 +134,7 @@ __wrap_store_commit(struct store *s, bool *unknown)
 {
     int rc;
 
-    while ((rc = __real_store_commit(s, unknown)) == ERR_MORE)
+    while ((rc = __real_store_commit(s, unknown)) == ERR_PENDING)
         store_await(s);
     return rc;
 }

@@ -103,7 +103,7 @@ race_with(enum gateway_fault kind, uint64_t at, int lead, unsigned further)
     gateway_plan(g[0], at, kind, 14, "etcdserver: request timed out");
     rc_a = begin_commit(&a, "k/a", 1, &of_a);
     rc_b = begin_commit(&b, "k/b", 2, &of_b);
-    for (int i = 0; i < lead && rc_a == ERR_MORE; i++)
+    for (int i = 0; i < lead && rc_a == ERR_PENDING; i++)
         rc_a = step(&a);
     b_won = end_commit(&b, rc_b, &of_b);
     for (unsigned i = 0; i < further; i++)
@@ -441,7 +441,7 @@ test_push_parts(void)
     CHECK(!a.r->uploads(a.r->ctx, &done, &all));
     CHECK(a.r->pull(a.r->ctx, &a.at) == 0);
     while (!a.r->uploads(a.r->ctx, &done, &all) || done == 0)
-        CHECK(step(&a) == ERR_MORE);
+        CHECK(step(&a) == ERR_PENDING);
     CHECK(done < all && all > sizeof(letters) * 40 && keys("t/main/s/") > 0);
     commit(&b, "k/b", 1);
     CHECK(finish(&a, 0) == ERR_FORMAT && a.replaced == 0);
@@ -453,7 +453,7 @@ test_push_parts(void)
     a.at.push = REMOTE_PUSH;
     CHECK(a.r->pull(a.r->ctx, &a.at) == 0);
     while (keys("t/main/s/") == 0)
-        CHECK(step(&a) == ERR_MORE);
+        CHECK(step(&a) == ERR_PENDING);
     a.at.push = REMOTE_FOLLOW;
     CHECK(pull(&a) == ERR_FORMAT);
     CHECK(keys("t/main/s/") == 1);

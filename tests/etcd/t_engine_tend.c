@@ -158,7 +158,7 @@ test_rests(void)
     CHECK(pull(&a) == 0);
     drop_key("t/main/head");
     CHECK(pull(&a) == ERR_FORMAT);
-    CHECK(a.r->step(a.r->ctx, &a.news) == ERR_MORE);
+    CHECK(a.r->step(a.r->ctx, &a.news) == ERR_PENDING);
     CHECK(a.r->watch(a.r->ctx, &write, &due) < 0);
     CHECK(due > clock_mono_ms());
     end();
@@ -361,19 +361,19 @@ test_no_memory(void)
     a.r->instance(a.r->ctx, REMOTE_INSTANCES + 7);
     memset(big, 'x', sizeof(big) - 1);
     big[sizeof(big) - 1] = '\n';
-    CHECK(a.r->step(a.r->ctx, &a.news) == ERR_MORE); /* asks for a lease */
+    CHECK(a.r->step(a.r->ctx, &a.news) == ERR_PENDING); /* asks for a lease */
     CHECK(a.r->commit(a.r->ctx, &a.at, (struct str){big, sizeof(big)}, 1, 1,
                       0) == 0);
-    for (rc = ERR_MORE, i = 0; rc == ERR_MORE && i < 1000; i++) {
+    for (rc = ERR_PENDING, i = 0; rc == ERR_PENDING && i < 1000; i++) {
         gateway_step(g[0]);
         nomem_start(0, false);
         rc = a.r->step(a.r->ctx, &a.news);
-        CHECK(nomem_stop() || rc == ERR_MORE);
+        CHECK(nomem_stop() || rc == ERR_PENDING);
     }
     CHECK(rc == ERR_NOMEM);
     nomem_start(0, false);
     for (i = 0; i < 10 && due <= clock_mono_ms(); i++) {
-        CHECK(a.r->step(a.r->ctx, &a.news) == ERR_MORE);
+        CHECK(a.r->step(a.r->ctx, &a.news) == ERR_PENDING);
         a.r->watch(a.r->ctx, &write, &due);
     }
     nomem_stop();
@@ -414,7 +414,7 @@ test_no_memory_to_commit(enum gateway_fault kind)
         nomem_start(LONG_MAX, true);
         rc = begin_commit(&a, "k/a", 3000, &batch);
         left = n;
-        for (int i = 0; rc == ERR_MORE && i < 10000; i++)
+        for (int i = 0; rc == ERR_PENDING && i < 10000; i++)
             rc = step_with(&left);
         CHECK(rc == 0 || rc == ERR_NOMEM || rc == ERR_UNKNOWN);
         CHECK(rc == ERR_UNKNOWN || keys("t/main/b/") == (rc == 0));

@@ -98,11 +98,11 @@ step(void)
     nomem = nomem_after;
     nomem_after = LONG_MAX;
     fd = etcd_watch(e, &write, &due);
-    CHECK(rc == ERR_MORE ? due < INT64_MAX && fd < FD_SETSIZE
+    CHECK(rc == ERR_PENDING ? due < INT64_MAX && fd < FD_SETSIZE
                          : due == INT64_MAX && fd == -1);
     for (size_t i = 0; i < members; i++)
         gateway_step(g[i]);
-    if (rc == ERR_MORE && due > clock_mono_ms() &&
+    if (rc == ERR_PENDING && due > clock_mono_ms() &&
         (fd < 0 || (hung[place()] && !is_ready(fd, write))))
         clock_ahead_ms += due - clock_mono_ms();
     nomem_after = nomem;
@@ -114,7 +114,7 @@ finish(void)
 {
     int rc;
 
-    while ((rc = step()) == ERR_MORE)
+    while ((rc = step()) == ERR_PENDING)
         ;
     CHECK((rc == 0) == (answer.why[0] == '\0'));
     return rc;
@@ -475,9 +475,9 @@ test_cancel(void)
     etcd_cancel(e);
     CHECK(etcd_begin(e, "/v3/kv/txn", STR(TXN), BUDGET) == 0);
     while (g[0]->requests == 0)
-        CHECK(step() == ERR_MORE);
+        CHECK(step() == ERR_PENDING);
     etcd_cancel(e);
-    CHECK(etcd_step(e, &answer) == ERR_MORE);
+    CHECK(etcd_step(e, &answer) == ERR_PENDING);
     CHECK(ask("/v3/kv/range", RANGE) == 0);
     CHECK(body_has("kvs") && g[0]->accepted == 2);
     stop();
@@ -711,14 +711,14 @@ test_answer_flooded(void)
     gateway_plan(g[0], 0, GATEWAY_SAY, 0, text);
     CHECK(etcd_begin(e, "/v3/kv/range", STR(RANGE), BUDGET) == 0);
     for (int i = 0; i < 10 && g[0]->requests == 0; i++) {
-        CHECK(etcd_step(e, &answer) == ERR_MORE);
+        CHECK(etcd_step(e, &answer) == ERR_PENDING);
         gateway_step(g[0]);
         fd = etcd_watch(e, &write, &due);
     }
     for (int i = 0; i < 100 && unread(fd) < 96 * 1024; i++)
         gateway_step(g[0]);
     before = unread(fd);
-    CHECK(before >= 96 * 1024 && etcd_step(e, &answer) == ERR_MORE);
+    CHECK(before >= 96 * 1024 && etcd_step(e, &answer) == ERR_PENDING);
     CHECK(before - unread(fd) <= 64 * 1024);
     etcd_cancel(e);
     free(text);

@@ -173,7 +173,7 @@ test_killed(void)
     keep(&b, &big);
     CHECK(begin_share(&a, &big, REMOTE_PUT) == 0);
     while (keys("t/main/c/") == 0)
-        CHECK(step(&a) == ERR_MORE);
+        CHECK(step(&a) == ERR_PENDING);
     restart(&a, true);
     CHECK(share(&a, &big, REMOTE_FETCH) == ERR_NOT_FOUND);
     CHECK(says(&a, "push --continue"));
@@ -191,7 +191,7 @@ test_given_up(void)
     keep(&a, &small);
     CHECK(begin_share(&a, &small, REMOTE_PUT) == 0);
     while (keys("t/main/a") == 0)
-        CHECK(step(&a) == ERR_MORE);
+        CHECK(step(&a) == ERR_PENDING);
     CHECK(pull(&a) == 0);
     CHECK(share(&a, &small, REMOTE_PUT) == 0 && sum_is(small.len));
     end();
@@ -316,14 +316,14 @@ test_drop_rivals(void)
         clock_ahead_ms += DAY_MS;
         CHECK(begin_share(&a, &big, REMOTE_DROP) == 0);
         CHECK(begin_share(&b, &big, REMOTE_PUT) == 0);
-        for (i = 0, rc = ERR_MORE; i < lead / 2 && rc == ERR_MORE; i++)
+        for (i = 0, rc = ERR_PENDING; i < lead / 2 && rc == ERR_PENDING; i++)
             rc = step(first);
-        if (first == &b || rc == ERR_MORE) {
-            rc = first == &b && rc != ERR_MORE ? 0 : rc;
+        if (first == &b || rc == ERR_PENDING) {
+            rc = first == &b && rc != ERR_PENDING ? 0 : rc;
             i = finish(&a, 0);
             CHECK(i == 0 || i == ERR_BUSY);
         }
-        if (first == &a || rc == ERR_MORE)
+        if (first == &a || rc == ERR_PENDING)
             CHECK(finish(&b, 0) == 0);
         CHECK(share(&b, &big, REMOTE_FETCH) == 0 && sum_is(big.len));
         end();

@@ -87,21 +87,21 @@ answer_with(struct etcd *e, size_t n, bool parts, struct etcd_answer *a)
 
     HOLDS(etcd_begin_at(e, 0, "/v3/kv/txn", STR(REQUEST), 60000) == 0);
     rc = etcd_step(e, a);
-    HOLDS(rc == ERR_MORE);
+    HOLDS(rc == ERR_PENDING);
     fd = accept(door, NULL, NULL);
     HOLDS(fd >= 0);
-    while ((rc = etcd_step(e, a)) == ERR_MORE &&
+    while ((rc = etcd_step(e, a)) == ERR_PENDING &&
            recv(fd, &(char){0}, 1, MSG_PEEK | MSG_DONTWAIT) <= 0)
         ;
     take_request(fd);
-    while (rc == ERR_MORE && at < n && watched(e) >= 0) {
+    while (rc == ERR_PENDING && at < n && watched(e) >= 0) {
         size = parts ? random_part(n - at) : n;
         HOLDS(send(fd, text + at, size, MSG_NOSIGNAL) == (ssize_t)size);
         at += size;
         rc = etcd_step(e, a);
     }
     close(fd);
-    while (rc == ERR_MORE && watched(e) >= 0) {
+    while (rc == ERR_PENDING && watched(e) >= 0) {
         struct pollfd p = {.fd = watched(e), .events = POLLIN};
 
         poll(&p, 1, 100);
@@ -123,7 +123,7 @@ check_answers(size_t n)
     for (int i = 0; i < 2; i++) {
         HOLDS(etcd_new(&e[i], &o, why) == 0);
         rc[i] = answer_with(e[i], n, i > 0, &a[i]);
-        HOLDS((rc[i] == 0 || rc[i] == ERR_MORE) == (a[i].why[0] == '\0'));
+        HOLDS((rc[i] == 0 || rc[i] == ERR_PENDING) == (a[i].why[0] == '\0'));
         HOLDS(rc[i] == 0 ? *a[i].body.p == '{' : a[i].body.len == 0);
     }
     HOLDS(rc[0] == rc[1] && str_eq(a[0].body, a[1].body));

@@ -88,12 +88,12 @@ finish(int rc)
     for (int i = 0; rc == 0 && i < MAX_STEPS; i++) {
         rc = host->step(host->ctx, &news);
         gateway_step(g);
-        if (rc == ERR_MORE && !waits_for_time())
+        if (rc == ERR_PENDING && !waits_for_time())
             rc = 0;
         else
             return rc;
     }
-    return rc == 0 ? ERR_MORE : rc;
+    return rc == 0 ? ERR_PENDING : rc;
 }
 
 /* Up to one that does not follow, as a store does. */

@@ -115,7 +115,7 @@ members_step(struct host *h, int rc)
 
     gateway_step(g[0]);
     gateway_step(g[1]);
-    if (rc == ERR_MORE && due > clock_mono_ms() && due < INT64_MAX &&
+    if (rc == ERR_PENDING && due > clock_mono_ms() && due < INT64_MAX &&
         (fd < 0 || ((g[0]->held[0].used || g[1]->held[0].used) &&
                     waits(p))))
         clock_ahead_ms += due - clock_mono_ms();
@@ -134,7 +134,7 @@ step(struct host *h)
 static inline int
 finish(struct host *h, int rc)
 {
-    while (rc == 0 && (rc = step(h)) == ERR_MORE)
+    while (rc == 0 && (rc = step(h)) == ERR_PENDING)
         rc = 0;
     /* Held requests take effect now. */
     while (gateway_release(g[0], false) || gateway_release(g[1], false))
@@ -159,7 +159,7 @@ tend(struct host *h, int64_t for_ms)
             break;
         if (quiet && due > clock_mono_ms())
             clock_ahead_ms += due - clock_mono_ms();
-        CHECK(h->r->step(h->r->ctx, &h->news) == ERR_MORE);
+        CHECK(h->r->step(h->r->ctx, &h->news) == ERR_PENDING);
         gateway_step(g[0]);
         gateway_step(g[1]);
     }
@@ -255,7 +255,7 @@ pull(struct host *h)
 static const char *commit_time = TIME;
 
 /* Begins to commit a batch of records of this key, written into b. Returns
-   ERR_MORE, or an error. */
+   ERR_PENDING, or an error. */
 static inline int
 begin_commit(struct host *h, const char *key, unsigned records, struct buf *b)
 {
@@ -273,7 +273,7 @@ begin_commit(struct host *h, const char *key, unsigned records, struct buf *b)
     }
     rc = h->r->commit(h->r->ctx, &h->at, buf_view(b), r.b, r.n,
                       record_sum((struct str){b->p + at, b->len - at - 1}));
-    return rc == 0 ? ERR_MORE : rc;
+    return rc == 0 ? ERR_PENDING : rc;
 }
 
 /* Ends that commit; rc is what its last step returned. Returns whether it
@@ -283,7 +283,7 @@ end_commit(struct host *h, int rc, const struct buf *b)
 {
     bool won;
 
-    CHECK((rc == ERR_MORE ? finish(h, 0) : rc) == 0);
+    CHECK((rc == ERR_PENDING ? finish(h, 0) : rc) == 0);
     won = h->news.what == REMOTE_WON;
     if (won)
         take_lines(h, buf_view(b));

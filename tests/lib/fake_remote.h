@@ -40,7 +40,7 @@ struct fake {
     struct remote remote;
     struct fake_list *list;
     char dir[256]; /* of the log */
-    unsigned hold;   /* this many steps answer ERR_MORE first */
+    unsigned hold;   /* this many steps answer ERR_PENDING first */
     unsigned n_fail; /* this many operations fail without effect, */
     int fail;        /* with this error */
     bool full;       /* commits are refused */
@@ -370,10 +370,10 @@ fake_step(void *ctx, struct remote_news *out)
     out->skew_ms = f->skew_ms;
     f->uploads -= f->uploads > 0;
     if (f->doing == FAKE_IDLE)
-        return ERR_MORE;
+        return ERR_PENDING;
     if (f->hold > 0) {
         f->hold--;
-        return ERR_MORE;
+        return ERR_PENDING;
     }
     f->doing = FAKE_IDLE;
     if (f->n_fail > 0) {

@@ -64,7 +64,7 @@ finish(struct host *h, bool *unknown)
 {
     int rc;
 
-    while ((rc = store_commit(h->t.s, unknown)) == ERR_MORE)
+    while ((rc = store_commit(h->t.s, unknown)) == ERR_PENDING)
         store_await(h->t.s);
     return rc;
 }

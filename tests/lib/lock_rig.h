@@ -68,8 +68,8 @@ lose_lock(void)
     CHECK(store_follow(kept_out.s) == 0);
     pid = child_begin();
     if (pid == 0) {
-        CHECK(store_lock(kept_out.s) == ERR_MORE);
-        CHECK(store_lock_wait(kept_out.s) == ERR_MORE);
+        CHECK(store_lock(kept_out.s) == ERR_BUSY);
+        CHECK(store_lock_wait(kept_out.s) == ERR_BUSY);
         CHECK(!store_locked(kept_out.s));
         child_end();
     }

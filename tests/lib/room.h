@@ -136,7 +136,7 @@ between_turns(void)
 {
     static bool compacting;
     if (compacting || store_wants_compact(t.s))
-        compacting = store_compact(t.s) == ERR_MORE;
+        compacting = store_compact(t.s) == ERR_PENDING;
 }
 
 /* Commits a record of a task, as a command does. */

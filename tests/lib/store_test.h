@@ -194,7 +194,7 @@ ts_compact(struct tstore *t)
     int rc;
     do
         rc = store_compact(t->s);
-    while (rc == ERR_MORE);
+    while (rc == ERR_PENDING);
     return rc;
 }
 

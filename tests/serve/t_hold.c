@@ -102,7 +102,7 @@ change_there(enum task_tool tool, const char *args)
         x = (struct task_ctx){.a = &a};
         CHECK(store_lock_patiently(there.store) == 0);
         rc = task_change_text(there.tasks, &x, tool, str_of(args), NULL, &r);
-        while ((done = store_commit(there.store, &unknown)) == ERR_MORE)
+        while ((done = store_commit(there.store, &unknown)) == ERR_PENDING)
             store_await(there.store);
         store_unlock(there.store);
     } while (done == ERR_AGAIN);
@@ -659,7 +659,7 @@ test_full_batch(void)
         n += rc == 0;
     }
     CHECK(rc == ERR_TOO_LARGE && n == 2 && store_batch_is_full(here.store));
-    while ((rc = store_commit(here.store, &unknown)) == ERR_MORE)
+    while ((rc = store_commit(here.store, &unknown)) == ERR_PENDING)
         store_await(here.store);
     store_unlock(here.store);
     CHECK(rc == 0 && !store_batch_is_full(here.store));

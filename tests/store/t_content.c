@@ -60,12 +60,12 @@ test_put(void)
     CHECK(confirm(&host[0]) == 0 && confirm(&host[1]) == 0);
     host[0].f.first = rival;
     host[0].f.first_ctx = &host[1];
-    CHECK(attach(&host[0], ONE, ERR_MORE) == ERR_AGAIN);
+    CHECK(attach(&host[0], ONE, ERR_PENDING) == ERR_AGAIN);
     CHECK(host[0].f.first == NULL && host[0].f.shares == 1);
     /* The turn runs again: it is not put a second time. */
     CHECK(attach(&host[0], ONE, 0) == 0 && host[0].f.shares == 1);
     /* Another turn does, for the content may be old. */
-    CHECK(attach(&host[0], ONE, ERR_MORE) == 0 && host[0].f.shares == 2);
+    CHECK(attach(&host[0], ONE, ERR_PENDING) == 0 && host[0].f.shares == 2);
     CHECK(sees(&host[0], "task/b", "\"v\":2"));
     end();
 }
@@ -83,14 +83,14 @@ test_refused(void)
     keep(&host[0], TWO, "two");
     CHECK(store_lock_patiently(s) == 0);
     CHECK(store_stage(s, STR("task/a"), STR("\"v\":1")) == 0);
-    CHECK(ask(&host[0], ONE, true) == ERR_MORE);
+    CHECK(ask(&host[0], ONE, true) == ERR_PENDING);
     CHECK(finish(&host[0], &unknown) == 0 && host[0].f.shares == 0);
-    CHECK(ask(&host[0], ONE, true) == ERR_MORE);
+    CHECK(ask(&host[0], ONE, true) == ERR_PENDING);
     CHECK(finish(&host[0], &unknown) == 0 && host[0].f.shares == 0);
     /* The first call for it was not. */
-    CHECK(ask(&host[0], TWO, true) == ERR_MORE);
+    CHECK(ask(&host[0], TWO, true) == ERR_PENDING);
     CHECK(store_stage(s, STR("task/a"), STR("\"v\":2")) == 0);
-    CHECK(ask(&host[0], TWO, true) == ERR_MORE);
+    CHECK(ask(&host[0], TWO, true) == ERR_PENDING);
     CHECK(finish(&host[0], &unknown) == 0 && host[0].f.shares == 1);
     store_unlock(s);
     end();
@@ -104,11 +104,11 @@ test_no_room(void)
     keep(&host[0], ONE, "one");
     CHECK(put(&host[0], "task/a", "\"v\":0") == 0);
     host[0].f.no_content = ERR_FULL;
-    CHECK(attach(&host[0], ONE, ERR_MORE) == ERR_AGAIN);
+    CHECK(attach(&host[0], ONE, ERR_PENDING) == ERR_AGAIN);
     CHECK(attach(&host[0], ONE, ERR_FULL) == 0); /* another call's record */
     CHECK(strstr(store_content_why(host[0].t.s), "no such content") != NULL);
     host[0].f.no_content = 0;
-    CHECK(attach(&host[0], ONE, ERR_MORE) == 0);
+    CHECK(attach(&host[0], ONE, ERR_PENDING) == 0);
     CHECK(sees(&host[0], "task/a", "\"v\":1"));
     end();
 }
@@ -120,16 +120,16 @@ test_fetch(void)
 
     begin(2);
     keep(&host[0], ONE, "one");
-    CHECK(attach(&host[0], ONE, ERR_MORE) == 0 && confirm(&host[1]) == 0);
+    CHECK(attach(&host[0], ONE, ERR_PENDING) == 0 && confirm(&host[1]) == 0);
     /* The turn of the reader, without the lock, runs again. */
     CHECK(store_follow(host[1].t.s) == 0);
-    CHECK(ask(&host[1], ONE, false) == ERR_MORE);
-    CHECK(ask(&host[1], TWO, false) == ERR_MORE);
+    CHECK(ask(&host[1], ONE, false) == ERR_PENDING);
+    CHECK(ask(&host[1], TWO, false) == ERR_PENDING);
     CHECK(finish(&host[1], &unknown) == ERR_AGAIN && host[1].f.shares == 2);
     CHECK(ask(&host[1], ONE, false) == 0 && has(&host[1], ONE, "one"));
     CHECK(ask(&host[1], TWO, false) == ERR_NOT_FOUND);
     CHECK(finish(&host[1], &unknown) == 0 && host[1].f.shares == 2);
-    CHECK(ask(&host[1], TWO, false) == ERR_MORE); /* in the next one */
+    CHECK(ask(&host[1], TWO, false) == ERR_PENDING); /* in the next one */
     CHECK(finish(&host[1], &unknown) == ERR_AGAIN);
     CHECK(finish(&host[1], &unknown) == 0);
     end();
@@ -142,12 +142,12 @@ test_both(void)
     begin(2);
     keep(&host[0], ONE, "one");
     keep(&host[1], TWO, "two");
-    CHECK(attach(&host[0], ONE, ERR_MORE) == 0 && confirm(&host[1]) == 0);
+    CHECK(attach(&host[0], ONE, ERR_PENDING) == 0 && confirm(&host[1]) == 0);
     CHECK(store_lock_patiently(host[1].t.s) == 0);
-    CHECK(ask(&host[1], ONE, false) == ERR_MORE);
+    CHECK(ask(&host[1], ONE, false) == ERR_PENDING);
     store_unlock(host[1].t.s);
-    CHECK(attach(&host[1], TWO, ERR_MORE) == ERR_AGAIN);
-    CHECK(attach(&host[1], TWO, ERR_MORE) == 0 && has(&host[1], ONE, "one"));
+    CHECK(attach(&host[1], TWO, ERR_PENDING) == ERR_AGAIN);
+    CHECK(attach(&host[1], TWO, ERR_PENDING) == 0 && has(&host[1], ONE, "one"));
     CHECK(fake_find(&list, TWO) != NULL);
     end();
 }
@@ -160,13 +160,13 @@ test_unreachable(void)
     CHECK(put(&host[0], "task/a", "\"v\":0") == 0);
     host[0].f.fail = ERR_UNREACHABLE;
     host[0].f.n_fail = 1;
-    CHECK(attach(&host[0], ONE, ERR_MORE) == ERR_UNREACHABLE);
+    CHECK(attach(&host[0], ONE, ERR_PENDING) == ERR_UNREACHABLE);
     host[0].t.s->replica->until_ms = INT64_MAX;
     CHECK(ask(&host[0], ONE, true) == ERR_UNREACHABLE);
     CHECK(ask(&host[0], TWO, false) == ERR_UNREACHABLE);
     CHECK(strstr(store_content_why(host[0].t.s), "not answer") != NULL);
     host[0].t.s->replica->until_ms = 0;
-    CHECK(attach(&host[0], ONE, ERR_MORE) == 0);
+    CHECK(attach(&host[0], ONE, ERR_PENDING) == 0);
     end();
 }
 
@@ -179,13 +179,13 @@ test_many(void)
     begin(1);
     for (int i = 0; i < REPLICA_CONTENTS; i++) {
         snprintf(hex, sizeof(hex), "%064d", i);
-        CHECK(ask(&host[0], hex, false) == ERR_MORE);
+        CHECK(ask(&host[0], hex, false) == ERR_PENDING);
     }
     CHECK(ask(&host[0], ONE, false) == ERR_BUSY);
     CHECK(finish(&host[0], &unknown) == ERR_AGAIN);
     CHECK(ask(&host[0], hex, false) == ERR_NOT_FOUND);
     CHECK(finish(&host[0], &unknown) == 0);
-    CHECK(ask(&host[0], ONE, false) == ERR_MORE);
+    CHECK(ask(&host[0], ONE, false) == ERR_PENDING);
     CHECK(finish(&host[0], &unknown) == ERR_AGAIN);
     end();
 }

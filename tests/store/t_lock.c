@@ -27,7 +27,7 @@ test_reading_the_lock_file_drops_no_lock(void)
     char *path = open_log(&t, 3, 3);
     CHECK(store_lock(t.s) == 0);
     read_lock_file(path);
-    CHECK(lock_elsewhere(path) == ERR_MORE);
+    CHECK(lock_elsewhere(path) == ERR_BUSY);
     store_unlock(t.s);
     CHECK(lock_elsewhere(path) == 0);
     CHECK(store_instance(t.s) != 0);
@@ -56,7 +56,7 @@ test_kernel_without_them(void)
         struct lock l = {.path = path_with(path, ".lock"), .fd = -1};
         old_kernel = true;
         CHECK(ts_open(&old, path) == 0);
-        CHECK(store_lock(old.s) == ERR_MORE && os_lock_is_by_process());
+        CHECK(store_lock(old.s) == ERR_BUSY && os_lock_is_by_process());
         CHECK(lock_open(&l, false) == 0 && !lock_is_free(&l, LOCK_WRITE));
         child_end();
     }
@@ -67,7 +67,7 @@ test_kernel_without_them(void)
         struct tstore old;
         old_kernel = true;
         CHECK(ts_open(&old, path) == 0 && store_lock(old.s) == 0);
-        CHECK(lock_elsewhere(path) == ERR_MORE);
+        CHECK(lock_elsewhere(path) == ERR_BUSY);
         child_end();
     }
     CHECK(child_ok(pid));
@@ -88,7 +88,7 @@ test_file_in_the_making_is_replaced(void)
         snprintf(key, sizeof key, "task/x%d", i);
         CHECK(ts_put(&t, key, body) == 0);
     }
-    CHECK(store_compact(t.s) == ERR_MORE);
+    CHECK(store_compact(t.s) == ERR_PENDING);
     CHECK(unlink(making) == 0);
     file_put(making, "half of another", 15);
     CHECK(ts_compact(&t) == ERR_BUSY);

@@ -340,8 +340,8 @@ test_reader_ends(void)
                       memcmp(line.p, text + at, line.len) == 0);
                 at += (int64_t)line.len + 1;
             }
-            CHECK(rc == (at < end ? ERR_MORE : 0) && r.off == end);
-            if (rc == ERR_MORE)
+            CHECK(rc == (at < end ? ERR_INCOMPLETE : 0) && r.off == end);
+            if (rc == ERR_INCOMPLETE)
                 CHECK(off == at && line.len == (size_t)(end - at));
             CHECK(record_next(&r, &line, &off) == 0);
             record_reader_fini(&r);
@@ -387,7 +387,8 @@ test_reader_short_file(void)
     struct str line;
     int64_t off;
     CHECK(record_next(&r, &line, &off) == 1);
-    CHECK(record_next(&r, &line, &off) == ERR_MORE && off == 3 && r.off == 5);
+    CHECK(record_next(&r, &line, &off) == ERR_INCOMPLETE && off == 3 &&
+          r.off == 5);
     CHECK(record_next(&r, &line, &off) == 0);
     CHECK(record_next(&bad, &line, &off) == ERR_IO);
     record_reader_fini(&r);

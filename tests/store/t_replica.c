@@ -191,8 +191,8 @@ test_push(void)
     CHECK(store_push(host[0].t.s, false) == ERR_FULL && list.n == 0);
     CHECK(put(&host[0], "task/b", "\"v\":3") == ERR_READONLY);
     host[0].f.hold = 3; /* who waits can show how far it is */
-    CHECK(store_push(host[0].t.s, false) == ERR_MORE && list.n == 0);
-    while ((rc = store_push(host[0].t.s, false)) == ERR_MORE)
+    CHECK(store_push(host[0].t.s, false) == ERR_PENDING && list.n == 0);
+    while ((rc = store_push(host[0].t.s, false)) == ERR_PENDING)
         store_await(host[0].t.s);
     CHECK(rc == 0 && list.n == 2);
     CHECK(!store_locked(host[0].t.s) && sees(&host[0], "task/b", "\"v\":2"));
@@ -463,11 +463,11 @@ test_read_meanwhile(void)
     CHECK(store_follow(host[0].t.s) == 0);
     CHECK(strcmp(ts_get(&host[0].t, "task/a"), "\"v\":1") == 0);
     host[0].f.hold = 1;
-    CHECK(store_commit(host[0].t.s, &unknown) == ERR_MORE);
+    CHECK(store_commit(host[0].t.s, &unknown) == ERR_PENDING);
     CHECK(put(b, "task/a", "\"v\":2") == 0);
     if (!os_lock_is_by_process()) { /* two of one process do not conflict */
         CHECK(store_lock_patiently(b->t.s) == 0);
-        CHECK(store_commit(host[0].t.s, &unknown) == ERR_MORE);
+        CHECK(store_commit(host[0].t.s, &unknown) == ERR_PENDING);
         store_unlock(b->t.s);
     }
     CHECK(finish(&host[0], &unknown) == ERR_AGAIN);
@@ -559,12 +559,12 @@ test_little_room(void)
     CHECK(store_state(s)->err == ERR_FULL && store_state(s)->missing > 0);
     CHECK(store_lock_patiently(s) == 0);
     CHECK(store_stage(s, STR("task/a"), STR("\"v\":2")) == 0);
-    while ((rc = store_commit(s, &unknown)) == ERR_AGAIN || rc == ERR_MORE)
+    while ((rc = store_commit(s, &unknown)) == ERR_AGAIN || rc == ERR_PENDING)
         store_await(s);
     CHECK(rc == ERR_FULL && store_takes_last(s));
     CHECK(store_stage(s, STR("task/a"), STR("\"v\":2")) == ERR_FULL);
     CHECK(store_stage_last(s, STR("task/a"), STR("\"v\":3")) == 0);
-    while ((rc = store_commit(s, &unknown)) == ERR_MORE)
+    while ((rc = store_commit(s, &unknown)) == ERR_PENDING)
         store_await(s);
     CHECK(rc == 0);
     store_unlock(s);

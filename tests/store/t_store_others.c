@@ -36,12 +36,12 @@ test_two_processes(void)
 static void
 find_it_locked(struct tstore *t)
 {
-    CHECK(store_lock(t->s) == ERR_MORE && !store_locked(t->s));
-    CHECK(store_lock_wait(t->s) == ERR_MORE); /* and returns */
+    CHECK(store_lock(t->s) == ERR_BUSY && !store_locked(t->s));
+    CHECK(store_lock_wait(t->s) == ERR_BUSY); /* and returns */
     CHECK(store_follow(t->s) == 0 && state_of(t).head == 3);
     CHECK(strcmp(ts_get(t, "task/1"), "\"v\":1") == 0);
     for (int i = 0; i < 5; i++) /* makes no progress and changes nothing */
-        CHECK(store_compact(t->s) == ERR_MORE);
+        CHECK(store_compact(t->s) == ERR_PENDING);
     store_compact_stop(t->s);
     CHECK(ts_is_replay(t) && state_of(t).g == 1);
 }

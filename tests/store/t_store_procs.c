@@ -224,7 +224,7 @@ write_until_killed(uint32_t writer, int fd)
     for (uint32_t i = 0; i < PER_ROUND; i++) {
         struct ack acks[3];
         int rc, batch = 1 + (int)(i % 3);
-        while ((rc = store_lock_wait(t.s)) == ERR_MORE)
+        while ((rc = store_lock_wait(t.s)) == ERR_BUSY)
             continue;
         if (rc != 0)
             return;

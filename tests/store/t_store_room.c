@@ -212,9 +212,9 @@ test_failed_compaction(void)
     disk = 8LL * DISK;
     for (int i = 0; i < 3000; i++)
         CHECK(put(i % 1500, 1, 1000) == 0);
-    CHECK(store_compact(t.s) == ERR_MORE && exists(".compact"));
-    int rc = ERR_MORE;
-    for (alien = disk - used(); rc == ERR_MORE;)
+    CHECK(store_compact(t.s) == ERR_PENDING && exists(".compact"));
+    int rc = ERR_PENDING;
+    for (alien = disk - used(); rc == ERR_PENDING;)
         rc = store_compact(t.s);
     CHECK(rc == ERR_FULL && !exists(".compact"));
     CHECK(put(0, 1, 1000) == ERR_FULL && put(0, 1, 1000) == ERR_FULL);
