@@ -189,7 +189,8 @@ check_store(struct doctor *d)
     struct cli *c = d->c;
     struct store_state *st = &d->st;
     bool writes = !c->env->read_only;
-    char why[256], *fix, path[PATH_ROOM];
+    char why[256], path[PATH_ROOM];
+    const char *fix;
     int err = 0, rc = cli_open_store(c->env, !writes, &c->s, why);
 
     if (rc == 0) {
@@ -198,9 +199,12 @@ check_store(struct doctor *d)
         err = writes ? find_not_writable(c, st->path, path) : 0;
     }
     fix = advice(why);
+    if (*fix == '\0' && rc == 0 && st->err == ERR_READONLY)
+        fix = "see docs/cluster.md";
+    else if (*fix == '\0')
+        fix = "correct the path or its permissions";
     if (rc < 0 || is_unusable(c, st))
-        tell(d, "store", *fix != '\0' ? fix : "correct the path or its "
-             "permissions", "%s", why);
+        tell(d, "store", fix, "%s", why);
     else if (err != 0)
         tell(d, "store", "let this user write it, or set MCP_TASK_BASE_DIR",
              "%s: cannot be written: %s", path, strerror(err));

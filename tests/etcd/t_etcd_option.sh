@@ -34,6 +34,7 @@ exec 3<&-
 # Why nothing can be written is told, not that verify says more.
 run 0 add One
 run 1 --store 'etcd://127.0.0.1:1/p?patience=100' doctor --port 1
-has out 'problem  lock' 'a log of this host alone: to share it, mcptask push'
+has out 'problem  store' 'a log of this host alone: to share it, mcptask push' \
+    'see docs/cluster.md'
 lacks out 'verify says more'
 finish
