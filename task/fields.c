@@ -9,6 +9,7 @@
 #include "task/fields.h"
 #include "base/clock.h"
 #include "base/sha256.h"
+#include "base/text.h"
 #include "json.h"
 #include "json/raw.h"
 #include "task/rows.h"
@@ -311,10 +312,10 @@ const struct row task_rows[TASK_N_ARGS] = {
 };
 
 const struct row_atom row_atoms[TASK_N_ATOMS] = {
-    [ATOM_OWNER] = {F_CURRENT_OWNER, F_CURRENT_OWNER, false},
-    [ATOM_REPO_PATH] = {F_REPO_PATH, F_REPO_PATH, false},
-    [ATOM_PARENT_ID] = {F_PARENT_ID, F_PARENT_ID, false},
-    [ATOM_TAGS] = {F_TAGS, ARG_TAG, true},
+    [ATOM_OWNER] = {F_CURRENT_OWNER, F_CURRENT_OWNER, MATCH_WHOLE},
+    [ATOM_REPO_PATH] = {F_REPO_PATH, F_REPO_PATH, MATCH_WHOLE},
+    [ATOM_PARENT_ID] = {F_PARENT_ID, F_PARENT_ID, MATCH_WHOLE},
+    [ATOM_TAGS] = {F_TAGS, ARG_TAG, MATCH_ELEMENT},
 };
 
 _Static_assert(sizeof untils / sizeof *untils == N_EVENTS + TASK_N_STATUSES + 1,
@@ -332,6 +333,18 @@ int
 row_max(const struct row *r)
 {
     return r->flags & MINUTES ? r->max * 60 : r->max;
+}
+
+void
+row_check(void)
+{
+    for (int i = 0; i < TASK_N_ARGS; i++)
+        ASSERT(task_rows[i].name); /* a row for each field and argument */
+    for (int i = 0; i < TASK_N_ATOMS; i++)
+        ASSERT(row_atoms[i].field > 0 && row_atoms[i].field < F_TITLE &&
+               row_atoms[i].arg > 0); /* what lists filter by */
+    for (int i = 0; i < TASK_N_ORDERS; i++)
+        ASSERT(orders[i]); /* a name for each order */
 }
 
 int

@@ -29,7 +29,9 @@ bool task_raw_ended(struct str status);
 
 /* The members of a task's state in the order of v: first what the index filters
    on, then by value to an agent that takes over, since answers that are too
-   long are cut from the end. */
+   long are cut from the end. What the index filters on and 0.2.0 does not know
+   comes last before F_TITLE: at such a member 0.2.0 stops to look for the
+   others. */
 enum task_field {
     F_TASK_ID, F_STATUS, F_CURRENT_OWNER, F_PRIORITY, F_REPO_PATH,
     F_PARENT_ID, F_TAGS, F_DEPENDS_ON, F_VERSION, F_CREATED_AT, F_LEASE,

@@ -152,7 +152,7 @@ matches_text(const struct scan *s, const struct task *k)
 static bool
 matches_atom(struct scan *s, int i, uint32_t atom)
 {
-    if (!row_atoms[i].in_list)
+    if (row_atoms[i].match == MATCH_WHOLE)
         return atom == s->atom[i];
     if (atom != s->last[i].atom) {
         s->last[i].atom = atom;
@@ -460,7 +460,7 @@ find_atoms(struct scan *s)
             continue;
         s->filtered = true;
         s->atom[i] = atoms_find(&s->t->atoms, s->q->has[i]);
-        if (s->atom[i] == 0 && !row_atoms[i].in_list)
+        if (s->atom[i] == 0 && row_atoms[i].match == MATCH_WHOLE)
             s->statuses = 0;
     }
 }

@@ -54,14 +54,17 @@ enum {
 extern const struct row task_rows[TASK_N_ARGS];
 /* By enum task_atom: the field, and the argument of list_tasks that asks for
    it. */
+enum { MATCH_WHOLE, MATCH_ELEMENT };
 extern const struct row_atom {
     uint8_t field, arg;
-    bool in_list; /* the argument is one of the field's elements */
+    uint8_t match; /* the argument is the field, or an element of its list */
 } row_atoms[TASK_N_ATOMS];
 /* By a row's sub: the members of an object, the choices of a name. */
 extern const struct row *const row_objects[];
 extern const char *const *const row_choices[];
 
+/* Ends the process if a field, an argument, an atom or an order has no row. */
+void row_check(void);
 /* The number of a name (raw) among the choices of this kind; -1: it is none. */
 int row_choice(int choices, struct str raw);
 /* The highest number of a T_INT with a max. */
