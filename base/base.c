@@ -49,6 +49,17 @@ str_eq(struct str a, struct str b)
     return a.len == b.len && (a.len == 0 || memcmp(a.p, b.p, a.len) == 0);
 }
 
+int
+str_compare(struct str a, struct str b)
+{
+    size_t n = a.len < b.len ? a.len : b.len;
+    int order = n > 0 ? memcmp(a.p, b.p, n) : 0;
+
+    if (order == 0 && a.len != b.len)
+        order = a.len < b.len ? -1 : 1;
+    return order;
+}
+
 bool
 str_is(struct str a, const char *z)
 {

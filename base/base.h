@@ -21,6 +21,8 @@ struct str {
 #define STR_ARG(s) (int)(s).len, (s).p /* for "%.*s" */
 struct str str_of(const char *z);
 bool str_eq(struct str a, struct str b);
+/* Below 0, 0 or above: a comes before b, is equal, comes after, by bytes. */
+int str_compare(struct str a, struct str b);
 bool str_is(struct str a, const char *z);
 bool str_begins(struct str s, struct str prefix);
 bool str_starts(struct str s, const char *prefix);

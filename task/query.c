@@ -216,24 +216,13 @@ rank_of(const struct scan *s, const struct task_entry *e)
     return STR_NONE;
 }
 
-static int
-compare_text(struct str a, struct str b)
-{
-    size_t n = a.len < b.len ? a.len : b.len;
-    int order = n > 0 ? memcmp(a.p, b.p, n) : 0;
-
-    if (order == 0 && a.len != b.len)
-        order = a.len < b.len ? -1 : 1;
-    return order;
-}
-
 /* By rank; a task without one comes last. Of the same rank, the one that was
    changed first comes first. */
 static int
 compare_places(const void *a, const void *b)
 {
     const struct place *x = a, *y = b;
-    int order = compare_text(x->rank, y->rank);
+    int order = str_compare(x->rank, y->rank);
 
     if (order != 0 && (x->rank.len == 0 || y->rank.len == 0))
         return x->rank.len == 0 ? 1 : -1;

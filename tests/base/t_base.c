@@ -26,6 +26,10 @@ test_slices(void)
     CHECK(str_of("abc").len == 3 && str_of("").len == 0);
     CHECK(str_eq(STR("ab"), STR("ab")) && !str_eq(STR("ab"), STR("ac")));
     CHECK(!str_eq(STR("ab"), STR("abc")) && str_eq(STR_NONE, STR("")));
+    CHECK(str_compare(STR("ab"), STR("b")) < 0 &&
+          str_compare(STR("ab"), STR("a")) > 0 &&
+          str_compare(STR_NONE, STR("a")) < 0 &&
+          str_compare(STR_NONE, STR("")) == 0);
     CHECK(str_is(STR("ab"), "ab") && !str_is(STR("ab"), "a"));
     CHECK(!str_is((struct str){"a\0b", 3}, "a") && str_is(STR_NONE, ""));
     CHECK(str_starts(STR("abc"), "ab") && str_starts(STR_NONE, ""));
