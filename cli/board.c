@@ -135,7 +135,7 @@ add_task(void *ctx, const struct task *k)
 
 /* Fills the lanes, those that are urgent in the order of work. */
 static int
-fill(struct board *b)
+fill_lanes(struct board *b)
 {
     struct task_query all = {.include_done = true, .limit = TASK_LIST_MAX};
     struct task_query urgent[] = {
@@ -301,7 +301,7 @@ show(struct cli *c)
         b.width = width / b.abreast - GAP;
     if (b.width > CELL_MAX)
         b.width = CELL_MAX;
-    rc = fill(&b);
+    rc = fill_lanes(&b);
     if (rc == 0)
         draw(&b);
     for (int i = 0; i < N_LANES; i++)

@@ -233,7 +233,7 @@ compare_places(const void *a, const void *b)
 
 /* The place that a cursor names. */
 static bool
-read_place(struct scan *s)
+read_sorted_cursor(struct scan *s)
 {
     struct str cursor = s->q->cursor;
     struct place *to = &s->last_place;
@@ -459,10 +459,12 @@ prepare(struct scan *s)
 {
     const struct task_query *q = s->q;
 
-    s->statuses = q->status ? q->status
-        : LIVE_BITS | (q->include_done ? TASK_ENDED_BITS : 0);
-    s->limit = q->limit == 0 ? DEFAULT_LIMIT
-        : q->limit > TASK_LIST_MAX ? TASK_LIST_MAX : q->limit;
+    s->statuses = q->status;
+    if (s->statuses == 0)
+        s->statuses = LIVE_BITS | (q->include_done ? TASK_ENDED_BITS : 0);
+    s->limit = q->limit == 0 ? DEFAULT_LIMIT : q->limit;
+    if (s->limit > TASK_LIST_MAX)
+        s->limit = TASK_LIST_MAX;
     s->filtered = q->text.len || q->ready || q->stale ||
                   q->needs_input || q->since_ms || q->since_n;
     find_atoms(s);
@@ -480,7 +482,7 @@ start(struct scan *s)
 
     memcpy(s->at, s->t->newest, sizeof s->at);
     s->before = UINT64_MAX;
-    if (sorts && cursor.len > 0 && !read_place(s))
+    if (sorts && cursor.len > 0 && !read_sorted_cursor(s))
         return ERR_INVALID;
     if (!sorts && cursor.len > 0 &&
         (!str_u64(str_cut(&cursor, '/'), &s->before) ||
