@@ -452,7 +452,9 @@ sense_of(enum task_tool tool, const struct row *r, const struct json_tok *t)
         return ABSENT;
     if (!no_text || r->type == T_CONTENT || (may_be_empty && !r->items))
         return GIVEN;
-    return r->type == T_TEXT || r->type == T_ID || r->items ? EMPTY : ABSENT;
+    if (r->type == T_TEXT || r->type == T_ID || r->type == T_TIME || r->items)
+        return EMPTY;
+    return ABSENT;
 }
 
 /* Removes repeated texts from a raw list, in place. */

@@ -37,7 +37,7 @@ struct row {
     const char *name;
     uint16_t max;   /* of a T_INT 0: as far as JSON numbers are exact */
     uint16_t items; /* 0: one value; else a list of at most so many */
-    uint16_t tools, needs; /* the tools that take or require it, a bit each */
+    uint32_t tools, needs; /* the tools that take or require it, a bit each */
     uint8_t len;    /* of name */
     uint8_t type, flags, shown;
     uint8_t min;
