@@ -267,7 +267,7 @@ add_place(struct scan *s, struct task_entry *e)
 
 /* Returns the next task of the index and advances past it; NULL: the end. */
 static struct task_entry *
-step(struct scan *s)
+step_index(struct scan *s)
 {
     struct task_entry *e = tasks_walk(s->at);
 
@@ -287,7 +287,7 @@ sort_places(struct scan *s)
     s->sorted = arena_alloc(s->a, 2 * SORT_MAX * sizeof *s->sorted);
     if (!s->sorted)
         return ERR_NOMEM;
-    while ((e = step(s)))
+    while ((e = step_index(s)))
         add_place(s, e);
     if (s->n_sorted > 0)
         qsort(s->sorted, s->n_sorted, sizeof *s->sorted, compare_places);
@@ -312,7 +312,7 @@ next_entry(struct scan *s)
         return s->last_place.e;
     }
     do
-        e = step(s);
+        e = step_index(s);
     while (e && e->e.n >= s->before);
     if (e)
         s->before = e->e.n;
@@ -382,7 +382,7 @@ read_task(struct scan *s, struct task_entry *e, struct task *k)
 
 /* Counts a task that matches, and adds it to the list if there is room. */
 static int
-take(struct scan *s, struct task_entry *e)
+take_entry(struct scan *s, struct task_entry *e)
 {
     struct task_list *l = s->list;
     struct task *k = &l->tasks[l->n];
@@ -419,7 +419,7 @@ walk(struct scan *s)
 
     l->total = s->seen;
     while (!spent(s) && (e = next_entry(s))) {
-        rc = take(s, e);
+        rc = take_entry(s, e);
         if (rc != 0)
             return rc;
         /* One more than the list holds shows that others follow. */
@@ -473,7 +473,7 @@ prepare(struct scan *s)
 
 /* Begins at the newest tasks, or where the cursor says. */
 static int
-start(struct scan *s)
+start_scan(struct scan *s)
 {
     static const unsigned bits[N_LISTS] = {LIVE_BITS, TASK_ENDED_BITS};
     bool sorts = s->q->order != ORDER_CHANGED;
@@ -553,7 +553,7 @@ tasks_list(struct tasks *t, struct arena *a, const struct task_query *q,
                               .head = store_next_n(t->store) - 1};
     rc = store_loaded(t->store) ? prepare(&s) : ERR_IO;
     if (rc == 0)
-        rc = start(&s);
+        rc = start_scan(&s);
     if (rc != 0)
         return rc;
     /* One more, to read what no longer fits. */
@@ -621,6 +621,7 @@ task_names(struct str key, struct str body, char *buf)
     const struct store_rec r = {.key = key, .body = body};
     struct str f[TASK_N_HEAD], owner;
     struct task_event ev;
+    const char *of_status = "";
     size_t n;
     int status;
 
@@ -629,13 +630,17 @@ task_names(struct str key, struct str body, char *buf)
     (void)task_head_of(ev.v, f); /* what it does not find is empty */
     owner = task_alias_of(f[F_CURRENT_OWNER], buf);
     status = task_status_of(raw_inner(f[F_STATUS]));
+    if (status >= TASK_DONE)
+        of_status = "\t" TASK_ENDED "\t" TASK_FREE;
+    else if (status >= 0 &&
+             (status != TASK_IN_PROGRESS || str_is(ev.op, "claim")))
+        of_status = "\t" TASK_FREE;
     n = owner.len + text_put(buf + owner.len, TASK_NAMES_MAX - owner.len,
-        "%s%s", status >= TASK_DONE ? "\t" TASK_ENDED "\t" TASK_FREE
-                : status >= 0 && (status != TASK_IN_PROGRESS ||
-                                  str_is(ev.op, "claim")) ? "\t" TASK_FREE
-                                                          : "",
-        f[F_QUESTIONS].p ? "\t" TASK_ASKED : "");
-    return n == 0 ? STR_NONE
-           : *buf == '\t' ? (struct str){buf + 1, n - 1}
-                          : (struct str){buf, n};
+                             "%s%s", of_status,
+                             f[F_QUESTIONS].p ? "\t" TASK_ASKED : "");
+    if (n == 0)
+        return STR_NONE;
+    if (*buf == '\t')
+        return (struct str){buf + 1, n - 1};
+    return (struct str){buf, n};
 }
