@@ -25,10 +25,10 @@
 /* ---- what clients are shown ---- */
 
 /* A card with a check mark. */
-#define ICON "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' " \
-    "viewBox='0 0 16 16'%3E%3Crect width='16' height='16' rx='4' " \
-    "fill='%231b6661'/%3E%3Cpath d='M4 8l3 3 5-6' fill='none' " \
-    "stroke='white' stroke-width='2'/%3E%3C/svg%3E"
+#define ICON "data:image/svg+xml,%3Csvg%20xmlns='http://www.w3.org/2000/svg'" \
+    "%20viewBox='0%200%2016%2016'%3E%3Crect%20width='16'%20height='16'" \
+    "%20rx='4'%20fill='%231b6661'/%3E%3Cpath%20d='M4%208l3%203%205-6'" \
+    "%20fill='none'%20stroke='white'%20stroke-width='2'/%3E%3C/svg%3E"
 
 static const struct mcp_tool all[TASK_N_TOOLS] = {
     [TOOL_CREATE] = {
