@@ -5,7 +5,7 @@
 #include "base/err.h"
 #include "tests/lib/test.h"
 
-#define LAST ERR_QUEUE_FULL /* the last code */
+#define LAST ERR_PENDING /* the last code */
 
 static void
 test_each_code_has_a_row(void)
