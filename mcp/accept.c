@@ -20,14 +20,14 @@
    4. No recursion; lists from outside are bounded by MAX_MEMBERS, MAX_BATCH
       and the limits of json. */
 
-#include "mcp/accept.h"
+#include "mcp/mcp.h"
 #include "base/base64.h"
 #include "base/text.h"
 #include "mcp/answer.h"
+#include "mcp/message.h"
 #include "mcp/methods.h"
 #include "mcp/scan.h"
 #include "mcp/session.h"
-#include "mcp/waiting.h"
 
 #include <string.h>
 
@@ -461,7 +461,7 @@ new_broken(struct mcp_message *m)
 
     if (new_requests(m, 1) != 0)
         return ERR_NOMEM;
-    mcp_scan(&scan, m->text);
+    mcp_scan(&scan, buf_view(&m->text));
     return mcp_scan_id(&scan, m->a, &m->v->id);
 }
 
@@ -509,11 +509,11 @@ judge_all(struct mcp_message *m, const struct json_tok *root)
     return 0;
 }
 
-int
-mcp_judge(struct mcp_message *m, const struct mcp_facts *f)
+static int
+judge_text(struct mcp_message *m)
 {
     const struct json_tok *root = NULL;
-    struct str text = m->text;
+    struct str text = buf_view(&m->text);
     int err, found = 0;
 
     if (str_starts(text, "\xef\xbb\xbf")) /* a byte order mark: RFC 8259, 8.1 */
@@ -522,10 +522,8 @@ mcp_judge(struct mcp_message *m, const struct mcp_facts *f)
 
     if (err == ERR_NOMEM)
         return err;
-    m->f = f;
-    m->named = mcp_rev_of(f->version);
-    m->http = f->http;
-    m->s = f->session != NULL ? f->session : &m->scratch;
+    if (m->f->session != NULL)
+        m->s = m->f->session;
     if (err != 0 && new_broken(m) != 0)
         return ERR_NOMEM;
     if (err == ERR_TOO_LARGE)
@@ -540,73 +538,53 @@ mcp_judge(struct mcp_message *m, const struct mcp_facts *f)
     return found == 0 ? judge_all(m, root) : refuse_session(m, root);
 }
 
-/* A session stays in memory while a message of it is queued. */
-static void
-queue(struct mcp_message *m)
+/* Judges the end of a session. */
+static int
+judge_end(struct mcp_message *m)
 {
-    m->f = NULL;
-    m->queued = m->s != &m->scratch;
-    m->s->n_queued += m->queued;
-}
-
-void
-mcp_release(struct mcp_message *m)
-{
-    m->s->n_queued -= m->queued;
-    m->queued = false;
-}
-
-static struct mcp_message *
-new_message(struct mcp *mcp, const struct mcp_facts *f, struct arena *a,
-            struct str text)
-{
-    struct mcp_message *m = arena_alloc(a, sizeof(*m));
-
-    if (m != NULL)
-        *m = (struct mcp_message){
-            .m = mcp,
-            .s = &m->scratch,
-            .f = f,
-            .a = a,
-            .text = text,
-            .scratch.log_level = MCP_LOG_DEFAULT,
-        };
-    return m;
-}
-
-int
-mcp_accept(struct mcp *mcp, const struct mcp_facts *f, struct arena *a,
-           struct str text, struct mcp_message **out)
-{
-    struct mcp_message *m = *out = new_message(mcp, f, a, text);
-
-    if (m == NULL)
+    m->ends = true;
+    if (find_session(m, NULL) == ERR_NOMEM)
         return ERR_NOMEM;
-    if (mcp_judge(m, f) < 0)
-        return ERR_NOMEM;
-    queue(m);
-    for (size_t i = 0; i < m->n; i++)
-        mcp->counts.requests += !m->v[i].no_reply;
-    return 0;
+    return m->s == &m->scratch ? refuse_session(m, NULL) : 0;
 }
 
-int
-mcp_accept_end(struct mcp *mcp, const struct mcp_facts *f, struct arena *a,
-               struct mcp_message **out)
+/* Copies text and what requests keep of the facts, and judges all that. */
+static int
+judge_copy(struct mcp_message *m, struct mcp_facts f, const struct str *text)
 {
-    struct mcp_message *m = *out = new_message(mcp, f, a, STR_NONE);
     int err;
 
+    f.principal = arena_str(m->a, f.principal);
+    if (text != NULL) {
+        buf_reserve(&m->text, text->len);
+        buf_str(&m->text, *text);
+    }
+    if (m->text.err != 0 || f.principal.p == NULL)
+        return ERR_NOMEM;
+    m->f = &f;
+    m->named = mcp_rev_of(f.version);
+    m->http = f.http;
+    err = text != NULL ? judge_text(m) : judge_end(m);
+    m->f = NULL;
+    return err;
+}
+
+int
+mcp_accept(struct mcp *mcp, const struct mcp_facts *f, const struct str *text,
+           struct mcp_message **out)
+{
+    struct mcp_message *m = *out = mcp_message_new(mcp);
+
     if (m == NULL)
         return ERR_NOMEM;
-    m->ends = true;
-    m->named = mcp_rev_of(f->version);
-    err = find_session(m, NULL);
-    if (err == ERR_NOMEM)
-        return err;
-    if (m->s == &m->scratch && refuse_session(m, NULL) < 0)
+    if (judge_copy(m, *f, text) < 0) {
+        mcp_release(m);
+        *out = NULL;
         return ERR_NOMEM;
-    queue(m);
+    }
+    mcp_message_queue(m);
+    for (size_t i = 0; i < m->n; i++)
+        mcp->counts.requests += !m->ends && !m->v[i].no_reply;
     return 0;
 }
 

@@ -248,9 +248,10 @@ mcp_deliver(struct request *r, struct call *k)
 struct mcp_sink *
 mcp_channel(const struct mcp_session *s, struct str id)
 {
-    for (struct mcp_message *k = s->m->waiting; k != NULL; k = k->next)
-        if (k->s == s && !k->given && !k->cancelled && !k->sink->blocked &&
-            waits(k->v) && str_eq(mcp_call_of(k->v), id))
+    for (struct mcp_message *k = s->m->messages; k != NULL; k = k->next)
+        if (k->s == s && mcp_is_waiting(k) && !k->cancelled &&
+            !k->sink->blocked && waits(k->v) &&
+            str_eq(mcp_call_of(k->v), id))
             return k->sink;
     return mcp_hears(&s->news) ? s->news.sinks : NULL;
 }

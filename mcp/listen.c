@@ -4,7 +4,6 @@
 
 #include "mcp/listen.h"
 #include "mcp/tasks.h"
-#include "mcp/waiting.h"
 
 
 /* ---- subscriptions ---- */
@@ -103,37 +102,11 @@ mcp_listen_run(struct request *r)
 }
 
 void
-mcp_listen_begin(struct mcp_message *m)
-{
-    struct mcp_listener *to = m->v->listen;
-
-    if (m->cancelled)
-        return;
-    to->told_n = m->m->ran;
-    to->told_slot = MCP_MAX_SUBS;
-    to->listed = m->m->ran_clock + 1;
-    to->sinks = m->sink;
-    m->m->n_subs += to->n_subs;
-    m->m->follows_due = true;
-    mcp_listener_tell(to);
-}
-
-void
-mcp_listen_end(struct mcp_message *m)
-{
-    struct mcp_listener *to = m->v->listen;
-
-    if (to->sinks != NULL)
-        m->m->n_subs -= to->n_subs;
-    to->sinks = NULL;
-}
-
-void
 mcp_end_listens(struct mcp *m)
 {
     m->stopping = true;
-    for (struct mcp_message *k = m->waiting; k != NULL; k = k->next)
-        k->ready |= k->v->listen != NULL;
+    for (struct mcp_message *k = m->messages; k != NULL; k = k->next)
+        k->ready |= k->waited && k->v->listen != NULL;
 }
 
 void

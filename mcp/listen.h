@@ -9,10 +9,6 @@
    the notes; or 0 when the server ends it. */
 int mcp_listen_judge(struct request *r);
 int mcp_listen_run(struct request *r);
-/* Call it once the message waits: it hears of changes from its run on. */
-void mcp_listen_begin(struct mcp_message *m);
-/* Call it before the message is dropped: frees what is not in its arenas. */
-void mcp_listen_end(struct mcp_message *m);
 /* After the answer of a listen that the server ended: on stdio a line feed and
    notifications/cancelled. Does nothing if r is another request. */
 void mcp_listen_put_end(const struct request *r, struct buf *out);

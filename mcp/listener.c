@@ -268,10 +268,36 @@ owes(const struct mcp_listener *l, unsigned list)
 
 /* ---- all who hear ---- */
 
+void
+mcp_listen_begin(struct mcp_message *m)
+{
+    struct mcp_listener *to = m->v->listen;
+
+    if (m->cancelled)
+        return;
+    to->told_n = m->m->ran;
+    to->told_slot = MCP_MAX_SUBS;
+    to->listed = m->m->ran_clock + 1;
+    to->sinks = m->sink;
+    m->m->n_subs += to->n_subs;
+    m->m->follows_due = true;
+    mcp_listener_tell(to);
+}
+
+void
+mcp_listen_end(struct mcp_message *m)
+{
+    struct mcp_listener *to = m->v->listen;
+
+    if (to->sinks != NULL)
+        m->m->n_subs -= to->n_subs;
+    to->sinks = NULL;
+}
+
 struct mcp_listener *
 mcp_listener_of(const struct mcp_message *k)
 {
-    return k->ready || k->cancelled ? NULL : k->v->listen;
+    return !k->waited || k->ready || k->cancelled ? NULL : k->v->listen;
 }
 
 void
@@ -284,7 +310,7 @@ mcp_each_listener(struct mcp *m,
     for (struct mcp_session *s = m->sessions; s != NULL; s = s->next)
         if (mcp_hears(&s->news))
             fn(&s->news, with);
-    for (struct mcp_message *k = m->waiting; k != NULL; k = k->next)
+    for (struct mcp_message *k = m->messages; k != NULL; k = k->next)
         if ((l = mcp_listener_of(k)) != NULL && mcp_hears(l))
             fn(l, with);
 }
@@ -374,8 +400,8 @@ mcp_mark_listened(struct mcp *m)
 {
     bool any = false;
 
-    for (const struct mcp_message *k = m->waiting; k != NULL; k = k->next) {
-        const struct mcp_listener *to = k->v->listen;
+    for (const struct mcp_message *k = m->messages; k != NULL; k = k->next) {
+        const struct mcp_listener *to = k->waited ? k->v->listen : NULL;
 
         for (unsigned i = 0; to != NULL && to->sinks != NULL && i < to->n_subs;
              i++)

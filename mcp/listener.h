@@ -80,6 +80,10 @@ void mcp_listener_tell(struct mcp_listener *l);
    to mcp_head has been told. */
 void mcp_flush_lists(struct mcp *m, int64_t now);
 
+/* A listen begins to wait: it hears of changes from its run on. */
+void mcp_listen_begin(struct mcp_message *m);
+/* A listen is about to be freed, whether it has waited or not. */
+void mcp_listen_end(struct mcp_message *m);
 /* The listener of a waiting message, until the listen ends; or NULL. */
 struct mcp_listener *mcp_listener_of(const struct mcp_message *k);
 void mcp_each_listener(struct mcp *m,

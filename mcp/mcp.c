@@ -1,5 +1,4 @@
-/* mcp - the engine: runs and answers messages, keeps those that wait, and
-   releases them.
+/* mcp - the engine: runs and answers messages.
 
    It does no input or output, and of HTTP it knows only the headers that repeat
    the body.
@@ -8,19 +7,15 @@
 
 #include "mcp/mcp.h"
 #include "base/text.h"
-#include "mcp/accept.h"
 #include "mcp/answer.h"
 #include "mcp/delivery.h"
-#include "mcp/listen.h"
 #include "mcp/methods.h"
 #include "mcp/run.h"
 #include "mcp/scan.h"
 #include "mcp/session.h"
 #include "mcp/tasks.h"
-#include "mcp/waiting.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #define MAX_BATCH_LEN ((size_t)8 << 20) /* of a batch's answers and runs */
 
@@ -51,7 +46,7 @@ mcp_free(struct mcp *m)
 {
     if (m == NULL)
         return;
-    ASSERT(m->waiting == NULL);
+    ASSERT(m->messages == NULL);
     while (m->sessions != NULL)
         mcp_session_free(m->sessions);
     arena_fini(&m->runs);
@@ -198,6 +193,7 @@ mcp_run(struct mcp_message *m, struct buf *out, struct buf *notes)
     enum mcp_status status = MCP_ACCEPTED;
     size_t i, start = out->len, before = start + mcp_runs_len(m->m);
 
+    m->state = MESSAGE_RUN;
     if (m->ends && m->n == 0)
         return end_session(m, out);
     if (m->cancelled)
@@ -248,90 +244,6 @@ void
 mcp_end_turn(struct mcp *m)
 {
     arena_reset(&m->runs);
-}
-
-/* ---- messages that wait ---- */
-
-/* Makes k a copy of m, judged as in a session of m's revision. */
-static int
-judge_copy(struct mcp_message *k, const struct mcp_message *m)
-{
-    const struct request *r = m->v;
-    struct mcp_facts f = {.principal = arena_str(k->a, r->call.principal),
-                          .read_only = r->call.read_only};
-    struct mcp_session *s = &k->scratch;
-
-    k->text = arena_str(k->a, m->text);
-    if (k->text.p == NULL || f.principal.p == NULL)
-        return ERR_NOMEM;
-    *s = (struct mcp_session){.initialized = !is_modern(r),
-                              .rev = r->rev,
-                              .caps = r->call.caps,
-                              .log_level = m->s->log_level};
-    if (r->call.client.len > 0)
-        memcpy(s->client, r->call.client.p, r->call.client.len);
-    if (mcp_judge(k, &f) < 0)
-        return ERR_NOMEM;
-    k->f = NULL;
-    k->http = m->http;
-    k->s = m->s == &m->scratch ? s : m->s;
-    return 0;
-}
-
-static void
-free_waiting(struct mcp_message *k)
-{
-    if (k->n > 0 && k->v->listen != NULL)
-        mcp_listen_end(k);
-    k->m->waiting_len -= k->len;
-    arena_fini(&k->own);
-    buf_fini(&k->state);
-    free(k);
-}
-
-int
-mcp_keep(struct mcp_message *m, struct mcp_sink *sink, void *owner,
-         struct mcp_message **out)
-{
-    struct mcp_message *k;
-
-    if (m->at != NULL) {
-        *out = m;
-        return mcp_wait_again(m, m->v);
-    }
-    k = malloc(sizeof(*k));
-    if (k == NULL)
-        return ERR_NOMEM;
-    *k = (struct mcp_message){
-        .m = m->m, .a = &k->own, .sink = sink, .owner = owner,
-    };
-    if (judge_copy(k, m) != 0)
-        goto fail;
-    k->v->runs_as = arena_str(k->a, m->v->runs_as);
-    if (k->v->runs_as.p == NULL)
-        goto fail;
-    mcp_prepare(k);
-    if (mcp_wait_again(k, m->v) != 0)
-        goto fail;
-    k->m->counts.waiting++;
-    k->s->n_waiting++;
-    if (k->v->listen != NULL)
-        mcp_listen_begin(k);
-    *out = k;
-    return 0;
-
-fail:
-    free_waiting(k);
-    return ERR_NOMEM;
-}
-
-void
-mcp_drop(struct mcp_message *m)
-{
-    mcp_waiting_cut(m);
-    m->m->counts.waiting--;
-    m->s->n_waiting--;
-    free_waiting(m);
 }
 
 static int64_t

@@ -13,26 +13,20 @@
    ERR_NOMEM. */
 int mcp_new(struct mcp **out, const struct mcp_catalogue *c,
             struct store *store, struct sign *sign, struct calls *calls);
-/* All kept messages and joined sessions must be gone. */
+/* All messages and joined sessions must be gone. */
 void mcp_free(struct mcp *m);
 
 /* ---- one message ---- */
 
-/* Parses and judges one message; initialize, responses and notifications take
-   effect. Bad bytes are no failure: mcp_run then answers with the fault.
-   Returns 0 or ERR_NOMEM. text, a, and the bytes of f->principal must outlive
-   *out. */
-int mcp_accept(struct mcp *m, const struct mcp_facts *f, struct arena *a,
-               struct str text, struct mcp_message **out);
-/* Makes a message that ends the session that f names (HTTP DELETE). Its answer
-   is MCP_OK without a body, or MCP_NOT_FOUND. */
-int mcp_accept_end(struct mcp *m, const struct mcp_facts *f, struct arena *a,
-                   struct mcp_message **out);
-/* Whether by, an accepted message, cancels requests that do not wait. The
-   second cancels those of m that by names: they are neither run nor answered.
-   m, of any session, came before by and has not been run. */
-bool mcp_cancels(const struct mcp_message *by);
-void mcp_cancel(struct mcp_message *m, const struct mcp_message *by);
+/* Parses and judges one message, and copies it into memory of its own, so that
+   text and f may go; initialize, responses and notifications take effect. With
+   text NULL it is the end of the session that f names (HTTP DELETE), whose
+   answer is MCP_OK without a body, or MCP_NOT_FOUND. Bad bytes are no failure:
+   mcp_run then answers with the fault. Returns 0 or ERR_NOMEM. */
+int mcp_accept(struct mcp *m, const struct mcp_facts *f, const struct str *text,
+               struct mcp_message **out);
+/* The bytes that it holds beside its text, for which transports have limits. */
+size_t mcp_judged_len(const struct mcp_message *m);
 /* Whether a run may stage records, and so needs the write lock. */
 bool mcp_writes(const struct mcp_message *m);
 /* Runs the prepare functions of its calls. Call it once, without the lock. */
@@ -49,8 +43,8 @@ size_t mcp_runs_len(const struct mcp *m);
 void mcp_end_turn(struct mcp *m);
 /* The id of the session that it began, for Mcp-Session-Id, or NULL. */
 const char *mcp_made_session(const struct mcp_message *m);
-/* Releases a message that mcp_keep did not make. Until then all that it refers
-   to must stay in memory. */
+/* Frees a message, at any time; if it has no answer yet it gets none. The
+   session in its facts must still exist. */
 void mcp_release(struct mcp_message *m);
 
 /* Appends the error answer to a message that was not kept, with the id found:
@@ -62,22 +56,17 @@ void mcp_refuse_unread(struct buf *out, size_t limit, const struct mcp_scan *s,
 /* ---- messages that wait ---- */
 
 /* Makes a message whose run returned MCP_WAITS wait, after the commit of that
-   run. A new message is copied, with its arguments, into memory of its own:
-   mcp_next returns owner, and its later notes go to sink. One that has waited
-   before is *out itself. Only the state of the run is kept. Returns 0 or
-   ERR_NOMEM. */
-int mcp_keep(struct mcp_message *m, struct mcp_sink *sink, void *owner,
-             struct mcp_message **out);
-/* Returns the owner of the next kept message to be run again, and the message,
-   each once until it waits again; or NULL. */
+   run: mcp_next will return owner, and its later notes go to sink. Only the
+   state of the run is kept. Returns 0 or ERR_NOMEM. */
+int mcp_keep(struct mcp_message *m, struct mcp_sink *sink, void *owner);
+/* Returns the owner of the next waiting message to be run again, and the
+   message, each once until it waits again; or NULL. */
 void *mcp_next(struct mcp *m, int64_t now_ms, struct mcp_message **out);
 /* When mcp_next, or a delayed notification, is due; INT64_MAX: never. */
 int64_t mcp_due_ms(const struct mcp *m);
 /* Whether its client may come back for the answer on another stream, and
    after how many milliseconds; 0: no. */
 unsigned mcp_polls(const struct mcp_message *m);
-/* Ends a kept message; its client gets no answer. */
-void mcp_drop(struct mcp_message *m);
 
 /* ---- deferred calls ---- */
 

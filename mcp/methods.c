@@ -794,7 +794,7 @@ close_result(struct request *r, int kind)
 static bool
 becomes_call(const struct request *r, int err)
 {
-    return r->tool != NULL && r->m->at == NULL &&
+    return r->tool != NULL && !r->m->waited &&
            (r->task ||
             (err == ERR_MORE && (r->run.defers || r->run.asked)));
 }

@@ -53,7 +53,6 @@ struct request {
     struct str name;
     struct mcp_fault fault;
     const struct json_tok *meta;   /* params._meta, whatever it is, or NULL */
-    struct str cancels; /* raw id of a request that does not wait; or .p NULL */
     const struct mcp_prompt *prompt;
     struct mcp_completion complete;
     struct str token;   /* raw progressToken, or .p NULL */

@@ -14,7 +14,6 @@
 #include "mcp/dialect.h"
 #include "mcp/session.h"
 #include "mcp/state.h"
-#include "mcp/waiting.h"
 
 /* MCP_MAX_WAITING and MCP_WAITING_LEN in words */
 #define TOO_MANY_WAIT "too many waiting calls: 256 of a session, or 3/4 of " \
@@ -48,13 +47,13 @@ mcp_begin_run(struct request *r, struct buf *out)
     };
     json_w_init(&r->run.w, out);
     r->call.out = out;
-    if (m->at == NULL)
+    if (!m->waited)
         r->runs_as = STR_NONE;
-    if (m->at == NULL && r->again == NULL)
+    if (!m->waited && r->again == NULL)
         r->call.since = store_next_n(m->m->store) - 1;
     r->call.is_error = r->call.content = false;
     r->call.until_ms = clock_mono_ms();
-    if (m->at != NULL || m->m->going == NULL) /* mcp/waiting.c, 4 */
+    if (m->waited || m->m->going == NULL) /* mcp/message.c, 4 */
         r->call.until_ms += MCP_SLICE_MS;
     r->call.read_max = MCP_READ_MAX / m->n;
     if (r->again == NULL)

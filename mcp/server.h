@@ -26,7 +26,7 @@ struct mcp_session {
     int log_level;      /* RFC 5424 severity asked for, 0-7; default 6 */
     struct mcp_follow *follows; /* the newest first */
     size_t n_waiting;      /* number of its messages that wait */
-    size_t n_queued;    /* number of its messages not yet released */
+    size_t n_queued;    /* and of those that have not waited yet */
     struct mcp_listener news; /* its subscriptions and streams */
     struct arena own;   /* holds news.subs */
     char client[64];    /* clientInfo.name, cut; to MCP_NAME_MAX, revived */
@@ -49,7 +49,7 @@ struct mcp {
     struct mcp_session *sessions;
     size_t n_sessions;
     size_t n_sinks, n_subs;   /* of all sessions; n_subs of listens too */
-    struct mcp_message *waiting; /* the last to wait comes first */
+    struct mcp_message *messages; /* see mcp/message.c */
     struct mcp_message *going; /* returned by mcp_next to go on; or NULL */
     uint64_t last_looker;      /* hash of the principal of the last of those */
     size_t waiting_len;          /* bytes kept by all waiting messages */

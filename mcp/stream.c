@@ -10,7 +10,6 @@
 #include "mcp/delivery.h"
 #include "mcp/message.h"
 #include "mcp/session.h"
-#include "mcp/waiting.h"
 
 /* ---- opened, opened again, closed ---- */
 
@@ -141,7 +140,7 @@ mcp_changed(struct mcp *m, const struct mcp_change *c)
     }
     if (!mine)
         m->changed_n = c->n;
-    if (m->sessions == NULL && m->waiting == NULL) {
+    if (m->sessions == NULL && m->messages == NULL) {
         m->list_at = 0; /* a client that comes back is told */
         return;
     }
@@ -200,7 +199,7 @@ mcp_tick(struct mcp *m, int64_t now_ms)
 bool
 mcp_waits(const struct mcp *m)
 {
-    for (const struct mcp_message *k = m->waiting; k != NULL; k = k->next)
+    for (const struct mcp_message *k = m->messages; k != NULL; k = k->next)
         if (k->watch[0] != 0)
             return true;
     return false;
@@ -214,7 +213,7 @@ mcp_listens(const struct mcp *m)
             if (mcp_hears(&s->news) &&
                 (s->initialized || s->revived || s->news.n_subs > 0))
                 return true;
-    for (const struct mcp_message *k = m->waiting; k != NULL; k = k->next)
+    for (const struct mcp_message *k = m->messages; k != NULL; k = k->next)
         if (mcp_listener_of(k) != NULL)
             return true;
     return mcp_waits(m);

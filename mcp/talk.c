@@ -9,7 +9,6 @@
 #include "mcp/dialect.h"
 #include "mcp/message.h"
 #include "mcp/run.h"
-#include "mcp/waiting.h"
 
 /* ---- questions ---- */
 
@@ -56,7 +55,7 @@ static bool
 can_ask(const struct request *r)
 {
     return is_modern(r) || r->again != NULL ||
-           (r->m->at == NULL && mcp_can_record(r) &&
+           (!r->m->waited && mcp_can_record(r) &&
             (r->run.defers || r->tool->writes));
 }
 
@@ -132,7 +131,7 @@ mcp_defer(struct mcp_call *c)
     struct request *r = c->of;
 
     /* A call that began to wait as a plain one stays plain. */
-    r->run.defers |= r->extends && r->m->at == NULL && mcp_can_defer(r);
+    r->run.defers |= r->extends && !r->m->waited && mcp_can_defer(r);
     return r->run.defers;
 }
 

@@ -7,9 +7,7 @@
    2. An exchange without a connection is kept: its client can return with an
       event id and gets, once, the messages sent since it left. No other client
       can: the id begins with that of the session, whose principal must match.
-   3. A message posted for a stream of the SSE transport is copied, and stays
-      until that stream's peer is done with it.
-   4. No function in peer_ops frees an exchange, since that frees its peer
+   3. No function in peer_ops frees an exchange, since that frees its peer
       too. */
 
 #include "serve/exchange.h"
@@ -142,13 +140,6 @@ close_session_stream(struct exchange *x)
 }
 
 void
-exchange_free_posts(struct exchange *x)
-{
-    arena_fini(&x->posts);
-    x->posts_len = 0;
-}
-
-void
 exchange_free(struct exchange *x)
 {
     *x->at = x->next;
@@ -157,7 +148,6 @@ exchange_free(struct exchange *x)
     x->all->n_rounds -= x->round != 0;
     turn_leave(x->peer);
     close_session_stream(x);
-    exchange_free_posts(x);
     buf_fini(&x->caller.text);
     buf_fini(&x->id);
     buf_fini(&x->missed);
@@ -423,7 +413,7 @@ on_messages_done(void *ctx)
 {
     struct exchange *x = ctx;
 
-    exchange_free_posts(x);
+    x->posts_len = 0;
     if (x->awaiting && x->c != NULL) /* the answer may take long */
         http_forget(x->c);
 }

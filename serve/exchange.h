@@ -61,8 +61,8 @@ struct exchange {
     struct mcp_facts facts;
     struct mcp_session *session; /* whose stream it is, or NULL */
     struct mcp_sink sink;
-    struct arena posts;  /* messages that others posted for its stream */
-    size_t posts_len;
+    size_t posts_len;    /* bytes that others posted for its stream, until its
+                            peer is done */
     struct buf id;       /* of its last event, if it may be kept */
     struct buf missed;   /* messages sent while it was kept, a line each */
     uint64_t round;      /* the round that pushes it; 0: it does not wait */
@@ -101,7 +101,6 @@ void exchange_begin_stream(struct exchange *x, const char *fields);
 /* Its peer's function, with x as ctx: replies with the answer to its
    message. */
 bool exchange_answer(void *ctx, const struct turn_answer *a);
-void exchange_free_posts(struct exchange *x);
 /* Continues on x's connection the reply whose last event had this id of this
    session, if it is kept for this caller. Returns whether it did; then x is
    freed. */

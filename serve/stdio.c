@@ -6,8 +6,8 @@
 
    Invariants:
    1. flush_out is the only function that writes to standard output.
-   2. Input is read only after every line read before is answered, so that the
-      pushed texts stay where they are.
+   2. Input is read only after every line read before is answered or waits: so a
+      client that sends much is held up, and not kept in memory.
    3. Each byte is searched for a line feed once: in[pos, seen) has none.
    4. There is memory for a whole read and for an error from the start. If it
       runs out even so, the process ends: it could answer no message, and the

@@ -95,34 +95,24 @@ has_room(const struct exchange *to, size_t len)
     return share_fits(own, all, MAX_POSTS);
 }
 
-/* Pushes a copy of the message that x posts for the stream to, since the
-   connection of x serves its next request before the message is run. Returns
-   what turn_push does. */
+/* Pushes the message that x posts for the stream to. The connection of x goes
+   on to its next request before the message is run, so its text counts as
+   posted until then. Returns what turn_push does. */
 static int
-push_copy(struct exchange *x, struct exchange *to)
+push_post(struct exchange *x, struct exchange *to)
 {
-    struct mcp_facts f = exchange_facts(x), *own;
+    struct mcp_facts f = exchange_facts(x);
     struct str body = http_body(x->c);
-    size_t len = sizeof(f) + f.version.len + body.len;
-    int err = ERR_NOMEM;
+    int err;
 
-    if (!has_room(to, len))
+    if (!has_room(to, body.len))
         return ERR_QUEUE_FULL;
-    to->posts_len += len;
     f.principal = exchange_principal(to);
     f.session = to->session;
     f.session_id = STR_NONE;
-    own = arena_alloc(&to->posts, sizeof(*own));
-    body = arena_str(&to->posts, body);
-    if (f.version.p != NULL &&
-        (f.version = arena_str(&to->posts, f.version)).p == NULL)
-        own = NULL;
-    if (own != NULL && body.p != NULL) {
-        *own = f;
-        err = post_push(x, to->peer, own, &body);
-    }
-    if (!turn_pending(to->peer))
-        exchange_free_posts(to); /* nothing of it was queued */
+    err = post_push(x, to->peer, &f, &body);
+    if (err == 0)
+        to->posts_len += body.len;
     return err;
 }
 
@@ -137,7 +127,7 @@ stream_run_message(struct exchange *x)
     to = find_sse_client(x, id);
     if (to == NULL)
         exchange_reply_text(x, 404, NULL, "no such client\n");
-    else if (push_copy(x, to) < 0)
+    else if (push_post(x, to) < 0)
         exchange_unavailable(x);
     else
         exchange_reply_text(x, 202, NULL, "Accepted");

@@ -1,12 +1,12 @@
 /* turn - runs messages in turns: many messages, one commit.
 
-   A transport pushes messages while the loop calls it back; each is parsed,
-   checked and prepared immediately. Then the turn takes the write lock if one
-   of them may write, and otherwise reads what others wrote; runs the messages
-   in order; commits once for all; and passes the answers to the transports. mcp
-   keeps a message that has to wait, and the turn runs it again when mcp returns
-   it. The turn writes to no descriptor, and an error of one peer does not
-   affect others.
+   A transport pushes messages while the loop calls it back; each is copied,
+   parsed, checked and prepared immediately. Then the turn takes the write lock
+   if one of them may write, and otherwise reads what others wrote; runs the
+   messages in order; commits once for all; and passes the answers to the
+   transports. A message that has to wait stays, and the turn runs it again when
+   mcp returns it. The turn writes to no descriptor, and an error of one peer
+   does not affect others.
 
    Invariants:
    1. A transport gets an answer only after the commit of everything that was
@@ -22,9 +22,9 @@
       in the memory for messages and runs; no more is accepted. Peers that it
       did not reach come first in the next turn, but those of the principal that
       filled it come last, so more connections bring no principal more turns.
-   5. A message owns no memory. It lives in its peer's arena, which is reset
-      when the peer's queue is answered, and in the transport's text. A message
-      that waits is mcp's copy. The memory of a run is freed when its turn ends.
+   5. A message has memory of its own from turn_push until it is answered, and
+      one that has to wait stays as it is. The memory of a run is freed when its
+      turn ends.
    6. mcp sees each committed record once, whoever wrote it. While any client
       listens, records of other processes are read every TURN_FOLLOW_MS; else
       every TURN_IDLE_MS, since an old generation of the log keeps its room on
@@ -47,22 +47,18 @@
 #define MAX_RUN 256                     /* messages in a turn */
 #define MAX_TURN_MS MCP_SLICE_MS        /* then the turn runs no more */
 #define MAX_OUT ((size_t)1024 * 1024)   /* then the turn runs no more */
-#define MAX_ARENAS ((size_t)2 * 1024 * 1024) /* for messages, and for runs */
-#define ARENA_KEEP ((size_t)16 * 1024)  /* for an idle peer */
+/* For what is judged of new messages, and for runs. Transports limit texts. */
+#define MAX_MEMORY ((size_t)2 * 1024 * 1024)
 #define OUT_KEEP MAX_OUT                /* kept for the next turn */
 #define SPARE_LEN ((size_t)4096) /* for errors when memory has run out */
 
-struct msg { /* a message in a queue */
-    struct msg *next;
-    struct mcp_message *m;
-    struct waiting *waiting; /* it has waited; NULL: it is new */
-};
-
-/* A message that waits for an event, in its peer's list. */
-struct waiting {
-    struct waiting *next, **at;
+struct msg { /* a message, until it is answered */
+    struct msg *next;       /* in the queue of its peer */
+    struct msg *same, **at; /* in the list of all of its peer */
     struct peer *peer;
-    struct msg msg; /* puts it into the queue again */
+    struct mcp_message *m;
+    size_t len;             /* of a new one, counted in queued_len */
+    bool waited;            /* it is no new one: mcp counts it */
 };
 
 struct peer {
@@ -71,11 +67,9 @@ struct peer {
     void *ctx;
     struct mcp_sink sink; /* for notifications of its waiting messages */
     uint64_t who;         /* hash of the principal that pushes */
-    struct waiting *waiting;
-    struct arena arena; /* for its messages, queued or run in this turn */
-    struct msg *head, *tail;
+    struct msg *all;      /* its messages: queued, run, or waiting */
+    struct msg *head, *tail; /* its queue */
     size_t n;         /* number pushed since the last done */
-    size_t arena_len; /* size of the arena, 0 when idle */
     struct peer *next; /* in the turn's list of busy peers */
     int64_t since_ms; /* when its first message began to wait for the lock */
     bool busy;        /* in that list, from the first push to done */
@@ -86,8 +80,7 @@ struct peer {
 /* A message that was run in this turn, and the place of its answer. */
 struct ran {
     struct peer *peer; /* NULL: it left while the turn was open */
-    struct mcp_message *m;
-    struct waiting *waiting;    /* as in its msg */
+    struct msg *msg;
     int refuse;                 /* why it must not write, or 0 */
     size_t off, end;            /* in turn's out */
     size_t notes_off, notes_end;
@@ -107,7 +100,7 @@ struct turn {
     struct buf out;                /* the answers of this turn */
     struct buf notes;              /* messages before them, a line each */
     struct buf spare;              /* for an answer without memory: SPARE_LEN */
-    size_t arenas_len;             /* of all peers */
+    size_t queued_len;             /* of all new messages */
     int64_t full_ms;               /* when this turn ends */
     struct peer *last;             /* the last one it reached, or NULL */
     size_t n_ran;
@@ -279,22 +272,23 @@ turn_join(struct turn *t, const struct peer_ops *ops, void *ctx)
     return p;
 }
 
-/* Invariant 4. */
+/* Invariant 4: m counts as one of len bytes from now on. */
 static void
-count_arena(struct peer *p, size_t len)
+count_msg(struct msg *m, size_t len)
 {
-    p->turn->arenas_len += len - p->arena_len;
-    p->arena_len = len;
+    m->peer->turn->queued_len += len - m->len;
+    m->len = len;
 }
 
 static void
-end_waiting(struct waiting *w)
+end_msg(struct msg *m)
 {
-    *w->at = w->next;
-    if (w->next != NULL)
-        w->next->at = w->at;
-    mcp_drop(w->msg.m);
-    free(w);
+    *m->at = m->same;
+    if (m->same != NULL)
+        m->same->at = m->at;
+    count_msg(m, 0);
+    mcp_release(m->m);
+    free(m);
 }
 
 /* Invariant 7. What its messages staged is committed even so. */
@@ -302,15 +296,9 @@ static void
 leave_open(struct turn *t, const struct peer *p)
 {
     ASSERT(!t->notifying);
-    for (size_t i = 0; t->open && i < t->n_ran; i++) {
-        struct ran *r = &t->ran[i];
-
-        if (r->peer != p)
-            continue;
-        if (r->waiting == NULL)
-            mcp_release(r->m);
-        r->peer = NULL;
-    }
+    for (size_t i = 0; t->open && i < t->n_ran; i++)
+        if (t->ran[i].peer == p)
+            t->ran[i].peer = NULL;
     if (t->last == p)
         t->last = NULL;
 }
@@ -320,7 +308,6 @@ turn_leave(struct peer *p)
 {
     struct turn *t;
     struct peer **at;
-    struct msg *m;
 
     if (p == NULL)
         return;
@@ -333,26 +320,31 @@ turn_leave(struct peer *p)
         if (p->next == NULL)
             t->busy_end = at;
     }
-    for (m = p->head; m != NULL; m = m->next)
-        if (m->waiting == NULL)
-            mcp_release(m->m);
-    while (p->waiting != NULL)
-        end_waiting(p->waiting);
-    count_arena(p, 0);
-    arena_fini(&p->arena);
+    while (p->all != NULL)
+        end_msg(p->all);
     free(p);
 }
 
-/* Cancels the request that by refers to, if it is still in a queue. */
-static void
-cancel_queued(struct turn *t, const struct mcp_message *by)
+/* Makes a message in the list of p, from text or from its end. ERR_NOMEM. */
+static int
+new_msg(struct peer *p, const struct mcp_facts *f, const struct str *text,
+        struct msg **out)
 {
-    const struct peer *p;
-    const struct msg *m;
+    struct msg *m = *out = calloc(1, sizeof(*m));
 
-    for (p = mcp_cancels(by) ? t->busy : NULL; p != NULL; p = p->next)
-        for (m = p->head; m != NULL; m = m->next)
-            mcp_cancel(m->m, by);
+    if (m == NULL || mcp_accept(p->turn->mcp, f, text, &m->m) != 0) {
+        free(m);
+        return ERR_NOMEM;
+    }
+    m->peer = p;
+    m->at = &p->all;
+    m->same = p->all;
+    if (m->same != NULL)
+        m->same->at = &m->same;
+    p->all = m;
+    mcp_prepare(m->m);
+    count_msg(m, mcp_judged_len(m->m));
+    return 0;
 }
 
 int
@@ -360,22 +352,12 @@ turn_push(struct peer *p, const struct mcp_facts *f, const struct str *text)
 {
     struct turn *t = p->turn;
     struct msg *msg;
-    int err;
 
     if (p->n >= TURN_MAX_QUEUE || t->stopping ||
-        t->arenas_len >= MAX_ARENAS)
+        t->queued_len >= MAX_MEMORY)
         return ERR_QUEUE_FULL;
-    msg = arena_alloc(&p->arena, sizeof(*msg));
-    if (msg == NULL)
+    if (new_msg(p, f, text, &msg) != 0)
         return ERR_NOMEM;
-    *msg = (struct msg){0};
-    err = text == NULL ? mcp_accept_end(t->mcp, f, &p->arena, &msg->m)
-                       : mcp_accept(t->mcp, f, &p->arena, *text, &msg->m);
-    if (err == 0)
-        mcp_prepare(msg->m);
-    count_arena(p, p->busy || err == 0 ? arena_size(&p->arena) : 0);
-    if (err < 0)
-        return err;
     p->who = str_hash(f->principal);
     if (p->head == NULL)
         p->head = msg;
@@ -385,7 +367,6 @@ turn_push(struct peer *p, const struct mcp_facts *f, const struct str *text)
     p->n++;
     if (!p->busy)
         list_add(t, p);
-    cancel_queued(t, msg->m);
     return 0;
 }
 
@@ -499,7 +480,7 @@ run_message(struct turn *t, size_t i, int refuse)
     r->off = t->out.len;
     r->notes_off = t->notes.len;
     store_refuse(t->store, refuse);
-    r->status = mcp_run(r->m, &t->out, &t->notes);
+    r->status = mcp_run(r->msg->m, &t->out, &t->notes);
     store_refuse(t->store, 0);
     r->lost = t->out.err != 0;
     if (r->lost)
@@ -518,7 +499,7 @@ turn_is_full(const struct turn *t)
 {
     return t->n_ran == MAX_RUN || t->out.len + t->notes.len >= MAX_OUT ||
            store_batch_is_full(t->store) ||
-           mcp_runs_len(t->mcp) >= MAX_ARENAS ||
+           mcp_runs_len(t->mcp) >= MAX_MEMORY ||
            (t->n_ran > 0 && clock_mono_ms() >= t->full_ms);
 }
 
@@ -536,8 +517,7 @@ run_peer(struct turn *t, struct peer *p)
         if (turn_is_full(t))
             return;
         r->peer = p;
-        r->m = p->head->m;
-        r->waiting = p->head->waiting;
+        r->msg = p->head;
         r->refuse = refuse;
         run_message(t, t->n_ran, refuse);
         t->last = p;
@@ -628,27 +608,18 @@ report_store(struct turn *t)
                           : ": writes work again");
 }
 
-/* Makes r's message wait; false if memory ran out. */
+/* Makes a message wait; false if memory ran out. */
 static bool
-keep_waiting(const struct ran *r)
+keep_waiting(struct msg *m)
 {
-    struct waiting *w = r->waiting;
-    struct peer *p = r->peer;
+    const struct peer *p = m->peer;
 
-    if (w != NULL)
-        return mcp_keep(r->m, &p->sink, w, &w->msg.m) == 0;
-    w = calloc(1, sizeof(*w));
-    if (w == NULL || mcp_keep(r->m, &p->sink, w, &w->msg.m) < 0) {
-        free(w);
+    if (mcp_keep(m->m, &m->peer->sink, m) != 0)
         return false;
-    }
-    w->peer = p;
-    w->msg.waiting = w;
-    w->at = &p->waiting;
-    w->next = p->waiting;
-    if (w->next != NULL)
-        w->next->at = &w->next;
-    p->waiting = w;
+    count_msg(m, 0);
+    if (!m->waited && p->ops->later != NULL)
+        p->ops->later(p->ctx, mcp_polls(m->m));
+    m->waited = true;
     return true;
 }
 
@@ -667,7 +638,7 @@ give_error(struct turn *t, const struct ran *r, struct turn_answer *a)
 {
     const struct peer *p = r->peer;
 
-    mcp_no_memory(r->m, &t->spare);
+    mcp_no_memory(r->msg->m, &t->spare);
     a->body = buf_view(&t->spare);
     if ((t->spare.err != 0 || !p->ops->answer(p->ctx, a)) &&
         p->ops->lost != NULL)
@@ -685,20 +656,16 @@ give_answer(struct turn *t, const struct ran *r)
     struct turn_answer a = {r->status, STR_NONE, NULL};
 
     send_notifications(t, r);
-    if (r->status == MCP_WAITS && keep_waiting(r)) {
-        if (r->waiting == NULL && p->ops->later != NULL)
-            p->ops->later(p->ctx, mcp_polls(p->waiting->msg.m));
+    if (r->status == MCP_WAITS && keep_waiting(r->msg))
         return;
-    }
     if (r->end > r->off)
         a.body = (struct str){t->out.p + r->off, r->end - r->off};
     if (r->status == MCP_WAITS)
         a.status = MCP_OK;
-    a.session = mcp_made_session(r->m);
+    a.session = mcp_made_session(r->msg->m);
     if (r->lost || r->status == MCP_WAITS || !p->ops->answer(p->ctx, &a))
         give_error(t, r, &a);
-    if (r->waiting != NULL)
-        end_waiting(r->waiting);
+    end_msg(r->msg);
 }
 
 /* Invariant 4: moves the peers after the last one that was run to the front,
@@ -735,8 +702,6 @@ give_answers(struct turn *t)
         if (r->peer == NULL)
             continue;
         give_answer(t, r);
-        if (r->waiting == NULL)
-            mcp_release(r->m);
         if (i + 1 == t->n_ran || r[1].peer != r->peer)
             all_answered(r->peer);
     }
@@ -762,12 +727,6 @@ release_turn(struct turn *t)
             list_add(t, p);
             continue;
         }
-        /* If a message waits, the next one may come much later. */
-        if (p->arena_len > ARENA_KEEP || p->waiting != NULL)
-            arena_fini(&p->arena);
-        else
-            arena_reset(&p->arena);
-        count_arena(p, 0);
         p->n = 0;
         p->busy = p->waits = false;
         p->next = done;
@@ -815,21 +774,20 @@ take_turn(struct turn *t)
 static void
 take_ready(struct turn *t)
 {
-    struct mcp_message *m;
-    struct waiting *w;
+    struct mcp_message *next;
+    struct msg *m;
 
-    while ((w = mcp_next(t->mcp, loop_now(t->loop), &m)) != NULL) {
-        struct peer *p = w->peer;
+    while ((m = mcp_next(t->mcp, loop_now(t->loop), &next)) != NULL) {
+        struct peer *p = m->peer;
 
-        w->msg.m = m;
         if (p->ops->gone != NULL && p->ops->gone(p->ctx)) {
-            end_waiting(w); /* its answer would be lost, and its work with it */
+            end_msg(m); /* its answer would be lost, and its work with it */
             continue;
         }
-        w->msg.next = p->head;
+        m->next = p->head;
         if (p->head == NULL)
-            p->tail = &w->msg;
-        p->head = &w->msg;
+            p->tail = m;
+        p->head = m;
         if (!p->busy)
             list_add(t, p);
     }

@@ -44,8 +44,7 @@ struct peer_ops {
     void (*answered)(void *ctx);
     /* Whether its client has left and no longer waits for an answer. */
     bool (*gone)(void *ctx);
-    /* Every message is answered, or copied to wait: their texts may be freed,
-       and more may be pushed. */
+    /* Every message is answered or waits: more may be pushed. */
     void (*done)(void *ctx);
 };
 
@@ -74,9 +73,9 @@ struct peer *turn_join(struct turn *t, const struct peer_ops *ops,
 /* Drops p's messages, also those that wait, and frees p, which may be NULL. */
 void turn_leave(struct peer *p);
 /* Puts a message into the queue of p, or if text is NULL the end of the session
-   in f. text and f must stay until done is called. Returns 0; ERR_QUEUE_FULL if
-   this queue or all of them together are full, or the server stops; ERR_NOMEM.
-   An error leaves the queue unchanged. */
+   that f names. text and f are copied. Returns 0; ERR_QUEUE_FULL if this queue
+   or all of them together are full, or the server stops; ERR_NOMEM. An error
+   leaves the queue unchanged. */
 int turn_push(struct peer *p, const struct mcp_facts *f,
               const struct str *text);
 /* Whether messages of p wait for their turn. */

@@ -95,25 +95,25 @@ check_line(struct mcp *mcp, const struct mcp_facts *f, struct str line)
 {
     static struct mcp_sink sink = {.send = ignore};
     static int owner;
-    struct arena a = {0};
     struct mcp_message *m, *k;
     enum mcp_status status;
 
-    HOLDS(mcp_accept(mcp, f, &a, line, &m) == 0);
+    HOLDS(mcp_accept(mcp, f, &line, &m) == 0);
     mcp_prepare(m);
     while (mcp_next(mcp, INT64_MAX - 1, &k) == &owner) {
         if (check_run(k) == MCP_WAITS)
-            mcp_keep(k, &sink, &owner, &k);
+            mcp_keep(k, &sink, &owner);
         else
-            mcp_drop(k);
+            mcp_release(k);
         if (mcp_due_ms(mcp) != 0)
             break;
     }
     status = check_run(m);
     HOLDS(!mcp_writes(m) || status == MCP_OK);
     if (status == MCP_WAITS)
-        HOLDS(mcp_keep(m, &sink, &owner, &k) == 0);
-    arena_fini(&a);
+        HOLDS(mcp_keep(m, &sink, &owner) == 0);
+    else
+        mcp_release(m);
 }
 
 static void
@@ -138,7 +138,7 @@ check_lines(struct mcp_facts *f, struct str text)
     }
     mcp_end_listens(mcp);
     while (mcp_next(mcp, INT64_MAX, &k) != NULL)
-        mcp_drop(k);
+        mcp_release(k);
     mcp_leave(f->session);
     mcp_free(mcp);
 }

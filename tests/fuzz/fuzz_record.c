@@ -111,11 +111,12 @@ static void
 ask(const char *text, const char *id)
 {
     struct arena a = {0};
+    struct str in = request_of(&a, text, id);
     struct buf out = {0}, notes = {0};
     struct mcp_message *m;
     bool unknown, writes;
 
-    HOLDS(mcp_accept(mcp, &facts, &a, request_of(&a, text, id), &m) == 0);
+    HOLDS(mcp_accept(mcp, &facts, &in, &m) == 0);
     writes = mcp_writes(m);
     mcp_prepare(m);
     writes = writes && store_lock_patiently(cs.store) == 0;

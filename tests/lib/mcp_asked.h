@@ -59,9 +59,10 @@ join(struct who *w, const char *principal, const char *caps)
         struct mcp_facts f = {.http = true, .header = bare_header,
                               .principal = str_of(principal)};
         struct job *j = &jobs[n_jobs++];
+        struct str text = meant(in);
 
         *j = (struct job){.w = w};
-        CHECK(mcp_accept(box.m, &f, &arena, meant(in), &j->m) == 0);
+        CHECK(mcp_accept(box.m, &f, &text, &j->m) == 0);
     }
     turn();
     CHECK(w->id[0] != '\0');

@@ -54,6 +54,7 @@ leave_room(size_t room)
 static inline bool
 fails_fairly(const struct kase *k, long after, bool once)
 {
+    struct str in = quoted(k->in);
     struct mcp_facts f;
     struct mcp_message *m = NULL;
     bool hit, fair;
@@ -64,12 +65,14 @@ fails_fairly(const struct kase *k, long after, bool once)
     rig_agree(k->session);
     f = facts_of(k->headers);
     nomem_start(after, once);
-    err = mcp_accept(mcp, &f, &arena, quoted(k->in), &m);
+    err = mcp_accept(mcp, &f, &in, &m);
     if (err == 0) {
         mcp_prepare(m);
         mcp_run(m, &out, &notes);
     }
     hit = nomem_stop();
+    if (m != NULL)
+        mcp_release(m);
     fair = err == 0 ? is_fair(k) : err == ERR_NOMEM && hit;
     if (!CHECK(fair))
         fprintf(stderr, "  call %ld of %s\n", after, k->in);

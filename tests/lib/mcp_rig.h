@@ -5,7 +5,7 @@
    time with one local session, and tables of messages and answers. */
 
 #include "mcp/message.h"
-#include "mcp/waiting.h"
+#include "mcp/message.h"
 #include "tests/lib/mcp_toy.h"
 #include "tests/lib/memory.h"
 #include "tests/lib/signed_store.h"
@@ -245,7 +245,7 @@ accept_as(const char *headers, struct str in)
     struct mcp_facts f = facts_of(headers);
     struct mcp_message *m = NULL;
 
-    return mcp_accept(mcp, &f, &arena, in, &m) == 0 ? m : NULL;
+    return mcp_accept(mcp, &f, &in, &m) == 0 ? m : NULL;
 }
 
 /* Answers a message in the current session. */
@@ -253,13 +253,16 @@ static inline enum mcp_status
 say_as(const char *headers, const char *in)
 {
     struct mcp_message *m = accept_as(headers, quoted(in));
+    enum mcp_status status;
 
     buf_reset(&out, SIZE_MAX);
     buf_reset(&notes, SIZE_MAX);
     if (m == NULL)
         abort();
     mcp_prepare(m);
-    return mcp_run(m, &out, &notes);
+    status = mcp_run(m, &out, &notes);
+    mcp_release(m);
+    return status;
 }
 
 static inline enum mcp_status

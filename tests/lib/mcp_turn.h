@@ -97,8 +97,8 @@ box_new(void)
 static inline void
 box_close(void)
 {
-    while (box.m->waiting != NULL)
-        mcp_drop(box.m->waiting);
+    while (box.m->messages != NULL)
+        mcp_release(box.m->messages);
     mcp_free(box.m);
     sign_free(box.sign);
     store_close(box.store);
@@ -187,7 +187,6 @@ struct job {
     struct mcp_message *m;
     enum mcp_status status;
     struct buf out, notes;
-    bool kept;
 };
 
 static struct job jobs[32];
@@ -243,7 +242,7 @@ post_text(struct who *w, struct str text)
         f.session = w->s;
     }
     *j = (struct job){.w = w};
-    if (mcp_accept(box.m, &f, &arena, text, &j->m) == 0)
+    if (mcp_accept(box.m, &f, &text, &j->m) == 0)
         n_jobs++;
 }
 
@@ -267,21 +266,18 @@ static inline void
 job_give(struct job *j)
 {
     struct str told = buf_view(&j->notes);
-    struct mcp_message *kept;
     struct who *w = j->w;
 
     while (told.len > 0)
         hear(w, str_cut(&told, '\n'), STR_NONE, true);
-    if (j->status == MCP_WAITS && j->kept)
-        mcp_keep(j->m, NULL, NULL, &kept);
-    else if (j->status == MCP_WAITS)
-        mcp_keep(j->m, w->id[0] != '\0' ? &w->post : &w->pipe, w, &kept);
+    if (j->status == MCP_WAITS)
+        mcp_keep(j->m, w->id[0] != '\0' ? &w->post : &w->pipe, w);
     else if (j->out.len > 0)
         hear(w, buf_view(&j->out), STR_NONE, true);
     if (mcp_made_session(j->m) != NULL)
         snprintf(w->id, sizeof(w->id), "%s", mcp_made_session(j->m));
-    if (j->status != MCP_WAITS && j->kept)
-        mcp_drop(j->m);
+    if (j->status != MCP_WAITS)
+        mcp_release(j->m);
     buf_fini(&j->out);
     buf_fini(&j->notes);
 }
@@ -313,7 +309,7 @@ turn(void)
 
     while (n_jobs < sizeof(jobs) / sizeof(*jobs) &&
            (w = mcp_next(box.m, clock_mono_ms(), &m)) != NULL)
-        jobs[n_jobs++] = (struct job){.w = w, .m = m, .kept = true};
+        jobs[n_jobs++] = (struct job){.w = w, .m = m};
     for (i = 0; i < n_jobs; i++)
         writes |= mcp_writes(jobs[i].m);
     if (writes)

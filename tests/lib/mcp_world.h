@@ -9,7 +9,7 @@
 
 #include "mcp/message.h"
 #include "mcp/session.h"
-#include "mcp/waiting.h"
+#include "mcp/message.h"
 #include "tests/lib/fault.h"
 #include "tests/lib/test.h"
 #include "base/clock.h"
@@ -158,8 +158,8 @@ restart(struct world *w)
     char path[300];
 
     memcpy(path, w->path, sizeof(path));
-    while (w->m->waiting != NULL)
-        mcp_drop(w->m->waiting);
+    while (w->m->messages != NULL)
+        mcp_release(w->m->messages);
     close_world(w);
     open_with(w, path, false);
 }
@@ -316,6 +316,7 @@ run(struct world *w, const struct mcp_facts *f, const char *text,
     struct client *c)
 {
     struct mcp_message *m;
+    struct str in = text != NULL ? str_of(text) : STR_NONE;
     bool writes, kept;
 
     arena_reset(&w->a);
@@ -323,8 +324,7 @@ run(struct world *w, const struct mcp_facts *f, const char *text,
     w->out.err = w->notes.err = 0;
     w->status = MCP_BAD_REQUEST;
     w->made[0] = '\0';
-    if (text == NULL ? mcp_accept_end(w->m, f, &w->a, &m)
-                     : mcp_accept(w->m, f, &w->a, str_of(text), &m))
+    if (mcp_accept(w->m, f, text != NULL ? &in : NULL, &m) != 0)
         return "no memory";
     writes = mcp_writes(m);
     if (writes)
@@ -334,8 +334,11 @@ run(struct world *w, const struct mcp_facts *f, const char *text,
     if (mcp_made_session(m) != NULL)
         snprintf(w->made, sizeof(w->made), "%s", mcp_made_session(m));
     if (kept && w->status == MCP_WAITS)
-        kept = mcp_keep(m, &c->sink, c, &w->kept) == 0;
-    mcp_release(m);
+        kept = mcp_keep(m, &c->sink, c) == 0;
+    if (kept && w->status == MCP_WAITS)
+        w->kept = m;
+    else
+        mcp_release(m);
     if (!kept)
         return "not kept";
     buf_char(&w->out, '\0');

@@ -523,7 +523,7 @@ test_listen_acknowledges_what_exists(void)
                         strstr(answer, "\"code\":-32602")))
             fprintf(stderr, "%s: %s\n", cases[i].asked, answer);
         if (w.status == MCP_WAITS)
-            mcp_drop(w.kept);
+            mcp_release(w.kept);
     }
     CHECK(w.m->n_subs == 0 && !mcp_listens(w.m));
     close_world(&w);
@@ -570,8 +570,8 @@ test_listen_has_limits(void)
     CHECK(w.notes.len == 0); /* it is not acknowledged either */
     listen_to(&w, NULL, "64", "{}", c);
     CHECK(w.status == MCP_WAITS);
-    while (w.m->waiting != NULL)
-        mcp_drop(w.m->waiting);
+    while (w.m->messages != NULL)
+        mcp_release(w.m->messages);
     CHECK(w.m->n_subs == 0);
     mcp_leave(s);
     buf_fini(&b);
@@ -609,8 +609,8 @@ test_listen_is_told_what_it_asked_for(void)
     tick(&w, 1000);
     CHECK(e->n == 1 && told(e, 0, "", TAGGED("tools/list_changed", "8", "")));
     CHECK(c->n == 2 && d->n == 1);
-    while (w.m->waiting != NULL)
-        mcp_drop(w.m->waiting);
+    while (w.m->messages != NULL)
+        mcp_release(w.m->messages);
     put(&w, "a");
     CHECK(c->n == 2 && !mcp_listens(w.m));
     close_world(&w);
@@ -627,24 +627,26 @@ test_listen_loses_nothing_in_between(void)
     struct client *c = client();
     struct mcp_facts f = {0};
     struct mcp_message *m;
+    struct str text = STR(
+        "{\"jsonrpc\":\"2.0\",\"id\":1,"
+        "\"method\":\"subscriptions/listen\",\"params\":{" MODERN
+        ",\"notifications\":{\"resourcesListChanged\":true,"
+        "\"resourceSubscriptions\":[\"toy://a\",\"toy://b\"]}}}");
 
     open_world(&w);
     put(&w, "a");
     f.session = mcp_join(w.m, &c->sink);
-    CHECK(mcp_accept(w.m, &f, &w.a, STR("{\"jsonrpc\":\"2.0\",\"id\":1,"
-          "\"method\":\"subscriptions/listen\",\"params\":{" MODERN
-          ",\"notifications\":{\"resourcesListChanged\":true,"
-          "\"resourceSubscriptions\":[\"toy://a\",\"toy://b\"]}}}"), &m) == 0);
+    CHECK(mcp_accept(w.m, &f, &text, &m) == 0);
     lock(&w);
     CHECK(mcp_run(m, &w.out, &w.notes) == MCP_WAITS);
     stage(&w, "b");
     CHECK(commit(&w) == 0 && c->n == 0);
-    CHECK(mcp_keep(m, &c->sink, c, &w.kept) == 0);
+    CHECK(mcp_keep(m, &c->sink, c) == 0);
     tick(&w, 1000);
     CHECK(c->n == 2 && told(c, 0, "", TAGGED("resources/updated", "1",
                                              ",\"uri\":\"toy://b\"")));
     CHECK(told(c, 1, "", TAGGED("resources/list_changed", "1", "")));
-    mcp_drop(w.kept);
+    mcp_release(m);
     mcp_leave(f.session);
     close_world(&w);
     drop(c);
@@ -683,7 +685,7 @@ test_listen_ends_with_a_result(void)
         buf_char(&w.out, '\0');
         CHECK(strncmp(w.out.p, result, strlen(result)) == 0);
         CHECK((strstr(w.out.p, cancelled) != NULL) == m->s->local);
-        mcp_drop(m);
+        mcp_release(m);
     }
     listen_to(&w, s, "9", "{}", c); /* too late, but acknowledged */
     CHECK(w.status == MCP_OK && w.notes.len > 0);
@@ -710,7 +712,7 @@ test_listen_that_its_client_cancels(void)
     CHECK(c->n == 0 && mcp_next(w.m, clock_mono_ms(), &m) == c);
     w.out.len = 0;
     CHECK(mcp_run(m, &w.out, &w.notes) == MCP_ACCEPTED && w.out.len == 0);
-    mcp_drop(m);
+    mcp_release(m);
     mcp_leave(f.session);
     close_world(&w);
     drop(c);
@@ -796,7 +798,7 @@ live_without(long n, bool forever)
                is_last(c, "list_changed") && is_last(d, "toy://a")))
         fprintf(stderr, "without memory from call %ld on\n", n);
     CHECK(find(&w, id)->news.n_subs == 2);
-    mcp_drop(w.kept);
+    mcp_release(w.kept);
     CHECK(w.m->n_subs == 2);
     close_world(&w);
     drop(c);

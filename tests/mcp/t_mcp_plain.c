@@ -170,8 +170,8 @@ test_answers_without_a_call(void)
         calls(&x, CALL("ask", "{}"));
         CHECK(is_question(&x, 0, WHO_IS(FORM)) && x.posted[0] &&
               x.event[0][0] == '\0');
-        while (i == 1 && box.m->waiting != NULL)
-            mcp_drop(box.m->waiting);
+        while (i == 1 && box.m->messages != NULL)
+            mcp_release(box.m->messages);
         if (i == 2)
             restart();
         accepts(&x);
@@ -270,7 +270,7 @@ asks_without(long after, bool once)
     settle_all();
     hit = nomem_stop();
     settle_after(4000);
-    waits = box.m->waiting != NULL;
+    waits = box.m->messages != NULL;
     if (takes_call(&ann)) {
         CHECK(is_question(&ann, 0, WHO_IS(FORM)));
         accepts(&ann);

@@ -148,14 +148,15 @@ test_state_of_somebody_else(void)
 {
     struct mcp_facts f = facts_of(NULL);
     struct mcp_message *m;
+    struct str text;
 
     say_for_state(MODERN_CALL("shed", ""));
     f.principal = STR("bob");
-    CHECK(mcp_accept(mcp, &f, &arena,
-                     quoted(with_state(MODERN_CALL("shed", ",'requestState':"
-                                                   "'%s'"))), &m) == 0);
+    text = quoted(with_state(MODERN_CALL("shed", ",'requestState':'%s'")));
+    CHECK(mcp_accept(mcp, &f, &text, &m) == 0);
     buf_reset(&out, SIZE_MAX);
     CHECK(mcp_run(m, &out, &notes) == MCP_OK && is_answer(BAD_STATE));
+    mcp_release(m);
     signed_store_expose_key(true);
     rig_serve(&toy_talker);
     CHECK(answers(with_state(MODERN_CALL("shed", ",'requestState':'%s'")),

@@ -58,6 +58,8 @@ test_revision_is_fixed_on_arrival(void)
     buf_reset(&out, SIZE_MAX);
     mcp_run(m, &out, &notes);
     CHECK(is_answer(ECHOED(V11, "cli")));
+    mcp_release(m);
+    mcp_release(n);
 }
 
 static void
@@ -87,6 +89,8 @@ test_writers_are_known(void)
         m = accept_as(NULL, quoted(cases[i].in));
         if (!CHECK(m != NULL && mcp_writes(m) == cases[i].writes))
             fprintf(stderr, "  for %s\n", cases[i].in);
+        if (m != NULL)
+            mcp_release(m);
     }
 }
 
@@ -114,6 +118,7 @@ test_run_again(void)
     }
     CHECK(toy_prepared == 1 && toy_runs == 3);
     CHECK(memchr(out.p, 'k', one) != NULL);
+    mcp_release(m);
 }
 
 /* A caller that may only read runs no tool that writes, and needs no lock. */
@@ -122,12 +127,12 @@ test_readers_do_not_write(void)
 {
     struct mcp_facts f = facts_of(NULL);
     struct mcp_message *m;
+    struct str text = quoted(CALL("keep", "{}"));
 
     rig_agree(V11);
     f.read_only = true;
     toy_prepared = toy_runs = 0;
-    if (!CHECK(mcp_accept(mcp, &f, &arena, quoted(CALL("keep", "{}")), &m)
-               == 0))
+    if (!CHECK(mcp_accept(mcp, &f, &text, &m) == 0))
         return;
     mcp_prepare(m);
     buf_reset(&out, SIZE_MAX);
@@ -137,9 +142,12 @@ test_readers_do_not_write(void)
                         "\\'code\\':\\'unauthorized\\',\\'message\\':"
                         "\\'this token is read-only\\',"
                         "\\'retryable\\':false}'}],'isError':true")));
-    CHECK(mcp_accept(mcp, &f, &arena, quoted(ECHO), &m) == 0);
+    mcp_release(m);
+    text = quoted(ECHO);
+    CHECK(mcp_accept(mcp, &f, &text, &m) == 0);
     buf_reset(&out, SIZE_MAX);
     CHECK(mcp_run(m, &out, &notes) == MCP_OK);
+    mcp_release(m);
     CHECK(is_answer(ECHOED(V11, "cli")));
 }
 
@@ -272,6 +280,7 @@ test_errors_without_a_parsed_message(void)
 {
     struct mcp_scan scan = {.len = 0};
     struct str text = quoted("{'params':{'id':1},'id':'x7','method':0}");
+    struct mcp_message *m;
     size_t i;
 
     buf_reset(&out, SIZE_MAX);
@@ -283,16 +292,20 @@ test_errors_without_a_parsed_message(void)
     mcp_refuse_unread(&out, 4096, &scan, &arena);
     CHECK(is_answer(ERR("'x7'", "-32600", "Message over 4096 bytes")));
     buf_reset(&out, SIZE_MAX);
-    mcp_no_memory(accept_as(NULL, quoted(PING)), &out);
+    m = accept_as(NULL, quoted(PING));
+    mcp_no_memory(m, &out);
+    mcp_release(m);
     CHECK(is_answer(ERR("1", "-32603", "Internal error: out of memory")));
     buf_reset(&out, SIZE_MAX);
     mcp_refuse_unread(&out, 0, &scan, &arena);
     CHECK(is_answer(ERR("'x7'", "-32603", "Internal error: out of memory")));
     rig_agree(V03);
     buf_reset(&out, SIZE_MAX);
-    mcp_no_memory(accept_as(NULL, quoted("[" PING "," MESSAGE("2", "ping") "},"
-                                         "{'jsonrpc':'2.0','method':"
-                                         "'notifications/x'}]")), &out);
+    m = accept_as(NULL, quoted("[" PING "," MESSAGE("2", "ping") "},"
+                               "{'jsonrpc':'2.0','method':"
+                               "'notifications/x'}]"));
+    mcp_no_memory(m, &out);
+    mcp_release(m);
     CHECK(is_answer("[" ERR("1", "-32603", "Internal error: out of memory") ","
                     ERR("2", "-32603", "Internal error: out of memory") "]"));
 }

@@ -535,7 +535,7 @@ test_sessions_leave_memory_and_come_back(void)
     struct client *c = client();
     struct mcp_facts f = {.http = true};
     struct mcp_message *m;
-    struct arena a = {0};
+    struct str ping = STR("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}");
     struct mcp_session *s;
     char first[MCP_ID_MAX], busy[MCP_ID_MAX], waits[MCP_ID_MAX],
         queued[MCP_ID_MAX], id[MCP_ID_MAX];
@@ -544,8 +544,7 @@ test_sessions_leave_memory_and_come_back(void)
     open_world(&w);
     join(&w, "ann", queued);
     f = facts("ann", queued);
-    CHECK(mcp_accept(w.m, &f, &a, STR("{\"jsonrpc\":\"2.0\",\"id\":1,"
-                                      "\"method\":\"ping\"}"), &m) == 0);
+    CHECK(mcp_accept(w.m, &f, &ping, &m) == 0);
     join(&w, "ann", first);
     CHECK(subscribe(&w, first, "toy://a"));
     join(&w, "ann", busy);
@@ -562,16 +561,15 @@ test_sessions_leave_memory_and_come_back(void)
     CHECK(w.m->n_sessions == MCP_MAX_SESSIONS && w.m->n_subs == 0);
     CHECK(find(&w, busy) == s && find(&w, waits)->n_waiting == 1);
     CHECK(mcp_run(m, &w.out, &w.notes) == MCP_OK && m->s->n_queued == 1);
-    CHECK(find(&w, queued) == m->s);
+    s = find(&w, queued);
+    CHECK(s == m->s);
     mcp_release(m);
-    mcp_release(m);
-    CHECK(m->s->n_queued == 0);
+    CHECK(s->n_queued == 0);
     s = find(&w, first);
     CHECK(s != NULL && s->revived && s->news.n_subs == 1);
     for (s = w.m->sessions; s != NULL; s = s->next)
         s->n_queued += !s->n_waiting; /* now none of them may go */
     CHECK(!try_join(&w, "ann", id));
-    arena_fini(&a);
     close_world(&w);
     drop(c);
 }
@@ -686,17 +684,19 @@ test_queued_changes_build_on_each_other(void)
         "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/unsubscribe\","
         "\"params\":{\"uri\":\"toy://a\"}}"};
     struct world w;
-    struct arena a = {0};
     struct mcp_message *m[2];
     struct mcp_facts f;
+    struct str text;
     char id[MCP_ID_MAX];
     int i;
 
     open_world(&w);
     join(&w, "ann", id);
     f = facts("ann", id);
-    for (i = 0; i < 2; i++)
-        CHECK(mcp_accept(w.m, &f, &a, str_of(texts[i]), &m[i]) == 0);
+    for (i = 0; i < 2; i++) {
+        text = str_of(texts[i]);
+        CHECK(mcp_accept(w.m, &f, &text, &m[i]) == 0);
+    }
     lock(&w);
     for (i = 0; i < 2; i++) {
         CHECK(mcp_writes(m[i]));
@@ -705,10 +705,9 @@ test_queued_changes_build_on_each_other(void)
     }
     CHECK(commit(&w) == 0 && mcp_head(w.m) == 2);
     CHECK(find(&w, id)->news.n_subs == 0);
-    CHECK(mcp_accept(w.m, &f, &a, str_of(texts[1]), &m[0]) == 0);
+    CHECK(mcp_accept(w.m, &f, &text, &m[0]) == 0);
     CHECK(!mcp_writes(m[0])); /* nothing to do: nothing is queued before it */
     mcp_release(m[0]);
-    arena_fini(&a);
     close_world(&w);
 }
 

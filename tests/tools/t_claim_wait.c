@@ -288,7 +288,7 @@ test_no_claim_without_a_caller(void)
             post(&ann, "{'jsonrpc':'2.0','method':'notifications/cancelled',"
                  "'params':{'requestId':1}}");
         else if (i == GONE)
-            mcp_drop(box.m->waiting);
+            mcp_release(box.m->messages);
         else if (i == DEFERRED)
             asks(&ann, OLD("tasks/cancel"));
         else
@@ -533,7 +533,7 @@ test_behind_many_blocked(void)
     settle_all();
     CHECK(ann.n == 0);
     CHECK(text_has(does("claim_task", "{'agent':'you'}"), "'blocked':"));
-    mcp_drop(box.m->waiting);
+    mcp_release(box.m->messages);
     /* The same for a deferred call that finds them all there. */
     stop();
     start();

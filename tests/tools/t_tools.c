@@ -29,6 +29,7 @@ check_list(bool core, size_t max)
     struct mcp_facts facts = {.http = false};
     struct mcp_message *m;
     struct buf notes = {0};
+    struct str text;
     size_t i;
 
     fixture_init(&f);
@@ -41,9 +42,10 @@ check_list(bool core, size_t max)
     facts.session = mcp_join(mcp, &sink);
     for (i = 0; i < 3; i++) {
         buf_reset(&f.out, 0);
-        CHECK(mcp_accept(mcp, &facts, &f.a, quoted(&f.a, texts[i]),
-                         &m) == 0);
+        text = quoted(&f.a, texts[i]);
+        CHECK(mcp_accept(mcp, &facts, &text, &m) == 0);
         CHECK(mcp_run(m, &f.out, &notes) == MCP_OK);
+        mcp_release(m);
         CHECK(i == 0 || f.out.len > 4096);
         CHECK(str_find(buf_view(&f.out), STR("\"icons\":[{\"src\":\"data:")) !=
               SIZE_MAX ? i == 0 : i > 0); /* told once */

@@ -180,7 +180,7 @@ test_no_answer_is_lost(void)
             CHECK(has(next(&ann), "notifications/cancelled"));
             CHECK(is_receipt(next(&ann)) && is_quiet(&ann));
         } else if (i == CALLER_IS_GONE) {
-            mcp_drop(box.m->waiting);
+            mcp_release(box.m->messages);
         } else if (i == CANCELLED) {
             post(&ann, "{'jsonrpc':'2.0','method':'notifications/cancelled',"
                  "'params':{'requestId':1}}");
