@@ -147,40 +147,69 @@ stage_answer(struct request *r, struct call *k,
     return mcp_run_late(m, k->id, mcp_raw_questions(m, r->call.arena, all));
 }
 
+/* Whether r says that its client has made a task of the question. */
+static bool
+is_client_task(const struct request *r, const struct json_tok *result)
+{
+    const struct json_tok *id = json_get(json_get(result, "task"), "taskId");
+
+    return r->reply.kind == 'c' && id != NULL && id->type == JSON_STRING;
+}
+
+/* The client has made a task of q: the record names it, so that any process can
+   poll it. */
+static int
+take_client_task(struct request *r, struct call *k,
+                 const struct mcp_question *all, struct mcp_question *q,
+                 const struct json_tok *task)
+{
+    poll_later(r, task);
+    q->delivery.task = json_str(r->call.arena, json_get(task, "taskId"));
+    return q->delivery.task.p == NULL ? ERR_NOMEM
+                                      : mcp_stage_answers(r, all, k);
+}
+
+/* The answer to q has come, from the client that was asked last or from one
+   that was asked before it. */
+static int
+take_result(struct request *r, struct call *k, const struct mcp_question *all,
+            struct mcp_question *q, const struct json_tok *result)
+{
+    int err;
+
+    q->answer = result;
+    if (mcp_was_delivered_to(r->m->s, &q->delivery))
+        q->delivery.n = 0; /* it is withdrawn only from one asked since */
+    err = stage_answer(r, k, all);
+    if (err != ERR_TOO_LARGE || call_status_ended(k->status))
+        return err;
+    q->answer = &no_answer; /* it was too large to store */
+    return mcp_stage_answers(r, all, k);
+}
+
+/* Only the client that has the question can refuse it or make a task of it, and
+   only while its call goes on; an answer counts from any. */
 int
 mcp_take_answer(struct request *r)
 {
-    const struct json_tok *result = json_get(r->params, "result"), *task;
+    const struct json_tok *result = json_get(r->params, "result");
     struct mcp_question *all, *q = NULL;
     struct call k;
-    bool ended, held;
+    bool open;
     int err = find_question(r, &k, &all, &q);
 
     if (q == NULL || q->answer != NULL)
         return err;
-    ended = call_status_ended(k.status);
-    held = mcp_was_delivered_to(r->m->s, &q->delivery);
-    task = json_get(json_get(result, "task"), "taskId");
+    open = !call_status_ended(k.status) &&
+           mcp_was_delivered_to(r->m->s, &q->delivery);
     if (result == NULL || result->type != JSON_OBJECT)
-        return held && !ended ? take_refusal(r, &k, all, q) : 0;
+        return open ? take_refusal(r, &k, all, q) : 0;
     if (r->reply.kind == 'g') {
         take_status(r, result);
         return 0;
     }
-    if (r->reply.kind == 'c' && task != NULL && task->type == JSON_STRING) {
-        if (!held || ended)
-            return 0;
-        poll_later(r, json_get(result, "task"));
-        q->delivery.task = json_str(r->call.arena, task);
-        return q->delivery.task.p == NULL ? ERR_NOMEM
-                                      : mcp_stage_answers(r, all, &k);
-    }
-    q->answer = result;
-    if (held) /* so that it is withdrawn only from one asked since */
-        q->delivery.n = 0;
-    err = stage_answer(r, &k, all);
-    if (err != ERR_TOO_LARGE || ended)
-        return err;
-    q->answer = &no_answer; /* it was too large to store */
-    return mcp_stage_answers(r, all, &k);
+    if (!is_client_task(r, result))
+        return take_result(r, &k, all, q, result);
+    return open ? take_client_task(r, &k, all, q, json_get(result, "task"))
+                : 0;
 }

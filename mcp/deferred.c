@@ -286,48 +286,75 @@ is_passing(int err)
            err == ERR_UNREACHABLE || err == ERR_SKEW || err == ERR_AGAIN;
 }
 
-/* Runs a call again: one whose mark was removed or, with questions, one that
-   has ended (see mcp_run_late). Returns 0, or an error that a retry may mend:
-   invariant 3. */
-static int
-run_again(struct mcp *m, struct str id, struct str questions)
-{
-    bool late = questions.p != NULL;
-    struct arena a = {0};
-    struct mcp_message msg = {.m = m, .s = &msg.scratch, .a = &a, .n = 1,
-                              .scratch.log_level = -1};
-    struct request r = {.m = &msg};
-    struct buf out = {0}, notes = {0};
+/* A run of a call from its record, outside of any message. */
+struct rerun {
     struct call k;
-    int err = calls_get(m->calls, &a, id, STR_NONE, &k);
+    struct mcp_message msg; /* stands in for the one that made the call */
+    struct request r;
+    struct arena a;
+    struct buf out, notes;
+};
 
-    if (late)
-        k.questions = questions;
+/* Reads call id and fills in what its run needs; with questions in place of
+   those of its record, unless their p is NULL. Call rerun_end in any case. */
+static int
+rerun_begin(struct rerun *u, struct mcp *m, struct str id,
+            struct str questions)
+{
+    int err;
+
+    *u = (struct rerun){
+        .msg = {.m = m, .s = &u->msg.scratch, .a = &u->a, .n = 1,
+                .scratch.log_level = -1},
+        .r = {.m = &u->msg},
+    };
+    err = calls_get(m->calls, &u->a, id, STR_NONE, &u->k);
+    if (questions.p != NULL)
+        u->k.questions = questions;
+    return err != 0 ? err : recall(&u->r, &u->k);
+}
+
+/* Runs it; returns what mcp_end_run does. */
+static int
+rerun_run(struct rerun *u)
+{
+    struct request *r = &u->r;
+
+    r->run.notes = &u->notes;
+    mcp_begin_run(r, &u->out);
+    mcp_open_members(r);
+    return mcp_end_run(r, r->method->run(r));
+}
+
+static void
+rerun_end(struct rerun *u)
+{
+    buf_fini(&u->out);
+    buf_fini(&u->notes);
+    arena_fini(&u->a);
+}
+
+/* Runs a call whose mark was removed, and stages its outcome. Returns 0, or an
+   error that a retry may mend: invariant 3. A call that is gone, or that this
+   binary cannot run, is left to other processes. */
+static int
+run_marked_call(struct mcp *m, struct str id)
+{
+    struct rerun u;
+    int err = rerun_begin(&u, m, id, STR_NONE);
+
     if (err == 0)
-        err = recall(&r, &k);
-    if (err != 0)
-        goto out; /* it is gone, or other processes have to run it */
-    r.run.notes = &notes;
-    mcp_begin_run(&r, &out);
-    mcp_open_members(&r);
-    err = mcp_end_run(&r, r.method->run(&r));
-    if (late)
-        err = err == 0 && r.call.is_error ? ERR_INVALID : err;
-    else
-        err = stage_outcome(&r, err, &k);
-    if (err != 0 || late)
-        goto out;
-    if (r.run.goes_on)
-        calls_mark(m->calls, id);
-    else
-        calls_saw(m->calls, id);
-    mcp_follow_notes(m, id, buf_view(&notes));
-out:
-    buf_fini(&out);
-    buf_fini(&notes);
-    arena_fini(&a);
+        err = stage_outcome(&u.r, rerun_run(&u), &u.k);
+    if (err == 0) {
+        if (u.r.run.goes_on)
+            calls_mark(m->calls, id);
+        else
+            calls_saw(m->calls, id);
+        mcp_follow_notes(m, id, buf_view(&u.notes));
+    }
+    rerun_end(&u);
     if (!is_passing(err))
-        return late && err == ERR_INVALID ? err : 0;
+        return 0;
     calls_mark(m->calls, id);
     return err;
 }
@@ -335,7 +362,18 @@ out:
 int
 mcp_run_late(struct mcp *m, struct str id, struct str questions)
 {
-    return questions.p == NULL ? ERR_NOMEM : run_again(m, id, questions);
+    struct rerun u;
+    int err;
+
+    if (questions.p == NULL)
+        return ERR_NOMEM;
+    err = rerun_begin(&u, m, id, questions);
+    if (err == 0)
+        err = rerun_run(&u);
+    if (err == 0 && u.r.call.is_error)
+        err = ERR_INVALID;
+    rerun_end(&u);
+    return is_passing(err) || err == ERR_INVALID ? err : 0;
 }
 
 int
@@ -344,7 +382,7 @@ mcp_run_if_marked(struct mcp *m, struct str id)
     if (!store_locked(m->store) || !calls_is_marked(m->calls, id))
         return 0;
     calls_unmark(m->calls, id);
-    return run_again(m, id, STR_NONE);
+    return run_marked_call(m, id);
 }
 
 void
@@ -364,7 +402,7 @@ mcp_run_marked(struct mcp *m)
          !store_batch_is_full(m->store) &&
          calls_next_marked(m->calls, id);
          n++)
-        err = run_again(m, str_of(id), STR_NONE);
+        err = run_marked_call(m, str_of(id));
     if (err != 0)
         m->marked_ms = clock_mono_ms() + RETRY_MS;
 }
