@@ -33,7 +33,7 @@ struct mcp_tool {
     void (*prepare)(struct mcp_call *c);
     /* Appends one JSON object, on one line, to c->out, which is sent as text;
        c->is_error makes it an error; or, if it sets c->content, the array of
-       content blocks. Returns 0; ERR_NOMEM; ERR_MORE to wait (mcp/talk.h); or
+       content blocks. Returns 0; ERR_NOMEM; MCP_RUN_WAITS (mcp/talk.h); or
        ERR_CAPABILITY from mcp_need. */
     int (*run)(struct mcp_call *c);
     unsigned number;          /* the catalogue's own; mcp_call repeats it */

@@ -136,7 +136,7 @@ mcp_await(struct request *r, struct call *k)
               arena_printf(r->call.arena, "call/%.*s", STR_ARG(k->id)));
     mcp_wait(&r->call, until - now);
     r->run.seen = store_next_n(s) - 1;
-    return ERR_MORE;
+    return MCP_RUN_WAITS;
 }
 
 int
@@ -155,7 +155,10 @@ mcp_deferred_create(struct request *r, int err)
 
     if (k.shape.p == NULL || err == ERR_NOMEM || r->call.out->err != 0)
         return ERR_NOMEM;
-    err = err == ERR_MORE ? set_waiting(r, &k, a) : set_ended(r, err, &k, a);
+    if (err == MCP_RUN_WAITS)
+        err = set_waiting(r, &k, a);
+    else
+        err = set_ended(r, err, &k, a);
     mcp_cut_members(r);
     if (err != 0)
         return err;
@@ -249,7 +252,7 @@ stage_outcome(struct request *r, int err, struct call *k)
 
     if (err == ERR_NOMEM || r->call.out->err != 0)
         return ERR_NOMEM;
-    if (err == ERR_MORE) {
+    if (err == MCP_RUN_WAITS) {
         if (set_waiting(r, &now, r->m->a) != 0)
             return ERR_NOMEM;
         /* A run that came too early changes nothing, and needs no record. */

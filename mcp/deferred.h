@@ -6,11 +6,11 @@
 #include "mcp/message.h"
 
 /* Makes a deferred call of a run that ended with err. Returns MCP_TASK, with
-   the members of the task in place of its own; ERR_MORE if a plain call waits
-   for it; or an error. */
+   the members of the task in place of its own; MCP_RUN_WAITS if a plain call
+   waits for it; or an error. */
 int mcp_deferred_create(struct request *r, int err);
 /* Makes r wait for k, and delivers k's questions to its session. Returns
-   ERR_MORE. */
+   MCP_RUN_WAITS. */
 int mcp_await(struct request *r, struct call *k);
 /* Runs a call that has ended, and has a state, once more for a late answer.
    questions is its list with the answer, in the form of a record. What the run

@@ -98,7 +98,7 @@ mcp_listen_run(struct request *r)
         m->ran_clock = m->list_clock;
         acknowledge(r, r->listen);
     }
-    return m->stopping ? 0 : ERR_MORE;
+    return m->stopping ? 0 : MCP_RUN_WAITS;
 }
 
 void

@@ -5,8 +5,8 @@
 
 #include "mcp/message.h"
 
-/* Judge it, and run it. The run returns ERR_MORE, with the acknowledgement in
-   the notes; or 0 when the server ends it. */
+/* Judge it, and run it. The run returns MCP_RUN_WAITS, with the acknowledgement
+   in the notes; or 0 when the server ends it. */
 int mcp_listen_judge(struct request *r);
 int mcp_listen_run(struct request *r);
 /* After the answer of a listen that the server ended: on stdio a line feed and

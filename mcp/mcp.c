@@ -135,7 +135,7 @@ answer(struct request *r, struct buf *out, struct buf *notes)
         out->len = start;
         out->err = 0;
     }
-    if (err == ERR_MORE && r->call.may_wait)
+    if (err == MCP_RUN_WAITS)
         return MCP_WAITS;
     if (err != 0) {
         f = mcp_fault_of(r, err);

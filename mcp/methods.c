@@ -796,7 +796,7 @@ becomes_call(const struct request *r, int err)
 {
     return r->tool != NULL && !r->m->waited &&
            (r->task ||
-            (err == ERR_MORE && (r->run.defers || r->run.asked)));
+            (err == MCP_RUN_WAITS && (r->run.defers || r->run.asked)));
 }
 
 int

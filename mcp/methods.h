@@ -21,7 +21,7 @@ struct method {
     uint8_t cache;
     const char *target; /* the parameter that Mcp-Name repeats, or NULL */
     step *judge;        /* of its parameters, or NULL */
-    /* Writes the members of the result. Returns 0, ERR_MORE to wait, or an
+    /* Writes the members of the result. Returns 0, MCP_RUN_WAITS, or an
        error. */
     int (*run)(struct request *r);
 };
@@ -33,8 +33,8 @@ extern const struct method *const mcp_method_call;
 void mcp_find_method(struct request *r);
 /* The last step of judging: its parameters. */
 int mcp_check_params(struct request *r);
-/* Appends the whole answer of a request that has a method. Returns 0, ERR_MORE
-   to wait, or an error, with out in any state; sets out->err. */
+/* Appends the whole answer of a request that has a method. Returns 0,
+   MCP_RUN_WAITS, or an error, with out in any state; sets out->err. */
 int mcp_put_result(struct request *r, struct buf *out);
 
 #endif

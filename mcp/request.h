@@ -16,7 +16,7 @@ struct run {
     struct buf *notes;  /* messages before the answer, a line each */
     struct mcp_question *questions; /* of its record, then of this run */
     bool asked;         /* a question has no answer yet */
-    bool defers;        /* its ERR_MORE makes a deferred call */
+    bool defers;        /* a wait makes it a deferred call */
     bool goes_on;       /* mcp_go_on was called */
     unsigned missing;   /* capabilities that the client lacks */
     unsigned poll_ms;   /* mcp_poll's */

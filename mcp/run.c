@@ -60,7 +60,8 @@ mcp_begin_run(struct request *r, struct buf *out)
         r->call.arena = &m->m->runs;
 }
 
-/* What ERR_MORE of a run means: MCP_ASKS, ERR_MORE, or another error. */
+/* What becomes of a run that returned MCP_RUN_WAITS: this, MCP_ASKS, or an
+   error. */
 static int
 judge_wait(struct request *r)
 {
@@ -71,18 +72,19 @@ judge_wait(struct request *r)
     if (run->missing != 0)
         return ERR_CAPABILITY;
     if (!r->call.may_wait)
-        return ERR_MORE;
+        return MCP_RUN_MAY_NOT_WAIT;
     if (!run->asked && !waits) {
         if (run->state.p == NULL)
             return ERR_IO; /* it waits for nothing, so for ever */
         run->wait_ms = 0;
     }
     if (run->defers || r->again != NULL)
-        return ERR_MORE;
+        return MCP_RUN_WAITS;
     if (is_modern(r) && (run->asked || !waits))
         return MCP_ASKS;
-    return mcp_may_wait(r) ? ERR_MORE
-                           : mcp_fail(r, ERR_TOO_LARGE, TOO_MANY_WAIT);
+    if (!mcp_may_wait(r))
+        return mcp_fail(r, ERR_TOO_LARGE, TOO_MANY_WAIT);
+    return MCP_RUN_WAITS;
 }
 
 void
@@ -101,12 +103,41 @@ mcp_cut_members(struct request *r)
     r->run.w.comma = r->run.w.key = false;
 }
 
-/* Writes an error result of the tool, for a refusal of its run. ERR_NOMEM. */
+struct refusal {
+    int err;
+    const char *code, *text;
+    bool retryable;
+};
+
+/* The refusal of a run that its client reads as a result of the tool; NULL for
+   any other outcome. A modern client gets an error for a capability that it
+   lacks. */
+static const struct refusal *
+refusal_of(const struct request *r, int err)
+{
+    static const struct refusal refusals[] = {
+        {ERR_UNAUTHORIZED, "unauthorized", "this token is read-only", false},
+        {ERR_TOO_LARGE, "too_large", TOO_MANY_WAIT, true},
+        {MCP_RUN_MAY_NOT_WAIT, "blocked",
+         "the call has to wait: send it outside a batch", false},
+        {ERR_CAPABILITY, "unauthorized", "the client does not support", false},
+    };
+
+    if (r->tool == NULL || (err == ERR_CAPABILITY && is_modern(r)))
+        return NULL;
+    for (size_t i = 0; i < sizeof(refusals) / sizeof(*refusals); i++)
+        if (refusals[i].err == err)
+            return &refusals[i];
+    return NULL;
+}
+
+/* Writes an error result of the tool. ERR_NOMEM. */
 static int
-put_refusal(struct request *r, int err)
+put_refusal(struct request *r, const struct refusal *f)
 {
     struct buf lacks = {0};
     struct str text;
+    int err;
 
     for (unsigned i = 0; mcp_cap_name(i) != NULL; i++)
         if (r->run.missing & 1u << i)
@@ -114,12 +145,8 @@ put_refusal(struct request *r, int err)
     text = arena_printf(
         r->call.arena,
         "{\"code\":\"%s\",\"message\":\"%s%.*s\",\"retryable\":%s}",
-        err_name(err == ERR_MORE ? ERR_BLOCKED : err),
-        err == ERR_MORE ? "the call has to wait: send it outside a batch"
-        : err == ERR_TOO_LARGE    ? TOO_MANY_WAIT
-        : err == ERR_UNAUTHORIZED ? "this token is read-only"
-                                  : "the client does not support",
-        STR_ARG(buf_view(&lacks)), err == ERR_TOO_LARGE ? "true" : "false");
+        f->code, f->text, STR_ARG(buf_view(&lacks)),
+        f->retryable ? "true" : "false");
     err = text.p == NULL ? ERR_NOMEM : lacks.err;
     buf_fini(&lacks);
     mcp_cut_members(r);
@@ -132,16 +159,14 @@ put_refusal(struct request *r, int err)
 int
 mcp_end_run(struct request *r, int err)
 {
-    if (err == ERR_MORE)
+    const struct refusal *f;
+
+    if (err == MCP_RUN_WAITS)
         err = r->call.out->err != 0 ? r->call.out->err : judge_wait(r);
     if (err == MCP_ASKS) {
         mcp_cut_members(r);
         return mcp_put_asked(r);
     }
-    if (r->tool != NULL &&
-        (err == ERR_UNAUTHORIZED || err == ERR_TOO_LARGE ||
-         (err == ERR_MORE && !r->call.may_wait) ||
-         (err == ERR_CAPABILITY && !is_modern(r))))
-        return put_refusal(r, err);
-    return err;
+    f = refusal_of(r, err);
+    return f != NULL ? put_refusal(r, f) : err;
 }

@@ -1,8 +1,9 @@
 /* talk - what a call may ask mcp for while it runs.
 
-   A run that has to wait says for what, and returns ERR_MORE. It is run again
-   from its arguments, and mcp_ask returns the answers that have come. This file
-   sends nothing: messages go into the notes of a run, or its answer. */
+   A run that has to wait says for what, and returns MCP_RUN_WAITS. It is run
+   again from its arguments, and mcp_ask returns the answers that have come.
+   This file sends nothing: messages go into the notes of a run, or its
+   answer. */
 
 #include "mcp/talk.h"
 #include "base/text.h"
@@ -116,7 +117,7 @@ mcp_go_on(struct mcp_call *c, struct str state)
     mcp_state(c, state);
     mcp_wait(c, 0);
     c->of->run.goes_on = true;
-    return ERR_MORE;
+    return MCP_RUN_WAITS;
 }
 
 void

@@ -15,6 +15,10 @@ enum mcp_rev { /* in order of time, so that they compare */
     MCP_N_REVS
 };
 
+/* What a run returns if it has no answer yet: it has said for what it waits,
+   and will be run again. It is below every enum err. */
+enum { MCP_RUN_WAITS = -100 };
+
 /* Capabilities of a client, a bit each. */
 enum mcp_cap { MCP_ELICITATION = 1, MCP_SAMPLING = 2, MCP_ROOTS = 4 };
 
@@ -52,9 +56,9 @@ struct mcp_call {
    "roots/list") with the object params; key names the question within the call.
    Returns the client's result, in memory of the call (JSON_NULL: it refused or
    failed); or NULL if it has not come: then the run asks for all it needs and
-   returns ERR_MORE. If the client cannot be asked, this is as if mcp_need had
-   failed. Before 2026-07-28 only a tool that writes can ask, in its first run
-   or in later ones of that call, which becomes a record as after mcp_defer,
+   returns MCP_RUN_WAITS. If the client cannot be asked, this is as if mcp_need
+   had failed. Before 2026-07-28 only a tool that writes can ask, in its first
+   run or in later ones of that call, which becomes a record as after mcp_defer,
    whatever that returned. An answer after its end gets one more run, for what
    that stages. */
 const struct json_tok *mcp_ask(struct mcp_call *c, const char *key,
@@ -64,18 +68,18 @@ const struct json_tok *mcp_ask(struct mcp_call *c, const char *key,
 int mcp_need(struct mcp_call *c, unsigned caps);
 /* Sets c->state of the next round; copies it. */
 void mcp_state(struct mcp_call *c, struct str state);
-/* If the call returns ERR_MORE, runs it again after ms at the latest. */
+/* If the call has to wait, runs it again after ms at the latest. */
 void mcp_wait(struct mcp_call *c, int64_t ms);
 /* Ends a run that needs more time: the next one begins with state after others
-   had their turn, with the same c->since. Returns ERR_MORE. */
+   had their turn, with the same c->since. Returns MCP_RUN_WAITS. */
 int mcp_go_on(struct mcp_call *c, struct str state);
 #define MCP_SLICE_MS 10 /* until c->until_ms */
 #define MCP_READ_MAX ((size_t)2 * 1024 * 1024) /* c->read_max, of a batch */
-/* If the call returns ERR_MORE, runs it again when a record with this key or
+/* If the call has to wait, runs it again when a record with this key or
    alias is committed; two names have a tab between them. The last watch set
    counts. The run may find nothing new: what is new is above c->since. */
 void mcp_watch(struct mcp_call *c, struct str what);
-/* From now on ERR_MORE makes this a deferred call, if its client allows that:
+/* From now on a wait makes this a deferred call, if its client allows that:
    it is kept in the store, and any process that commits or sees its event runs
    it again from its arguments, with its round, state and answers. Returns
    whether it is, or will be, deferred. */

@@ -344,8 +344,7 @@ look_at_others(struct look *w)
     return true;
 }
 
-/* Looks at all tasks that may count. 0; ERR_MORE: the run is over; or an
-   error. */
+/* Looks at all tasks that may count. 0, LOOK_UNFINISHED, or an error. */
 static int
 look_around(struct look *w)
 {
@@ -365,12 +364,12 @@ look_around(struct look *w)
             (last && !look_at_others(w)))
             return rc;
         if (w->until_ms != 0 && clock_mono_ms() >= w->until_ms)
-            return ERR_MORE;
+            return LOOK_UNFINISHED;
     }
 }
 
 /* A task that agent could claim: of those it owns, or of all. It also says when
-   time may bring one. */
+   time may bring one. 0, LOOK_UNFINISHED, or an error. */
 static int
 find_work(struct look *w)
 {
@@ -384,7 +383,7 @@ find_work(struct look *w)
         rc = tasks_find_ready(w->t, &want, &id);
     while (rc == 0 && id.p == NULL && want.more && w->until_ms == 0);
     if (rc == 0 && id.p == NULL && want.more)
-        return ERR_MORE;
+        return LOOK_UNFINISHED;
     w->due_ms = want.due_ms;
     if (rc == 0 && id.p != NULL)
         rc = task_get(w->t, w->a, id, &w->task);
@@ -466,8 +465,10 @@ look_take(struct look *w, struct task_ctx *x)
         rc = task_get(w->t, w->a, w->found, &w->task);
     if (rc == 0 && w->task.ev.r.n != 0)
         rc = read_cause(w);
+    if (rc == LOOK_UNFINISHED)
+        return rc;
     if (rc != 0)
-        return rc == ERR_MORE ? rc : task_fail_read(x, w->t, w->id, rc);
+        return task_fail_read(x, w->t, w->id, rc);
     if (w->seq != 0)
         return LOOK_MET;
     if (w->id.p == NULL && w->until == UNTIL_ANSWERED && w->pass == STATES &&

@@ -11,8 +11,9 @@ enum look_until {
     UNTIL_WORK, UNTIL_QUESTION, UNTIL_STATUS
 };
 
-/* What a look comes to; LOOK_MESSAGE: not yet, but agent has a message. */
-enum { LOOK_NOT_YET, LOOK_MESSAGE, LOOK_MET, LOOK_NEVER };
+/* What a look comes to; LOOK_MESSAGE: not yet, but agent has a message;
+   LOOK_UNFINISHED: the time of the run is over, before all was looked at. */
+enum { LOOK_NOT_YET, LOOK_MESSAGE, LOOK_MET, LOOK_NEVER, LOOK_UNFINISHED };
 
 /* What is waited for, how far the look for it has come, which may take
    several runs, and what was found. */
@@ -49,8 +50,8 @@ struct look {
    *w refers to args and uses x->a. */
 int look_begin(struct tasks *t, struct task_ctx *x,
                const struct task_args *args, uint64_t since, struct look *w);
-/* After look_begin, look_resume or look_again: one of LOOK_*; ERR_MORE: the run
-   is over; or a code that x->e explains. */
+/* After look_begin, look_resume or look_again: one of LOOK_*, or a code that
+   x->e explains. */
 int look_take(struct look *w, struct task_ctx *x);
 /* After a look that found nothing: the next one looks at what came since. */
 void look_again(struct look *w);

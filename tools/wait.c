@@ -98,7 +98,7 @@ wait_on(struct mcp_call *c, bool deferred, int64_t left, int64_t timeout_s,
     }
     if (due_ms != 0)
         mcp_wait(c, due_ms);
-    return ERR_MORE;
+    return MCP_RUN_WAITS;
 }
 
 /* ---- claim_task ---- */
@@ -246,16 +246,16 @@ tools_wait(struct mcp_call *c)
         resume(c, &w);
         rc = look_take(&w, &x);
     }
-    if (rc < 0 && rc != ERR_MORE)
+    if (rc < 0)
         return tools_error(c, &x.e);
     timeout_s = (int64_t)task_arg_u64(&args, ARG_TIMEOUT_SECONDS, 20);
-    deferred = rc <= 0 && mcp_defer(c);
+    deferred = (rc == LOOK_NOT_YET || rc == LOOK_UNFINISHED) && mcp_defer(c);
     /* Events that came while it looked are looked at as well. */
     if (rc == LOOK_NOT_YET && w.top < store_next_n(tasks_store(s->t)) - 1) {
         look_again(&w);
-        rc = ERR_MORE;
+        rc = LOOK_UNFINISHED;
     }
-    if (rc == ERR_MORE)
+    if (rc == LOOK_UNFINISHED)
         return go_on(c, timeout_s, look_state(&w));
     if (rc == LOOK_NOT_YET && !deferred)
         left = time_left(c, timeout_s, STR(""));

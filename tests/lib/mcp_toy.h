@@ -130,7 +130,7 @@ toy_question(struct mcp_call *c, const char *key,
              const struct json_tok **answer)
 {
     *answer = mcp_ask(c, key, "elicitation/create", STR(TOY_FORM));
-    return *answer != NULL ? 0 : ERR_MORE;
+    return *answer != NULL ? 0 : MCP_RUN_WAITS;
 }
 
 static int
@@ -158,7 +158,7 @@ toy_three(struct mcp_call *c)
 
     mcp_state(c, STR("three"));
     if (a == NULL || b == NULL || d == NULL)
-        return ERR_MORE;
+        return MCP_RUN_WAITS;
     buf_printf(c->out, "{\"types\":[%d,%d,%d],\"state\":", a->type, b->type,
                d->type);
     json_quote(c->out, c->state);
@@ -186,7 +186,7 @@ toy_rounds(struct mcp_call *c)
     }
     mcp_state(c, str_of(state[c->round + 1]));
     toy_question(c, key[c->round], &answer);
-    return ERR_MORE;
+    return MCP_RUN_WAITS;
 }
 
 /* Only keeps a state until its third run. */
@@ -195,7 +195,7 @@ toy_shed(struct mcp_call *c)
 {
     if (c->round < 2) {
         mcp_state(c, c->round == 0 ? STR("") : STR("x"));
-        return ERR_MORE;
+        return MCP_RUN_WAITS;
     }
     buf_printf(c->out, "{\"state\":\"%.*s\"}", STR_ARG(c->state));
     return 0;
@@ -217,7 +217,7 @@ toy_wait(struct mcp_call *c)
     if (c->round < toy_wakes) {
         mcp_wait(c, 1000);
         mcp_state(c, STR("still here"));
-        return ERR_MORE;
+        return MCP_RUN_WAITS;
     }
     buf_printf(c->out, "{\"round\":%u,\"state\":\"%.*s\"}", c->round,
                STR_ARG(c->state));
@@ -253,7 +253,7 @@ static int
 toy_lazy(struct mcp_call *c)
 {
     (void)c;
-    return ERR_MORE;
+    return MCP_RUN_WAITS;
 }
 
 static const struct mcp_param toy_params[] = {
@@ -405,7 +405,7 @@ toy_await(struct mcp_call *c)
         if (owner.p != NULL)
             mcp_watch(c, arena_printf(c->arena, "owner/%.*s",
                                       STR_ARG(owner)));
-        return ERR_MORE;
+        return MCP_RUN_WAITS;
     }
     buf_z(c->out, "{\"came\":true}");
     return 0;
@@ -425,7 +425,7 @@ toy_later(struct mcp_call *c)
         mcp_state(c, arena_printf(c->arena, "%llu",
                                   (unsigned long long)until));
         mcp_wait(c, (int64_t)until - now);
-        return ERR_MORE;
+        return MCP_RUN_WAITS;
     }
     buf_z(c->out, "{\"late\":true}");
     return 0;
@@ -447,7 +447,7 @@ toy_both(struct mcp_call *c)
     toy_question(c, "a", &a);
     toy_question(c, "b", &b);
     if (a == NULL || b == NULL)
-        return ERR_MORE;
+        return MCP_RUN_WAITS;
     buf_printf(c->out, "{\"a\":%.*s,\"b\":%.*s}", STR_ARG(json_raw(a)),
                STR_ARG(json_raw(b)));
     return 0;
@@ -461,7 +461,7 @@ toy_then(struct mcp_call *c)
 
     if (toy_question(c, "who", &answer) != 0 ||
         !toy_has_come(c, STR("go")))
-        return ERR_MORE;
+        return MCP_RUN_WAITS;
     return toy_ask(c);
 }
 
@@ -481,13 +481,13 @@ static int
 toy_bad(struct mcp_call *c)
 {
     return toy_arg(c, "now").p != NULL || toy_has_come(c, STR("go"))
-               ? toy_fail(c) : ERR_MORE;
+               ? toy_fail(c) : MCP_RUN_WAITS;
 }
 
 static int
 toy_broke(struct mcp_call *c)
 {
-    return toy_has_come(c, STR("go")) ? toy_broken(c) : ERR_MORE;
+    return toy_has_come(c, STR("go")) ? toy_broken(c) : MCP_RUN_WAITS;
 }
 
 static int
@@ -503,7 +503,7 @@ toy_big(struct mcp_call *c)
     int i;
 
     if (!toy_has_come(c, STR("go")))
-        return ERR_MORE;
+        return MCP_RUN_WAITS;
     buf_z(c->out, "{\"x\":\"");
     for (i = 0; i < STORE_MAX_RECORD / 16; i++)
         buf_z(c->out, "0123456789abcdef");

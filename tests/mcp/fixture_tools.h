@@ -147,7 +147,7 @@ with_progress(struct mcp_call *c)
         return give(c, BLOCK_TEXT("It is done."));
     mcp_progress(c, c->round * 50, 100, "Working");
     mcp_wait(c, PAUSE_MS);
-    return ERR_MORE;
+    return MCP_RUN_WAITS;
 }
 
 static int
@@ -160,7 +160,7 @@ with_logging(struct mcp_call *c)
     if (c->round == 2)
         return give(c, BLOCK_TEXT("Three messages were logged."));
     mcp_wait(c, PAUSE_MS);
-    return ERR_MORE;
+    return MCP_RUN_WAITS;
 }
 
 /* A client of 2025-11-25 has to come back for the answer. */
@@ -171,7 +171,7 @@ reconnection(struct mcp_call *c)
         return give(c, BLOCK_TEXT("You came back."));
     mcp_poll(c, POLL_RETRY_MS);
     mcp_wait(c, POLL_WORK_MS);
-    return ERR_MORE;
+    return MCP_RUN_WAITS;
 }
 
 /* ---- tools that ask ---- */
@@ -198,7 +198,7 @@ ask(struct mcp_call *c, const char *key, const char *method,
     const struct json_tok *answer = mcp_ask(c, key, method, params);
 
     if (answer == NULL)
-        return ERR_MORE;
+        return MCP_RUN_WAITS;
     return say(c, "The client said: ", answer->type == JSON_NULL
                                            ? STR("nothing")
                                            : json_raw(answer));
@@ -307,7 +307,7 @@ ask_three(struct mcp_call *c)
     roots = mcp_ask(c, "client_roots", ROOTS, NO_PARAMS);
     mcp_state(c, STR("asked"));
     if (name == NULL || greeting == NULL || roots == NULL)
-        return ERR_MORE;
+        return MCP_RUN_WAITS;
     return give(c, BLOCK_TEXT("The client said all three."));
 }
 
@@ -318,7 +318,7 @@ ask_twice(struct mcp_call *c)
     if (!str_is(c->state, "named")) {
         mcp_state(c, STR("asked"));
         if (mcp_ask(c, "step1", ELICIT, FORM_OF("name", "string")) == NULL)
-            return ERR_MORE;
+            return MCP_RUN_WAITS;
     }
     mcp_state(c, STR("named"));
     return ask(c, "step2", ELICIT, FORM_OF("color", "string"));
@@ -369,20 +369,20 @@ slow_compute(struct mcp_call *c)
 
     json_int(json_get(c->args, "seconds"), &seconds);
     if (works(c, seconds * 1000))
-        return ERR_MORE;
+        return MCP_RUN_WAITS;
     return say(c, "Computed: ", arg(c, "label"));
 }
 
 static int
 failing_job(struct mcp_call *c)
 {
-    return works(c, JOB_MS) ? ERR_MORE : error_handling(c);
+    return works(c, JOB_MS) ? MCP_RUN_WAITS : error_handling(c);
 }
 
 static int
 protocol_error_job(struct mcp_call *c)
 {
-    return works(c, JOB_MS) ? ERR_MORE : ERR_IO;
+    return works(c, JOB_MS) ? MCP_RUN_WAITS : ERR_IO;
 }
 
 static int
@@ -406,7 +406,7 @@ multi_input(struct mcp_call *c)
     name = mcp_ask(c, "name", ELICIT, FORM_OF("name", "string"));
     color = mcp_ask(c, "color", ELICIT, FORM_OF("color", "string"));
     if (name == NULL || color == NULL)
-        return ERR_MORE;
+        return MCP_RUN_WAITS;
     return give(c, BLOCK_TEXT("The user said both."));
 }
 
@@ -420,12 +420,12 @@ ask_then_work(struct mcp_call *c)
                                            "name");
 
     if (answer == NULL)
-        return ERR_MORE;
+        return MCP_RUN_WAITS;
     if (!str_is(c->state, "works")) {
         mcp_defer(c);
         mcp_state(c, STR("works"));
         mcp_wait(c, PAUSE_MS);
-        return ERR_MORE;
+        return MCP_RUN_WAITS;
     }
     return say(c, "Worked for ", json_str(c->arena, name));
 }

@@ -492,10 +492,10 @@ look_in_runs(struct fixture *f, const char *args, uint64_t since,
     struct task_ctx x = {.a = &f->a};
     const struct json_tok *obj = NULL;
     struct task_args parsed;
-    int rc = ERR_MORE;
+    int rc = LOOK_UNFINISHED;
 
     *text = '\0';
-    for (*runs = 0; rc == ERR_MORE && *runs < 100; ++*runs) {
+    for (*runs = 0; rc == LOOK_UNFINISHED && *runs < 100; ++*runs) {
         if (*runs == 1 && update) {
             call(f, "update_task", update);
             CHECK(ok(f));

@@ -729,10 +729,10 @@ test_rounds_of_a_wait(void)
     fixture_init(&f);
     call(&f, "create_task", "{'task_id':'a','title':'A'}");
     state[0] = '\0';
-    CHECK(wait_round(&f, until_end, 0, 1) == ERR_MORE);
+    CHECK(wait_round(&f, until_end, 0, 1) == MCP_RUN_WAITS);
     for (i = 0; i < 9; i++)
         call(&f, "save_checkpoint", "{'task_id':'a','agent':'b'}");
-    CHECK(wait_round(&f, until_end, 1, 1) == ERR_MORE);
+    CHECK(wait_round(&f, until_end, 1, 1) == MCP_RUN_WAITS);
     seen = store_next_n(f.s) - 1;
     n = end_and_reopen(&f);
     CHECK(wait_round(&f, until_end, 2, seen) == 0);
@@ -742,13 +742,14 @@ test_rounds_of_a_wait(void)
     CHECK(strstr(f.out.p, want) != NULL);
     /* As if the round before had come that far. */
     seen = store_next_n(f.s) - 1;
-    CHECK(wait_round(&f, until_end, 3, seen) == ERR_MORE);
-    CHECK(wait_round(&f, from_1, 3, seen) == ERR_MORE);
+    CHECK(wait_round(&f, until_end, 3, seen) == MCP_RUN_WAITS);
+    CHECK(wait_round(&f, from_1, 3, seen) == MCP_RUN_WAITS);
     /* A deferred call has no deadline. */
     state[0] = '\0';
     CHECK(wait_round(&f, from_1, 0, n + 1) == 0);
     deferring = true;
-    CHECK(wait_round(&f, from_1, 1, n + 1) == ERR_MORE && state[0] == '\0');
+    CHECK(wait_round(&f, from_1, 1, n + 1) == MCP_RUN_WAITS);
+    CHECK(state[0] == '\0');
     CHECK(wait_round(&f, from_1, 1, n - 1) == 0);
     deferring = false;
     fixture_fini(&f);
