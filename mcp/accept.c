@@ -330,19 +330,25 @@ refuse_members(struct request *r, const struct json_tok *t, const char *text)
     return refuse_envelope(r, text);
 }
 
+/* Why t, which is no object, is no message. */
+static const char *
+why_no_message(const struct request *r, const struct json_tok *t)
+{
+    if (t->type != JSON_ARRAY || r->m->batch)
+        return "A message must be an object";
+    if (!takes_batches(r->m->s))
+        return "Batches need a session of protocol version 2025-03-26";
+    return "A batch has 1 to 64 messages";
+}
+
 /* Checks that it is an object, and that no member is ambiguous. */
 static int
-check_object(struct request *r, const struct json_tok *t)
+check_message(struct request *r, const struct json_tok *t)
 {
     int duplicate;
 
     if (t->type != JSON_OBJECT)
-        return refuse_envelope(
-            r, t->type != JSON_ARRAY || r->m->batch
-                   ? "A message must be an object"
-               : !takes_batches(r->m->s)
-                   ? "Batches need a session of protocol version 2025-03-26"
-                   : "A batch has 1 to 64 messages");
+        return refuse_envelope(r, why_no_message(r, t));
     if (t->n > MAX_MEMBERS)
         return refuse_members(r, t, "Too many members");
     duplicate = has_duplicate(r->m->a, t);
@@ -399,10 +405,10 @@ check_envelope(struct request *r, const struct json_tok *t)
 }
 
 static int
-judge(struct request *r, const struct json_tok *t)
+judge_request(struct request *r, const struct json_tok *t)
 {
     step *const *next = handshake_steps;
-    int err = check_object(r, t);
+    int err = check_message(r, t);
 
     if (err == 0)
         err = check_envelope(r, t);
@@ -504,7 +510,7 @@ judge_all(struct mcp_message *m, const struct json_tok *root)
     if (new_requests(m, m->batch ? root->n : 1) != 0)
         return ERR_NOMEM;
     for (size_t i = 0; i < m->n; i++, t += t->span)
-        if (judge(&m->v[i], t) < 0 || m->no_memory)
+        if (judge_request(&m->v[i], t) < 0 || m->no_memory)
             return ERR_NOMEM;
     return 0;
 }

@@ -71,7 +71,7 @@ enum { N_HEAD = 7, N_FIELDS = sizeof fields / sizeof *fields };
 _Static_assert(sizeof(struct call) <= UINT8_MAX, "field.at has 8 bits");
 
 static void
-put_raw(struct buf *b, struct str raw)
+put_raw_line(struct buf *b, struct str raw)
 {
     size_t at = b->len;
 
@@ -82,6 +82,26 @@ put_raw(struct buf *b, struct str raw)
             b->p[at] = ' ';
 }
 
+/* The length of a text, or the value of a number: 0 if k has no such field. */
+static uint64_t
+field_value(const struct field *f, const struct call *k)
+{
+    const void *m = (const char *)k + f->at;
+
+    switch (f->kind) {
+    case NUMBER:
+        return *(const uint64_t *)m;
+    case ROUND:
+        return k->round;
+    case FLAG:
+        return k->is_error;
+    case STATUS:
+        return k->status;
+    default:
+        return ((const struct str *)m)->len;
+    }
+}
+
 void
 call_put(struct buf *b, const struct call *k, const char *op)
 {
@@ -89,9 +109,7 @@ call_put(struct buf *b, const struct call *k, const char *op)
     for (const struct field *f = fields; f < fields + N_FIELDS; f++) {
         const void *m = (const char *)k + f->at;
         const struct str *s = m;
-        uint64_t v = f->kind <= RAW ? s->len
-                     : f->kind == NUMBER ? *(const uint64_t *)m
-                     : f->kind == ROUND ? k->round : k->is_error;
+        uint64_t v = field_value(f, k);
 
         if (v == 0 && f >= fields + N_HEAD)
             continue;
@@ -101,7 +119,7 @@ call_put(struct buf *b, const struct call *k, const char *op)
         else if (f->kind == TEXT)
             json_quote(b, *s);
         else if (f->kind == RAW)
-            put_raw(b, *s);
+            put_raw_line(b, *s);
         else if (f->kind == FLAG)
             buf_z(b, "true");
         else
@@ -143,8 +161,8 @@ read_field(struct arena *a, const struct field *f, struct str raw,
 
 /* Reads the head and leaves m after it. */
 static int
-read_head(struct arena *a, struct str body, struct call *k,
-          struct raw_members *m)
+read_call_head(struct arena *a, struct str body, struct call *k,
+               struct raw_members *m)
 {
     int rc = 0;
 
@@ -169,7 +187,7 @@ call_read_head(struct arena *a, struct str body, struct call *k)
 {
     struct raw_members m;
 
-    return read_head(a, body, k, &m);
+    return read_call_head(a, body, k, &m);
 }
 
 int
@@ -177,7 +195,7 @@ call_read(struct arena *a, struct str body, struct call *k)
 {
     const struct field *f = fields + N_HEAD, *end = fields + N_FIELDS;
     struct raw_members m;
-    int rc = read_head(a, body, k, &m);
+    int rc = read_call_head(a, body, k, &m);
 
     while (rc == 0 && (rc = raw_next(&m)) == 1) {
         while (f < end && !str_is(m.name, f->name))

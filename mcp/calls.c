@@ -92,7 +92,7 @@ set_watch(struct call_entry *e, struct str names)
 
 /* Sets the values of e from r. ERR_NOMEM; ERR_FORMAT: it cannot be read. */
 static int
-read_entry(const struct store_rec *r, struct call_entry *e)
+read_call_entry(const struct store_rec *r, struct call_entry *e)
 {
     struct arena a = {0};
     struct call k;
@@ -105,9 +105,12 @@ read_entry(const struct store_rec *r, struct call_entry *e)
         e->created_ms = k.created_ms;
         e->ttl_ms = (uint32_t)k.ttl_ms;
         /* After it has expired it is never due. */
-        e->due_in = k.due_ms == 0 || k.due_ms >= k.created_ms + k.ttl_ms ? 0
-                    : k.due_ms <= k.created_ms ? 1
-                    : (uint32_t)(k.due_ms - k.created_ms);
+        if (k.due_ms == 0 || k.due_ms >= k.created_ms + k.ttl_ms)
+            e->due_in = 0;
+        else if (k.due_ms <= k.created_ms)
+            e->due_in = 1;
+        else
+            e->due_in = (uint32_t)(k.due_ms - k.created_ms);
         e->principal = str_hash(k.principal);
         set_watch(e, k.watch);
     }
@@ -124,7 +127,7 @@ is_live(const struct call_entry *e)
 }
 
 static bool
-is_over(const struct call_entry *e, int64_t now_ms)
+is_expired(const struct call_entry *e, int64_t now_ms)
 {
     return now_ms - store_past_ms(e->created_ms, now_ms) >= e->ttl_ms;
 }
@@ -137,23 +140,23 @@ by_born(const struct calls *c, uint32_t i)
 }
 
 static uint32_t *
-bucket_of(const struct calls *c, uint32_t watch)
+watch_bucket(const struct calls *c, uint32_t watch)
 {
     return &c->slot[watch & (c->cap - 1)].first;
 }
 
 /* The link after the one that link names. */
 static uint32_t *
-next_of(const struct calls *c, uint32_t i)
+next_link(const struct calls *c, uint32_t i)
 {
     return &c->slot[i / N_NAMES].next[i % N_NAMES];
 }
 
 static void
-link_in(struct calls *c, const struct call_entry *e)
+link_call(struct calls *c, const struct call_entry *e)
 {
     for (uint32_t i = 0; i < N_NAMES; i++) {
-        uint32_t *first = bucket_of(c, e->watch[i]);
+        uint32_t *first = watch_bucket(c, e->watch[i]);
 
         if (e->watch[i] == 0)
             continue;
@@ -186,7 +189,7 @@ reserve(struct calls *c)
         slot[i].first = 0;
     for (i = 1; i <= c->n; i++)
         if (is_live(slot[i].e))
-            link_in(c, slot[i].e);
+            link_call(c, slot[i].e);
     return 0;
 }
 
@@ -240,13 +243,13 @@ mark_behind(struct calls *c, uint32_t i, uint32_t behind)
 }
 
 static void
-mark(struct calls *c, uint32_t i)
+mark_slot(struct calls *c, uint32_t i)
 {
     mark_behind(c, i, c->last_mark);
 }
 
 static void
-unmark(struct calls *c, uint32_t i)
+unmark_slot(struct calls *c, uint32_t i)
 {
     c->marked -= c->slot[i].marked;
     c->slot[i].marked = false;
@@ -258,7 +261,7 @@ mark_waiting(struct calls *c, struct str name)
 {
     uint32_t h = hash_name(name), behind = c->last_mark, i;
 
-    for (i = *bucket_of(c, h); i != 0; i = *next_of(c, i))
+    for (i = *watch_bucket(c, h); i != 0; i = *next_link(c, i))
         if (c->slot[i / N_NAMES].e->watch[i % N_NAMES] == h)
             mark_behind(c, i / N_NAMES, behind);
 }
@@ -267,40 +270,40 @@ mark_waiting(struct calls *c, struct str name)
 
 /* Takes e out of chains and counts, before it changes. */
 static void
-leave(struct calls *c, const struct call_entry *e)
+leave_chains(struct calls *c, const struct call_entry *e)
 {
     if (!is_live(e))
         return;
     c->live--;
-    unmark(c, e->slot);
+    unmark_slot(c, e->slot);
     for (uint32_t i = 0; i < N_NAMES; i++) {
-        uint32_t *at = bucket_of(c, e->watch[i]);
+        uint32_t *at = watch_bucket(c, e->watch[i]);
 
         if (e->watch[i] == 0)
             continue;
         c->waiting--;
         c->by_initial[e->initial[i]]--;
         while (*at != e->slot * N_NAMES + i)
-            at = next_of(c, *at);
+            at = next_link(c, *at);
         *at = c->slot[e->slot].next[i];
     }
 }
 
 static void
-join(struct calls *c, const struct call_entry *e)
+join_chains(struct calls *c, const struct call_entry *e)
 {
     if (!is_live(e))
         return;
     c->live++;
-    link_in(c, e);
+    link_call(c, e);
 }
 
 static int
-apply(void *ctx, struct store_entry *se, const struct store_rec *r)
+apply_call(void *ctx, struct store_entry *se, const struct store_rec *r)
 {
     struct calls *c = ctx;
     struct call_entry *e = (struct call_entry *)se, now = *e;
-    int rc = read_entry(r, &now);
+    int rc = read_call_entry(r, &now);
 
     if (rc == 0 && e->slot == 0)
         rc = reserve(c);
@@ -310,33 +313,33 @@ apply(void *ctx, struct store_entry *se, const struct store_rec *r)
         now = *e;
         now.status = UNREADABLE;
     }
-    leave(c, e);
+    leave_chains(c, e);
     *e = now;
     if (rc == 0 && e->slot == 0)
         give_slot(c, e);
-    join(c, e);
+    join_chains(c, e);
     return 0;
 }
 
 static void
-undo(void *ctx, struct store_entry *se, struct store_entry *old_se)
+undo_call(void *ctx, struct store_entry *se, struct store_entry *old_se)
 {
     struct calls *c = ctx;
     struct call_entry *e = (struct call_entry *)se, old;
 
     memcpy(&old, old_se, sizeof old);
-    leave(c, e);
+    leave_chains(c, e);
     if (e->slot != old.slot)
         take_slot(c);
     old.e = e->e; /* the store restores this itself */
     *e = old;
-    join(c, e);
+    join_chains(c, e);
     if (is_live(e))
-        mark(c, e->slot); /* invariant 6 */
+        mark_slot(c, e->slot); /* invariant 6 */
 }
 
 static void
-other(void *ctx, const struct store_rec *r)
+other_record(void *ctx, const struct store_rec *r)
 {
     struct calls *c = ctx;
     char buf[CALL_WATCH_MAX];
@@ -355,16 +358,16 @@ other(void *ctx, const struct store_rec *r)
 }
 
 static bool
-keep(void *ctx, const struct store_rec *r, bool newest, int64_t now_ms)
+keep_call(void *ctx, const struct store_rec *r, bool newest, int64_t now_ms)
 {
     struct call_entry e;
 
     (void)ctx;
-    return newest && (read_entry(r, &e) != 0 || !is_over(&e, now_ms));
+    return newest && (read_call_entry(r, &e) != 0 || !is_expired(&e, now_ms));
 }
 
 static void
-reset(void *ctx)
+reset_calls(void *ctx)
 {
     struct calls *c = ctx;
 
@@ -394,12 +397,12 @@ calls_kind(struct calls *c, struct store_kind *out)
         .prefix = PREFIX,
         .entry_size = sizeof(struct call_entry),
         .ctx = c,
-        .apply = apply,
-        .undo = undo,
-        .other = other,
-        .keep = keep,
+        .apply = apply_call,
+        .undo = undo_call,
+        .other = other_record,
+        .keep = keep_call,
         .transient = true,
-        .reset = reset,
+        .reset = reset_calls,
     };
 }
 
@@ -413,7 +416,7 @@ void
 calls_free(struct calls *c)
 {
     if (c != NULL)
-        reset(c);
+        reset_calls(c);
     free(c);
 }
 
@@ -421,7 +424,7 @@ calls_free(struct calls *c)
 
 /* Until the next call. */
 static struct str
-key_of(struct str id)
+call_key(struct str id)
 {
     static char key[KEY_LEN + 1];
 
@@ -435,21 +438,21 @@ entry_of(const struct calls *c, struct str id)
 {
     if (id.len != CALL_ID_LEN)
         return NULL;
-    return (struct call_entry *)store_find(c->store, key_of(id));
+    return (struct call_entry *)store_find(c->store, call_key(id));
 }
 
 /* The entry of a call that is readable and has not expired. */
 static struct call_entry *
-find(const struct calls *c, struct str id)
+find_call(const struct calls *c, struct str id)
 {
     struct call_entry *e = entry_of(c, id);
 
     return e != NULL && e->slot != 0 && e->status != UNREADABLE &&
-           !is_over(e, store_now_ms(c->store)) ? e : NULL;
+           !is_expired(e, store_now_ms(c->store)) ? e : NULL;
 }
 
 static void
-put_id(const struct call_entry *e, char id[CALL_ID_LEN + 1])
+copy_call_id(const struct call_entry *e, char id[CALL_ID_LEN + 1])
 {
     text_put(id, CALL_ID_LEN + 1, "%.*s", CALL_ID_LEN, e->e.key + PREFIX_LEN);
 }
@@ -464,7 +467,7 @@ calls_get(struct calls *c, struct arena *a, struct str id,
 
     if (!store_loaded(c->store))
         return ERR_IO; /* it exists, but was not found */
-    if (e == NULL || (e->status != UNREADABLE && find(c, id) == NULL))
+    if (e == NULL || (e->status != UNREADABLE && find_call(c, id) == NULL))
         return ERR_NOT_FOUND;
     rc = store_read(c->store, &e->e, a, &r);
     if (rc == 0 && !json_is_valid(r.line))
@@ -483,7 +486,7 @@ calls_get(struct calls *c, struct arena *a, struct str id,
 
 /* What goes on with a call lets it end. */
 static int
-stage(struct calls *c, struct call *k, const char *op)
+stage_call(struct calls *c, struct call *k, const char *op)
 {
     uint64_t n = store_next_n(c->store);
     bool fresh = k->born == 0;
@@ -498,9 +501,9 @@ stage(struct calls *c, struct call *k, const char *op)
     call_put(&b, k, op);
     rc = b.err;
     if (rc == 0 && fresh)
-        rc = store_stage(c->store, key_of(k->id), buf_view(&b));
+        rc = store_stage(c->store, call_key(k->id), buf_view(&b));
     else if (rc == 0)
-        rc = store_stage_last(c->store, key_of(k->id), buf_view(&b));
+        rc = store_stage_last(c->store, call_key(k->id), buf_view(&b));
     buf_fini(&b);
     if (rc == 0)
         k->n = n;
@@ -519,7 +522,7 @@ why_full(const struct calls *c, uint64_t principal)
         return STR_NONE;
     for (uint32_t i = 1; i <= c->n; i++) {
         const struct call_entry *e = c->slot[i].e;
-        bool counts = is_live(e) && !is_over(e, now);
+        bool counts = is_live(e) && !is_expired(e, now);
 
         all += counts;
         own += counts && e->principal == principal;
@@ -554,7 +557,7 @@ calls_create(struct calls *c, struct arena *a, struct call *k)
     k->ttl_ms = mcp_clamp(k->ttl_ms > 0 ? k->ttl_ms : CALL_TTL_MS,
                           MIN_TTL_MS, CALL_MAX_TTL_MS);
     k->born = 0;
-    rc = stage(c, k, "create");
+    rc = stage_call(c, k, "create");
     if (rc == ERR_TOO_LARGE)
         k->message = STR("the task is too large");
     return rc;
@@ -569,13 +572,13 @@ calls_have_room(struct calls *c, struct str principal)
 int
 calls_stage(struct calls *c, struct call *k, const char *op)
 {
-    const struct call_entry *e = find(c, k->id);
+    const struct call_entry *e = find_call(c, k->id);
 
     if (e == NULL)
         return ERR_NOT_FOUND;
     if (call_status_ended((enum call_status)e->status))
         return ERR_TERMINAL;
-    return e->e.n == k->n ? stage(c, k, op) : ERR_VERSION;
+    return e->e.n == k->n ? stage_call(c, k, op) : ERR_VERSION;
 }
 
 /* ---- marks, as others see them ---- */
@@ -583,7 +586,7 @@ calls_stage(struct calls *c, struct call *k, const char *op)
 bool
 calls_has_questions(const struct calls *c, struct str id)
 {
-    const struct call_entry *e = find(c, id);
+    const struct call_entry *e = find_call(c, id);
 
     return e != NULL && e->status == CALL_INPUT_REQUIRED;
 }
@@ -601,41 +604,41 @@ has_to_run(const struct calls *c, const struct call_entry *e)
 bool
 calls_is_marked(struct calls *c, struct str id)
 {
-    return has_to_run(c, find(c, id));
+    return has_to_run(c, find_call(c, id));
 }
 
 void
 calls_mark(struct calls *c, struct str id)
 {
-    const struct call_entry *e = find(c, id);
+    const struct call_entry *e = find_call(c, id);
 
     if (e != NULL && is_live(e))
-        mark(c, e->slot);
+        mark_slot(c, e->slot);
 }
 
 bool
 calls_mark_due(struct calls *c, struct str id)
 {
-    const struct call_entry *e = find(c, id);
+    const struct call_entry *e = find_call(c, id);
 
     if (has_to_run(c, e))
-        mark(c, e->slot);
+        mark_slot(c, e->slot);
     return e != NULL && is_live(e);
 }
 
 void
 calls_unmark(struct calls *c, struct str id)
 {
-    const struct call_entry *e = find(c, id);
+    const struct call_entry *e = find_call(c, id);
 
     if (e != NULL)
-        unmark(c, e->slot);
+        unmark_slot(c, e->slot);
 }
 
 void
 calls_saw(struct calls *c, struct str id)
 {
-    struct call_entry *e = find(c, id);
+    struct call_entry *e = find_call(c, id);
 
     if (e != NULL) /* staged records may be undone */
         e->seen = store_next_n(c->store) - store_staged_n(c->store) - 1;
@@ -662,9 +665,9 @@ calls_next_marked(struct calls *c, char id[CALL_ID_LEN + 1])
         s->queued = false;
         if (i > c->n || !s->marked)
             continue; /* invariant 5 */
-        unmark(c, i);
-        found = !is_over(s->e, now);
-        put_id(s->e, id);
+        unmark_slot(c, i);
+        found = !is_expired(s->e, now);
+        copy_call_id(s->e, id);
     }
     return found;
 }
@@ -685,7 +688,7 @@ calls_list(struct calls *c, struct str principal, uint64_t before,
     for (uint32_t i = c->n; i > 0; i--) {
         const struct call_entry *e = by_born(c, i);
 
-        if ((before != 0 && e->born >= before) || is_over(e, now) ||
+        if ((before != 0 && e->born >= before) || is_expired(e, now) ||
             e->status == UNREADABLE ||
             (principal.p != NULL && e->principal != who))
             continue;
@@ -693,7 +696,7 @@ calls_list(struct calls *c, struct str principal, uint64_t before,
             *more = true;
             break;
         }
-        put_id(e, ids[n++]);
+        copy_call_id(e, ids[n++]);
         *last = e->born;
     }
     return n;
@@ -708,7 +711,7 @@ calls_count(struct calls *c, struct calls_counts *out)
     for (uint32_t i = 1; i <= c->n; i++) {
         const struct call_entry *e = c->slot[i].e;
 
-        if (e->status == UNREADABLE || is_over(e, now))
+        if (e->status == UNREADABLE || is_expired(e, now))
             continue;
         out->by_status[e->status]++;
         if (is_live(e) && now - e->created_ms > out->oldest_ms)

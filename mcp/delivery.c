@@ -78,7 +78,7 @@ wants_delivery(const struct mcp_session *s, const struct mcp_follow *at,
 
 /* Whether r waits for a deferred call, and so has a stream for questions. */
 static bool
-waits(const struct request *r)
+waits_for_call(const struct request *r)
 {
     return r->runs_as.len > 0 || str_is(r->name, "tasks/result");
 }
@@ -96,7 +96,7 @@ static bool
 can_be_asked(const struct request *r)
 {
     return is_told(r) && !r->call.read_only &&
-           (r->m->s->news.sinks != NULL || waits(r));
+           (r->m->s->news.sinks != NULL || waits_for_call(r));
 }
 
 struct mcp_follow *
@@ -154,7 +154,7 @@ mcp_delivery_wanted(const struct request *r)
 }
 
 static void
-forget(struct mcp_follow **at)
+forget_follow(struct mcp_follow **at)
 {
     struct mcp_follow *gone = *at;
 
@@ -176,7 +176,7 @@ mcp_follow_call(struct mcp_session *s, struct str id, enum call_status told)
         n++;
     }
     if (n >= MAX_FOLLOWS) /* the oldest */
-        forget(last);
+        forget_follow(last);
     at = malloc(sizeof(*at));
     if (at == NULL)
         return NULL; /* its client is not told, which the protocol allows */
@@ -224,7 +224,7 @@ mcp_deliver(struct request *r, struct call *k)
 
     mcp_follow(r, k, false);
     at = mcp_follow_of(r->m->s, k->id);
-    if (at != NULL && waits(r)) {
+    if (at != NULL && waits_for_call(r)) {
         at->ask_ms = 0;
         m->follows_due |= at->due;
     }
@@ -235,7 +235,7 @@ mcp_deliver(struct request *r, struct call *k)
     if (now.questions.p != NULL &&
         calls_stage(m->calls, &now, "ask") == 0) {
         *k = now;
-        if (!waits(r))
+        if (!waits_for_call(r))
             at->ask_ms = clock_mono_ms() + ASK_MS;
         mcp_follow_later(r->m->s, at);
     }
@@ -250,7 +250,7 @@ mcp_channel(const struct mcp_session *s, struct str id)
 {
     for (struct mcp_message *k = s->m->messages; k != NULL; k = k->next)
         if (k->s == s && mcp_is_waiting(k) && !k->cancelled &&
-            !k->sink->blocked && waits(k->v) &&
+            !k->sink->blocked && waits_for_call(k->v) &&
             str_eq(mcp_call_of(k->v), id))
             return k->sink;
     return mcp_hears(&s->news) ? s->news.sinks : NULL;
@@ -258,13 +258,12 @@ mcp_channel(const struct mcp_session *s, struct str id)
 
 #define MAX_ID (CALL_ID_LEN + 64) /* of a request of ours */
 
-static char *
-put_id(char id[MAX_ID], char kind, const struct mcp_follow *at,
-       const struct mcp_question *q, int64_t place)
+static void
+put_request_id(char id[MAX_ID], char kind, const struct mcp_follow *at,
+               const struct mcp_question *q, int64_t place)
 {
     text_put(id, MAX_ID, "mcptask-%c.%s.%u.%lld", kind, at->id, q->i,
              (long long)place);
-    return id;
 }
 
 /* Sends and frees b. ERR_NOMEM: nothing is sent. */
@@ -301,7 +300,8 @@ send_question(const struct mcp_session *s, struct mcp_sink *to,
     struct buf b = {0};
     struct json_w w;
 
-    mcp_open_message(&w, &b, put_id(id, 'c', at, q, q->delivery.n), q->method);
+    put_request_id(id, 'c', at, q, q->delivery.n);
+    mcp_open_message(&w, &b, id, q->method);
     if (!mcp_is_plain(k))
         mcp_put_related(&w, k->id);
     if (mcp_is_task_first(s, q)) {
@@ -327,12 +327,13 @@ send_about(struct mcp *m, struct mcp_sink *to, const struct mcp_follow *at,
 {
     const struct mcp_delivery *h = &q->delivery;
     bool task = h->task.p != NULL;
-    char id[MAX_ID],
-        kind = !task ? 'c' : str_is(method, "tasks/result") ? 'r' : 'g';
+    char id[MAX_ID], kind = 'c';
     struct buf b = {0};
     struct json_w w;
 
-    put_id(id, kind, at, q, task ? (int64_t)++m->last_ask : h->n);
+    if (task)
+        kind = str_is(method, "tasks/result") ? 'r' : 'g';
+    put_request_id(id, kind, at, q, task ? (int64_t)++m->last_ask : h->n);
     mcp_open_message(&w, &b, task ? id : NULL, method);
     json_put_str(&w, task ? "taskId" : "requestId",
                  task ? h->task : str_of(id));
@@ -342,8 +343,8 @@ send_about(struct mcp *m, struct mcp_sink *to, const struct mcp_follow *at,
 
 /* Withdraws a question that nobody waits for any more. */
 static void
-withdraw(const struct mcp_session *s, struct mcp_sink *to,
-         const struct mcp_follow *at, const struct mcp_question *q)
+withdraw_question(const struct mcp_session *s, struct mcp_sink *to,
+                  const struct mcp_follow *at, const struct mcp_question *q)
 {
     if (q->delivery.task.p == NULL)
         send_about(s->m, to, at, q, STR("notifications/cancelled"));
@@ -377,7 +378,7 @@ tell_question(struct mcp_session *s, struct mcp_sink *to,
 
     if (q->answer != NULL || at->cancelled || call_status_ended(k->status)) {
         if (was_asked && !(at->gone & bit))
-            withdraw(s, to, at, q);
+            withdraw_question(s, to, at, q);
         at->gone |= bit;
         return;
     }
@@ -400,7 +401,7 @@ tell_question(struct mcp_session *s, struct mcp_sink *to,
 }
 
 static void
-send_notes(struct mcp_sink *to, struct buf *notes)
+send_follow_notes(struct mcp_sink *to, struct buf *notes)
 {
     if (notes->err == 0 && notes->len > 0)
         mcp_give_notes(buf_view(notes), to->send, to->ctx);
@@ -419,7 +420,7 @@ tell_follow(struct mcp_session *s, struct mcp_follow *at, struct mcp_sink *to)
     bool known = at->told != CALL_N_STATUSES;
     int err = calls_get(s->m->calls, &a, str_of(at->id), STR_NONE, &k);
 
-    send_notes(to, &at->notes);
+    send_follow_notes(to, &at->notes);
     if (err == 0)
         err = mcp_read_questions(&a, k.questions, &q);
     at->due = err != 0 && err != ERR_NOT_FOUND && err != ERR_INVALID &&
@@ -486,14 +487,14 @@ tell_follows(struct mcp_session *s, int64_t now)
             link = &at->next;
             continue;
         }
-        forget(link);
+        forget_follow(link);
     }
 }
 
 /* Takes back, in the record, deliveries to a client that went away, so that
    other processes may ask theirs. */
 static void
-give_up(struct mcp_session *s)
+give_up_deliveries(struct mcp_session *s)
 {
     for (struct mcp_follow *at = s->follows; at != NULL; at = at->next) {
         if (at->asked != 0)
@@ -515,7 +516,7 @@ mcp_delivery_tick(struct mcp *m, int64_t now_ms)
         if (s->follows == NULL)
             continue;
         if (!mcp_is_reachable(s))
-            give_up(s);
+            give_up_deliveries(s);
         tell_follows(s, now_ms);
         look |= s->follows != NULL;
     }
@@ -596,7 +597,7 @@ mcp_delivery_rewind(struct mcp_session *s, bool back)
 void
 mcp_follow_end(struct mcp_session *s)
 {
-    give_up(s);
+    give_up_deliveries(s);
     while (s->follows != NULL)
-        forget(&s->follows);
+        forget_follow(&s->follows);
 }

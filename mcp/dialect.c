@@ -68,7 +68,7 @@ mcp_put_outcome(struct json_w *w, const struct mcp *m, struct arena *a,
 }
 
 static void
-put_time(struct json_w *w, const char *name, int64_t ms)
+put_call_time(struct json_w *w, const char *name, int64_t ms)
 {
     json_put_z(w, name, time_text(ms));
 }
@@ -83,8 +83,8 @@ status_in(const struct call *k, enum mcp_rev rev)
 /* Writes the members of a task. It asks clients to poll less often as time goes
    by. */
 static void
-put_task(struct json_w *w, const struct mcp *m, const struct call *k,
-         enum mcp_rev rev, enum call_status status)
+put_call_fields(struct json_w *w, const struct mcp *m, const struct call *k,
+                enum mcp_rev rev, enum call_status status)
 {
     bool modern = rev >= MCP_OLDEST_MODERN;
     int64_t poll = mcp_clamp((store_now_ms(m->store) - k->created_ms) / 10,
@@ -94,8 +94,8 @@ put_task(struct json_w *w, const struct mcp *m, const struct call *k,
     json_put_z(w, "status", call_status_name(status));
     if (k->message.len > 0 && status == status_in(k, rev))
         json_put_str(w, "statusMessage", k->message);
-    put_time(w, "createdAt", k->created_ms);
-    put_time(w, "lastUpdatedAt", k->updated_ms);
+    put_call_time(w, "createdAt", k->created_ms);
+    put_call_time(w, "lastUpdatedAt", k->updated_ms);
     json_put_int(w, modern ? "ttlMs" : "ttl", k->ttl_ms);
     json_put_int(w, modern ? "pollIntervalMs" : "pollInterval", poll);
 }
@@ -104,7 +104,7 @@ void
 mcp_put_task_head(struct json_w *w, const struct mcp *m, const struct call *k,
                   enum mcp_rev rev)
 {
-    put_task(w, m, k, rev, status_in(k, rev));
+    put_call_fields(w, m, k, rev, status_in(k, rev));
 }
 
 void
@@ -139,12 +139,13 @@ mcp_put_created(struct request *r, const struct call *k)
     struct mcp *m = r->m->m;
 
     if (is_modern(r)) {
-        put_task(w, m, k, r->rev,
-                 call_status_ended(k->status) ? CALL_WORKING : k->status);
+        bool ended = call_status_ended(k->status);
+
+        put_call_fields(w, m, k, r->rev, ended ? CALL_WORKING : k->status);
         return;
     }
     json_put_obj(w, "task");
-    put_task(w, m, k, r->rev, CALL_WORKING);
+    put_call_fields(w, m, k, r->rev, CALL_WORKING);
     json_close(w);
     json_put_obj(w, "_meta");
     json_put_str(w, MCP_META "model-immediate-response",

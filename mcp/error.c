@@ -64,7 +64,7 @@ mcp_fault_of(const struct request *r, int err)
 }
 
 static void
-put_data(struct json_w *w, const struct mcp_fault *f)
+put_fault_data(struct json_w *w, const struct mcp_fault *f)
 {
     json_put_obj(w, "data");
     if (f->code == RPC_UNSUPPORTED_VERSION) {
@@ -96,7 +96,7 @@ put_fault(struct json_w *w, const struct mcp_fault *f)
     json_put_int(w, "code", f->code);
     json_put_z(w, "message", message);
     if (f->key != NULL || f->caps != 0)
-        put_data(w, f);
+        put_fault_data(w, f);
     json_close(w);
 }
 

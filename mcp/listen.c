@@ -49,8 +49,8 @@ mcp_listen_judge(struct request *r)
 
 /* Writes the uris, or the ids of calls, that the filter accepted. */
 static void
-put_subs(struct json_w *w, const struct mcp_listener *to, bool calls,
-         const char *name)
+put_accepted(struct json_w *w, const struct mcp_listener *to, bool calls,
+             const char *name)
 {
     bool open = false;
 
@@ -67,7 +67,7 @@ put_subs(struct json_w *w, const struct mcp_listener *to, bool calls,
 }
 
 static void
-acknowledge(const struct request *r, const struct mcp_listener *to)
+acknowledge_listen(const struct request *r, const struct mcp_listener *to)
 {
     struct json_w w;
 
@@ -78,8 +78,8 @@ acknowledge(const struct request *r, const struct mcp_listener *to)
     for (unsigned i = 0; i < MCP_N_LISTS; i++)
         if (to->lists >> i & 1)
             json_put_bool(&w, mcp_lists[i].wanted, true);
-    put_subs(&w, to, false, "resourceSubscriptions");
-    put_subs(&w, to, true, "taskIds");
+    put_accepted(&w, to, false, "resourceSubscriptions");
+    put_accepted(&w, to, true, "taskIds");
     json_close(&w);
     mcp_close_note(&w);
 }
@@ -96,7 +96,7 @@ mcp_listen_run(struct request *r)
            see the same head. */
         m->ran = mcp_head(m);
         m->ran_clock = m->list_clock;
-        acknowledge(r, r->listen);
+        acknowledge_listen(r, r->listen);
     }
     return m->stopping ? 0 : MCP_RUN_WAITS;
 }

@@ -250,9 +250,11 @@ tell_subs(struct mcp_listener *l)
 bool
 mcp_list_can_change(const struct mcp *m, unsigned list)
 {
-    return list == MCP_LIST_TOOLS     ? m->cat->tools_change
-           : list == MCP_LIST_PROMPTS ? m->cat->prompts_change
-                                      : m->cat->resources_change != NULL;
+    if (list == MCP_LIST_TOOLS)
+        return m->cat->tools_change;
+    if (list == MCP_LIST_PROMPTS)
+        return m->cat->prompts_change;
+    return m->cat->resources_change != NULL;
 }
 
 /* Whether l has to be told that a list changed. */
@@ -354,7 +356,7 @@ mcp_list_changed(struct mcp *m, enum mcp_list which)
 
 /* Whether any record of the catalogue changes it. */
 static bool
-is_all(const struct mcp_sub *sub)
+is_for_all(const struct mcp_sub *sub)
 {
     return *sub->key == '\0';
 }
@@ -366,7 +368,7 @@ mcp_hear(struct mcp_listener *l, const void *change)
     const struct mcp_change *c = change;
 
     for (size_t i = 0; i < l->n_subs && !l->due; i++)
-        if (is_all(&l->subs[i]) || str_is(c->key, l->subs[i].key))
+        if (is_for_all(&l->subs[i]) || str_is(c->key, l->subs[i].key))
             mcp_tell_later(l);
 }
 
@@ -383,8 +385,9 @@ mcp_listener_tell(struct mcp_listener *l)
         struct mcp_sub *sub = &l->subs[i];
         const struct store_entry *e = store_find(m->store, str_of(sub->key));
 
-        sub->n = e != NULL ? e->n
-                 : !is_all(sub) ? 0 : m->changed_n > 0 ? m->changed_n : head;
+        sub->n = e != NULL ? e->n : 0;
+        if (e == NULL && is_for_all(sub))
+            sub->n = m->changed_n > 0 ? m->changed_n : head;
     }
     if (tell_subs(l) == 0 && l->told_n < head) {
         l->told_n = head;

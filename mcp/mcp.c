@@ -72,7 +72,7 @@ mcp_requests(const struct mcp *m)
 
 /* Whether running it may stage records. */
 static bool
-writes(const struct request *r)
+request_writes(const struct request *r)
 {
     if (r->reply.kind != '\0')
         return true;
@@ -90,7 +90,7 @@ bool
 mcp_writes(const struct mcp_message *m)
 {
     for (size_t i = 0; i < m->n; i++)
-        if (writes(&m->v[i]))
+        if (request_writes(&m->v[i]))
             return true;
     return m->ends && m->n == 0 && mcp_session_stored(m->s);
 }
@@ -113,7 +113,7 @@ mcp_prepare(struct mcp_message *m)
 /* Appends one answer; or nothing, and sets out->err. If memory runs out at the
    first try, what was reserved until then mostly has room for the error. */
 static enum mcp_status
-answer(struct request *r, struct buf *out, struct buf *notes)
+answer_request(struct request *r, struct buf *out, struct buf *notes)
 {
     struct mcp_fault f = r->fault;
     size_t start = out->len, told = notes->len;
@@ -148,7 +148,7 @@ answer(struct request *r, struct buf *out, struct buf *notes)
 /* A batch is one message: the rest of it is refused once its runs and answers
    have taken as much memory as one message may. */
 static void
-bound(struct mcp_message *m, struct request *r, size_t taken)
+bound_batch(struct mcp_message *m, struct request *r, size_t taken)
 {
     if (m->batch && taken > MAX_BATCH_LEN && r->fault.code == 0)
         mcp_refuse(r, MCP_OK, RPC_INVALID_REQUEST,
@@ -175,7 +175,7 @@ end_session(struct mcp_message *m, struct buf *out)
    to be an error, though its sender can do little about it; a batch has no room
    for one. */
 static enum mcp_status
-take_answer(struct request *r, struct buf *out)
+run_response(struct request *r, struct buf *out)
 {
     int err = mcp_take_answer(r);
     struct mcp_fault f;
@@ -200,15 +200,15 @@ mcp_run(struct mcp_message *m, struct buf *out, struct buf *notes)
         mcp_withdraw(m->v, notes);
     for (i = 0; i < m->n && out->err == 0 && !m->cancelled; i++) {
         if (m->v[i].reply.kind != '\0' &&
-            take_answer(&m->v[i], out) == MCP_BAD_REQUEST)
+            run_response(&m->v[i], out) == MCP_BAD_REQUEST)
             status = MCP_BAD_REQUEST;
         if (m->v[i].no_reply)
             continue;
         if (m->batch)
             buf_char(out, status == MCP_ACCEPTED ? '[' : ',');
-        bound(m, &m->v[i], out->len + mcp_runs_len(m->m) - before);
+        bound_batch(m, &m->v[i], out->len + mcp_runs_len(m->m) - before);
         if (out->err == 0)
-            status = answer(&m->v[i], out, notes);
+            status = answer_request(&m->v[i], out, notes);
     }
     if (m->batch && status != MCP_ACCEPTED) {
         buf_char(out, ']');

@@ -83,7 +83,7 @@ session_to_agree(struct mcp_message *m)
 
 /* Gives a new session its id; if that fails, there is no session. */
 static int
-seal(struct mcp_message *m)
+seal_session(struct mcp_message *m)
 {
     int err = m->made ? mcp_session_seal(m->s) : 0;
 
@@ -123,7 +123,7 @@ judge_initialize(struct request *r)
     s->log_level = MCP_LOG_DEFAULT;
     client = utf8_cut(client, sizeof(s->client) - 1);
     text_put(s->client, sizeof(s->client), "%.*s", STR_ARG(client));
-    return seal(r->m);
+    return seal_session(r->m);
 }
 
 static bool
@@ -288,7 +288,7 @@ judge_complete(struct request *r)
 /* ---- results ---- */
 
 static void
-put_text(struct json_w *w, const char *name, const char *text)
+put_if_text(struct json_w *w, const char *name, const char *text)
 {
     if (text != NULL)
         json_put_z(w, name, text);
@@ -298,7 +298,7 @@ static void
 put_title(struct json_w *w, const char *title, enum mcp_rev rev)
 {
     if (rev >= MCP_2025_06_18)
-        put_text(w, "title", title);
+        put_if_text(w, "title", title);
 }
 
 static void
@@ -397,7 +397,7 @@ run_initialize(struct request *r)
     json_put_z(w, "protocolVersion", mcp_rev_name(r->rev));
     put_capabilities(w, r);
     put_server(w, "serverInfo", r);
-    put_text(w, "instructions", r->m->m->cat->instructions);
+    put_if_text(w, "instructions", r->m->m->cat->instructions);
     return 0;
 }
 
@@ -409,7 +409,7 @@ run_discover(struct request *r)
     json_key(w, "supportedVersions");
     mcp_put_versions(w);
     put_capabilities(w, r);
-    put_text(w, "instructions", r->m->m->cat->instructions);
+    put_if_text(w, "instructions", r->m->m->cat->instructions);
     return 0;
 }
 
@@ -440,12 +440,12 @@ put_tool(struct json_w *w, const struct mcp_tool *t, const struct request *r)
     json_obj(w);
     json_put_z(w, "name", t->name);
     put_title(w, t->title, rev);
-    put_text(w, "description", t->description);
+    put_if_text(w, "description", t->description);
     json_put_raw(w, "inputSchema", str_of(t->input_schema));
     if (rev >= MCP_2025_03_26) {
         json_put_obj(w, "annotations");
         if (rev < MCP_2025_06_18)
-            put_text(w, "title", t->title);
+            put_if_text(w, "title", t->title);
         /* A hint left out is false, and means nothing for a tool that reads. */
         json_put_bool(w, t->writes ? "destructiveHint" : "readOnlyHint",
                       !t->writes);
@@ -470,8 +470,8 @@ put_template(struct json_w *w, const struct mcp_template *t, enum mcp_rev rev)
     json_put_z(w, "uriTemplate", t->uri_template);
     json_put_z(w, "name", t->name);
     put_title(w, t->title, rev);
-    put_text(w, "description", t->description);
-    put_text(w, "mimeType", t->mime_type);
+    put_if_text(w, "description", t->description);
+    put_if_text(w, "mimeType", t->mime_type);
     json_close(w);
 }
 
@@ -483,12 +483,12 @@ put_prompt(struct json_w *w, const struct mcp_prompt *p, enum mcp_rev rev)
     json_obj(w);
     json_put_z(w, "name", p->name);
     put_title(w, p->title, rev);
-    put_text(w, "description", p->description);
+    put_if_text(w, "description", p->description);
     json_put_arr(w, "arguments");
     for (; arg != NULL && arg->name != NULL; arg++) {
         json_obj(w);
         json_put_z(w, "name", arg->name);
-        put_text(w, "description", arg->description);
+        put_if_text(w, "description", arg->description);
         json_put_bool(w, "required", arg->required);
         json_close(w);
     }
@@ -504,8 +504,10 @@ run_list(struct request *r)
     char kind = r->name.p[0]; /* tools/, prompts/ or resources/templates/ */
     struct json_w *w = &r->run.w;
 
-    json_put_arr(w, kind == 't' ? "tools"
-                    : kind == 'p' ? "prompts" : "resourceTemplates");
+    if (kind == 'r')
+        json_put_arr(w, "resourceTemplates");
+    else
+        json_put_arr(w, kind == 't' ? "tools" : "prompts");
     for (size_t i = 0; kind == 't' && i < c->n_tools; i++)
         put_tool(w, &c->tools[i], r);
     for (size_t i = 0; kind == 'p' && i < c->n_prompts; i++)
@@ -590,7 +592,7 @@ run_prompt(struct request *r)
     json_put_arr(&r->run.w, "messages");
     err = r->prompt->run(&r->call);
     json_close(&r->run.w);
-    put_text(&r->run.w, "description", r->prompt->description);
+    put_if_text(&r->run.w, "description", r->prompt->description);
     return err == ERR_NOT_FOUND ? ERR_INVALID : err;
 }
 
@@ -621,10 +623,11 @@ run_change(struct request *r)
 {
     bool adds = is_subscribe(r);
 
-    return !r->changes ? 0
-                       : mcp_session_set(r->m->s, r->log_level, false,
-                                         adds ? r->target : STR_NONE,
-                                         adds ? STR_NONE : r->target);
+    if (!r->changes)
+        return 0;
+    return mcp_session_set(r->m->s, r->log_level, false,
+                           adds ? r->target : STR_NONE,
+                           adds ? STR_NONE : r->target);
 }
 
 /* ---- methods ---- */
@@ -759,6 +762,10 @@ may_say_stale(const struct request *r)
             r->method->run == run_resource_read);
 }
 
+static const char result_types[][sizeof "input_required"] = {
+    [0] = "complete", [MCP_ASKS] = "input_required", [MCP_TASK] = "task",
+};
+
 /* After the handler's members, since only then the kind of result is known. */
 static void
 close_result(struct request *r, int kind)
@@ -767,8 +774,7 @@ close_result(struct request *r, int kind)
     int cache = kind == MCP_ASKS ? UNCACHED : r->method->cache;
 
     if (is_modern(r)) {
-        json_put_z(w, "resultType", kind == MCP_ASKS ? "input_required"
-                                    : kind == MCP_TASK ? "task" : "complete");
+        json_put_z(w, "resultType", result_types[kind]);
         if (cache != UNCACHED) {
             json_put_int(w, "ttlMs", cache == CACHE_PUBLIC ? LIST_TTL_MS : 0);
             json_put_z(w, "cacheScope",

@@ -86,7 +86,7 @@ mcp_delivery_lives(struct mcp *m, struct mcp_delivery *h)
 }
 
 static void
-put_request(struct json_w *w, const struct mcp_question *q)
+put_question_request(struct json_w *w, const struct mcp_question *q)
 {
     json_put_str(w, "method", q->method);
     if (q->params.len > 0)
@@ -102,7 +102,7 @@ mcp_put_inputs(struct json_w *w, const struct mcp_question *q)
             continue;
         json_key_str(w, q->key);
         json_obj(w);
-        put_request(w, q);
+        put_question_request(w, q);
         json_close(w);
     }
     json_close(w);
@@ -110,13 +110,14 @@ mcp_put_inputs(struct json_w *w, const struct mcp_question *q)
 
 /* Leaves out a delivery that is void. */
 static void
-put_question(struct mcp *m, struct json_w *w, const struct mcp_question *q)
+put_stored_question(struct mcp *m, struct json_w *w,
+                    const struct mcp_question *q)
 {
     struct mcp_delivery h = q->delivery;
 
     json_obj(w);
     json_put_str(w, "key", q->key);
-    put_request(w, q);
+    put_question_request(w, q);
     if (q->answer != NULL)
         json_put_raw(w, "answer", json_raw(q->answer));
     if (h.n != 0 && (q->answer != NULL || mcp_delivery_lives(m, &h))) {
@@ -145,7 +146,7 @@ mcp_raw_questions(struct mcp *m, struct arena *a,
     json_w_init(&w, &b);
     json_arr(&w);
     for (; q != NULL; q = q->next)
-        put_question(m, &w, q);
+        put_stored_question(m, &w, q);
     json_end(&w);
     return buf_take(&b, a);
 }

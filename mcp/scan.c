@@ -17,7 +17,7 @@
 
 /* Invariant 1. A byte that does not fit makes the part too long. */
 static void
-keep(struct mcp_scan *s, char c)
+keep_byte(struct mcp_scan *s, char c)
 {
     if (s->len < sizeof(s->text))
         s->text[s->len] = c;
@@ -42,7 +42,7 @@ scan_byte(struct mcp_scan *s, char c)
 
     if (s->quoted || quote) {
         if (top)
-            keep(s, c);
+            keep_byte(s, c);
         s->escaped = s->quoted && !s->escaped && c == '\\';
         s->quoted ^= quote;
     } else if (s->depth == 0) {
@@ -53,7 +53,7 @@ scan_byte(struct mcp_scan *s, char c)
         s->depth -= c == '}';
     } else {
         if (top && c != ' ' && c != '\t' && c != '\r' && c != '\n')
-            keep(s, c);
+            keep_byte(s, c);
         s->depth += c == '{' || c == '[';
         s->depth -= c == '}' || c == ']';
     }

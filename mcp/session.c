@@ -48,7 +48,7 @@ _Static_assert((ID_LEN + SIGN_MAC_LEN) * 4 / 3 + 2 < MCP_ID_MAX, "an id fits");
 _Static_assert(MAX_KEY <= STORE_MAX_KEY, "its key does");
 
 static bool
-keep(void *ctx, const struct store_rec *r, bool newest, int64_t now_ms)
+keep_session(void *ctx, const struct store_rec *r, bool newest, int64_t now_ms)
 {
     int64_t ms;
 
@@ -62,7 +62,7 @@ mcp_session_kind(struct store_kind *out)
 {
     *out = (struct store_kind){.prefix = PREFIX,
                                .entry_size = sizeof(struct store_entry),
-                               .keep = keep,
+                               .keep = keep_session,
                                .transient = true};
 }
 
@@ -299,7 +299,7 @@ revive(struct mcp *m, const struct mcp_facts *f, struct str id,
 
 /* Makes s reflect record n. ERR_NOMEM and ERR_GARBLED leave s unchanged. */
 static int
-adopt(struct mcp_session *s, uint64_t n, struct str body)
+adopt_record(struct mcp_session *s, uint64_t n, struct str body)
 {
     struct mcp_session now = *s;
     struct arena a = {0};
@@ -336,7 +336,7 @@ adopt(struct mcp_session *s, uint64_t n, struct str body)
 
 /* Until the next call. */
 static struct str
-key_of(const struct mcp_session *s)
+session_key(const struct mcp_session *s)
 {
     static char key[MAX_KEY];
 
@@ -355,11 +355,11 @@ mcp_session_refresh(struct mcp_session *s)
     if (s->id[0] == '\0' ||
         (next = store_next_n(s->m->store)) == s->seen)
         return 0;
-    e = store_find(s->m->store, key_of(s));
+    e = store_find(s->m->store, session_key(s));
     if (e != NULL && e->n != s->n) {
         err = store_read(s->m->store, e, &a, &r);
         if (err == 0)
-            err = adopt(s, r.n, r.body);
+            err = adopt_record(s, r.n, r.body);
         arena_fini(&a);
     }
     if (err == 0)
@@ -369,8 +369,8 @@ mcp_session_refresh(struct mcp_session *s)
 
 /* Appends the body of the record of s with a change. */
 static void
-put_record(const struct mcp_session *s, int level, bool end, struct str add,
-           uint64_t since, struct str drop, struct buf *b)
+put_session(const struct mcp_session *s, int level, bool end, struct str add,
+            uint64_t since, struct str drop, struct buf *b)
 {
     const struct mcp_sub *dropped = mcp_sub_find(&s->news, drop);
     size_t i, n = end ? 0 : s->news.n_subs + (add.p != NULL);
@@ -454,17 +454,17 @@ mcp_session_set(struct mcp_session *s, int level, bool end, struct str add,
         err = adds = can_add(from, add);
     if (err < 0 || !(adds || end || differs(from, level, drop)))
         goto out;
-    put_record(from, level, end, adds ? add : STR_NONE,
-               stored ? store_next_n(m->store) : mcp_head(m), drop, &b);
+    put_session(from, level, end, adds ? add : STR_NONE,
+                stored ? store_next_n(m->store) : mcp_head(m), drop, &b);
     err = adds && b.len > MAX_RECORD ? ERR_TOO_LARGE : b.err;
     if (err != 0)
         goto out;
     if (!stored)
-        err = adopt(s, 0, buf_view(&b));
+        err = adopt_record(s, 0, buf_view(&b));
     else if (end)
-        err = store_stage_last(m->store, key_of(s), buf_view(&b));
+        err = store_stage_last(m->store, session_key(s), buf_view(&b));
     else
-        err = store_stage(m->store, key_of(s), buf_view(&b));
+        err = store_stage(m->store, session_key(s), buf_view(&b));
 out:
     buf_fini(&b);
     clear_subs(&staged);
@@ -477,7 +477,7 @@ mcp_session_changed(struct mcp *m, const struct mcp_change *c)
     struct str id = {c->key.p + strlen(PREFIX), c->key.len - strlen(PREFIX)};
     struct mcp_session *s = *place_of(m, id);
 
-    if (s != NULL && s->n != c->n && adopt(s, c->n, c->body) != 0)
+    if (s != NULL && s->n != c->n && adopt_record(s, c->n, c->body) != 0)
         mcp_tell_later(&s->news); /* which reads the record first */
 }
 

@@ -63,7 +63,7 @@ sign_free(struct sign *s)
 
 /* Tells the operator why, since no answer to a client does. Returns ERR_IO. */
 static int
-tell(struct sign *s, const char *path, const char *what)
+report_key(struct sign *s, const char *path, const char *what)
 {
     if (!s->told)
         text_tell("mcptask: %.300s: %s; until then clients get no session\n",
@@ -74,19 +74,19 @@ tell(struct sign *s, const char *path, const char *what)
 
 /* Reads the key from path. 0, ERR_NOT_FOUND or ERR_IO. */
 static int
-read_key(struct sign *s, const char *path)
+read_sign_key(struct sign *s, const char *path)
 {
     const char *why;
     size_t len;
     int fd = file_open_private(path, O_NOFOLLOW, &len, &why);
 
     if (fd == ERR_IO)
-        return errno == ENOENT ? ERR_NOT_FOUND : tell(s, path, why);
+        return errno == ENOENT ? ERR_NOT_FOUND : report_key(s, path, why);
     s->have = fd >= 0 && len == KEY_LEN &&
               pread(fd, s->key, KEY_LEN, 0) == KEY_LEN;
     if (fd >= 0)
         close(fd);
-    return s->have ? 0 : tell(s, path, "not a file of 32 bytes that only "
+    return s->have ? 0 : report_key(s, path, "not a file of 32 bytes that only "
                                        "its owner may use: remove it");
 }
 
@@ -130,14 +130,14 @@ sync_key(struct sign *s, struct arena *a)
     s->synced = rc == 0 || rc == ERR_READONLY;
     if (s->synced || rc == ERR_NOMEM)
         return s->synced ? 0 : rc;
-    return tell(s, path_of(s, a), "cannot be synced");
+    return report_key(s, path_of(s, a), "cannot be synced");
 }
 
 static int
 find_key(struct sign *s, struct arena *a, bool make)
 {
     const char *path = path_of(s, a);
-    int rc = path != NULL ? read_key(s, path) : ERR_NOMEM;
+    int rc = path != NULL ? read_sign_key(s, path) : ERR_NOMEM;
 
     if (rc != ERR_NOT_FOUND || !make)
         return rc;
@@ -147,13 +147,13 @@ find_key(struct sign *s, struct arena *a, bool make)
         rc = path != NULL ? make_key(path, store_path(s->store), a) : ERR_NOMEM;
     }
     if (rc == 0)
-        return read_key(s, path);
+        return read_sign_key(s, path);
     if (rc == ERR_READONLY) { /* a key for the life of this process */
         rc = random_bytes(s->key, KEY_LEN);
         s->have = s->synced = rc == 0;
     }
     return rc == 0 || rc == ERR_NOMEM ? rc
-                                      : tell(s, path, "cannot be made");
+                                      : report_key(s, path, "cannot be made");
 }
 
 /* Whether the key in memory is that of the file. Where hosts share a store, the
@@ -183,7 +183,7 @@ need_key(struct sign *s, bool make)
 
 /* Begins the inner or the outer hash of an HMAC. */
 static void
-begin(struct sha256 *h, const uint8_t key[KEY_LEN], uint8_t pad)
+begin_mac(struct sha256 *h, const uint8_t key[KEY_LEN], uint8_t pad)
 {
     uint8_t block[64];
 
@@ -201,7 +201,7 @@ sum(const struct sign *s, const char *use, struct str principal,
     const struct str parts[] = {str_of(use), principal, payload};
     struct sha256 h;
 
-    begin(&h, s->key, 0x36);
+    begin_mac(&h, s->key, 0x36);
     for (int i = 0; i < 3; i++) {
         uint8_t len[8];
 
@@ -210,7 +210,7 @@ sum(const struct sign *s, const char *use, struct str principal,
         sha256_add(&h, parts[i].p, parts[i].len);
     }
     sha256_end(&h, out);
-    begin(&h, s->key, 0x5c);
+    begin_mac(&h, s->key, 0x5c);
     sha256_add(&h, out, SHA256_LEN);
     sha256_end(&h, out);
 }

@@ -58,7 +58,7 @@ rewind_to(struct mcp_session *s, struct str last)
 }
 
 static void
-attach(struct mcp_session *s, struct str last, struct mcp_sink *sink)
+attach_sink(struct mcp_session *s, struct str last, struct mcp_sink *sink)
 {
     struct mcp_sink **at = &s->news.sinks;
     bool back = rewind_to(s, last);
@@ -82,7 +82,7 @@ mcp_stream_open(struct mcp *m, const struct mcp_facts *f, struct str last,
 
     if (err != 0)
         return err == ERR_NOMEM ? err : ERR_NOT_FOUND;
-    attach(*out, last, sink);
+    attach_sink(*out, last, sink);
     return 0;
 }
 
@@ -110,7 +110,7 @@ mcp_sse_open(struct mcp *m, const struct mcp_facts *f, struct str last,
         mcp_session_free(s);
         return err;
     }
-    attach(s, last, sink);
+    attach_sink(s, last, sink);
     *out = s;
     return 0;
 }

@@ -92,7 +92,7 @@ mcp_ask(struct mcp_call *c, const char *key, const char *method,
 
 /* Keeps a text for the time after the run. */
 static void
-keep(struct mcp_call *c, struct str *to, struct str text)
+keep_text(struct mcp_call *c, struct str *to, struct str text)
 {
     *to = arena_str(c->arena, text);
     if (to->p == NULL)
@@ -102,7 +102,7 @@ keep(struct mcp_call *c, struct str *to, struct str text)
 void
 mcp_state(struct mcp_call *c, struct str state)
 {
-    keep(c, &c->of->run.state, state);
+    keep_text(c, &c->of->run.state, state);
 }
 
 void
@@ -123,7 +123,7 @@ mcp_go_on(struct mcp_call *c, struct str state)
 void
 mcp_watch(struct mcp_call *c, struct str what)
 {
-    keep(c, &c->of->run.watch, what);
+    keep_text(c, &c->of->run.watch, what);
 }
 
 bool

@@ -28,7 +28,7 @@ mcp_refuse_extension(struct request *r)
 }
 
 static int
-refuse(struct request *r, enum mcp_code code, const char *text)
+refuse_task(struct request *r, enum mcp_code code, const char *text)
 {
     return mcp_refuse(r, MCP_OK, code, text, STR_NONE);
 }
@@ -36,16 +36,16 @@ refuse(struct request *r, enum mcp_code code, const char *text)
 /* What is done with the task: get, its result, cancel, or update. A plain call
    waits for the result. */
 static char
-verb(const struct request *r)
+verb_of(const struct request *r)
 {
     return r->runs_as.len > 0 ? 'r' : r->name.p[sizeof("tasks/") - 1];
 }
 
 /* Whether it is a method that changes a task. */
 static bool
-changes(const struct request *r)
+changes_call(const struct request *r)
 {
-    return verb(r) == 'c' || verb(r) == 'u';
+    return verb_of(r) == 'c' || verb_of(r) == 'u';
 }
 
 int
@@ -55,8 +55,8 @@ mcp_task_judge(struct request *r)
         return mcp_refuse_extension(r);
     if (r->target.p == NULL)
         return mcp_refuse_params(r, "taskId must be a string");
-    if (changes(r) && r->call.read_only)
-        return refuse(r, RPC_INVALID_REQUEST, "This token is read-only");
+    if (changes_call(r) && r->call.read_only)
+        return refuse_task(r, RPC_INVALID_REQUEST, "This token is read-only");
     return 0;
 }
 
@@ -84,11 +84,11 @@ mcp_task_judge_call(struct request *r)
         return 0;
     r->task = !is_absent(task);
     if (r->task && support == MCP_TASK_FORBIDDEN)
-        return refuse(r, RPC_METHOD_NOT_FOUND,
-                      "This tool cannot run as a task");
+        return refuse_task(r, RPC_METHOD_NOT_FOUND,
+                           "This tool cannot run as a task");
     if (!r->task && support == MCP_TASK_REQUIRED)
-        return refuse(r, RPC_METHOD_NOT_FOUND,
-                      "This tool runs only as a task: send params.task");
+        return refuse_task(r, RPC_METHOD_NOT_FOUND,
+                           "This tool runs only as a task: send params.task");
     if (r->task && task->type != JSON_OBJECT)
         return mcp_refuse_params(r, "task must be an object");
     if (r->task && !is_absent(json_get(task, "ttl")) &&
@@ -96,9 +96,9 @@ mcp_task_judge_call(struct request *r)
         return mcp_refuse_params(r, "ttl must be a whole number of "
                                     "milliseconds");
     if (r->task && !mcp_can_defer(r))
-        return refuse(r, RPC_INVALID_REQUEST, r->call.read_only
-                      ? "This token is read-only"
-                      : "The store is read-only: no task can be created");
+        return refuse_task(r, RPC_INVALID_REQUEST, r->call.read_only
+                           ? "This token is read-only"
+                           : "The store is read-only: no task can be created");
     return 0;
 }
 
@@ -107,7 +107,7 @@ mcp_task_judge_call(struct request *r)
 /* The task that r names, in its current state. A call that a plain call waits
    for ends after it in the turn: its client gets the questions first. */
 static int
-fetch(struct request *r, struct call *k)
+fetch_call(struct request *r, struct call *k)
 {
     struct mcp *m = r->m->m;
     struct str id = mcp_call_of(r);
@@ -131,14 +131,14 @@ mcp_task_writes(const struct request *r)
 {
     struct mcp *m = r->m->m;
 
-    return changes(r) ||
+    return changes_call(r) ||
            (mcp_is_writable(m) && !r->call.read_only &&
             (calls_is_marked(m->calls, mcp_call_of(r)) ||
              mcp_delivery_wanted(r)));
 }
 
 static int
-put_task(struct request *r, struct call *k)
+put_fetched(struct request *r, struct call *k)
 {
     if (!is_modern(r))
         mcp_deliver(r, k);
@@ -204,7 +204,7 @@ mcp_task_list(struct request *r)
 }
 
 static int
-cancel(struct request *r, struct call *k)
+cancel_call(struct request *r, struct call *k)
 {
     int err;
 
@@ -221,7 +221,7 @@ cancel(struct request *r, struct call *k)
 
 /* An answer counts once, for an open question: other keys are ignored. */
 static int
-update(struct request *r, struct call *k)
+update_call(struct request *r, struct call *k)
 {
     struct mcp_question *all;
     bool news = false;
@@ -244,18 +244,18 @@ int
 mcp_task_run(struct request *r)
 {
     struct call k;
-    int err = fetch(r, &k);
+    int err = fetch_call(r, &k);
 
     if (err != 0)
         return err;
-    switch (verb(r)) {
+    switch (verb_of(r)) {
     case 'g':
-        return put_task(r, &k);
+        return put_fetched(r, &k);
     case 'r':
         return put_result(r, &k);
     case 'c':
-        return cancel(r, &k);
+        return cancel_call(r, &k);
     default:
-        return update(r, &k);
+        return update_call(r, &k);
     }
 }

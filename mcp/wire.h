@@ -45,7 +45,9 @@ is_absent(const struct json_tok *t)
 static inline int64_t
 mcp_clamp(int64_t v, int64_t min, int64_t max)
 {
-    return v < min ? min : v > max ? max : v;
+    if (v < min)
+        return min;
+    return v > max ? max : v;
 }
 
 /* The name of a revision ("2025-11-25") and back; -1: unknown. */

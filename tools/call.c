@@ -280,18 +280,22 @@ read_path(const struct tools *s, struct prepared *p, const char *log)
                          ARTIFACT_MAX);
     if (rc == ERR_NOMEM)
         return task_fail_store(x, rc);
-    if (rc != 0)
+    if (rc == 0)
+        return 0;
+    if (!root)
+        p->blob.warning = "path was not read: the server has no artifact root";
+    else if (rc == ERR_INVALID)
         p->blob.warning =
-            !root ? "path was not read: the server has no artifact root"
-            : rc == ERR_INVALID
-                ? "path was not read: it is one of the server's own files"
-                : "path was not read: no such file beneath the artifact root";
+            "path was not read: it is one of the server's own files";
+    else
+        p->blob.warning =
+            "path was not read: no such file beneath the artifact root";
     return 0;
 }
 
 /* Stores the content. Returns 0, or a code that x.e explains. */
 static int
-put_content(const struct tools *s, struct prepared *p)
+put_attached(const struct tools *s, struct prepared *p)
 {
     int rc = artifact_put(s->env->artifacts_dir, p->content, p->blob.sha256,
                           &p->made);
@@ -316,7 +320,7 @@ prepare_blob(const struct tools *s, struct prepared *p)
     p->blob.stored = true;
     p->blob.size = p->content.len;
     return st->err == ERR_READONLY || st->err == ERR_DAMAGED
-               ? task_fail_store(&p->w.x, st->err) : put_content(s, p);
+               ? task_fail_store(&p->w.x, st->err) : put_attached(s, p);
 }
 
 void
@@ -377,7 +381,7 @@ keep_content(const struct tools *s, struct prepared *p)
     struct store *store = tasks_store(s->t);
     const char *dir = s->env->artifacts_dir;
     struct str hex = str_of(p->blob.sha256);
-    int rc = artifact_has(dir, hex, p->blob.size) ? 0 : put_content(s, p);
+    int rc = artifact_has(dir, hex, p->blob.size) ? 0 : put_attached(s, p);
 
     if (rc != 0)
         return rc;

@@ -49,7 +49,7 @@ cost_from(const struct buf *b, size_t start)
 
 /* The cost that may still be appended. */
 static size_t
-room_in(struct piece *p)
+room_in_answer(struct piece *p)
 {
     p->used += cost_from(p->out, p->counted);
     p->counted = p->out->len;
@@ -70,9 +70,12 @@ bad_cursor(struct piece *p, int rc)
 static size_t
 unit_len(const char *p, const char *end)
 {
-    size_t n = *p != '\\' ? utf8_len(p, end)
-        : end - p > 1 && p[1] == 'u' ? 6 : 2;
+    size_t n;
 
+    if (*p != '\\')
+        n = utf8_len(p, end);
+    else
+        n = end - p > 1 && p[1] == 'u' ? 6 : 2;
     return n <= (size_t)(end - p) ? n : 0;
 }
 
@@ -168,10 +171,10 @@ part_of(struct buf *b, struct str value, size_t max)
 
 /* Appends a member whole (true), or the *n bytes or elements that fit. */
 static bool
-put_member(struct piece *p, struct str name, struct str value, uint64_t *n)
+put_task_member(struct piece *p, struct str name, struct str value, uint64_t *n)
 {
     struct buf *b = p->out;
-    size_t head = json_cost(name) + 16, max = room_in(p), start = b->len;
+    size_t head = json_cost(name) + 16, max = room_in_answer(p), start = b->len;
     bool whole = head + json_cost(value) <= max;
 
     buf_printf(b, "%s\"%.*s\":", b->len && b->p[b->len - 1] != '{' ? "," : "",
@@ -189,7 +192,8 @@ put_member(struct piece *p, struct str name, struct str value, uint64_t *n)
 /* Appends members from *at on while they fit. Returns 1 if all did; 0 if the
    answer ends at *at, before or in the member *name; or an error. */
 static int
-put_members(struct piece *p, struct str v, struct place *at, struct str *name)
+put_task_members(struct piece *p, struct str v, struct place *at,
+                 struct str *name)
 {
     struct raw_members m = raw_members_of(v);
     uint64_t i, n = 0, start = at->member;
@@ -205,7 +209,7 @@ put_members(struct piece *p, struct str v, struct place *at, struct str *name)
             return bad_cursor(p, ERR_INVALID);
         whole = (p->headed && (str_is(m.name, "task_id") ||
                                str_is(m.name, "version"))) ||
-                put_member(p, m.name, rest, &n);
+                put_task_member(p, m.name, rest, &n);
         if (whole || (n == 0 && i == start)) { /* invariant 4 */
             at->member = i + 1;
             at->offset = 0;
@@ -257,7 +261,7 @@ get_pieces(struct piece *p, const struct task *k, struct place *at, bool on)
         put_derived(&b, p, k);
         p->used += json_cost(buf_view(&b));
     }
-    rc = put_members(p, k->ev.v, at, &name);
+    rc = put_task_members(p, k->ev.v, at, &name);
     buf_str(p->out, buf_view(&b));
     if (rc == 0)
         put_cut(p, at, name);
@@ -427,10 +431,11 @@ get_history(struct piece *p, struct task_event *ev)
 /* Appends the content from offset on, as much as fits; returns the number of
    its bytes taken. */
 static size_t
-put_content(struct piece *p, struct str content, size_t offset, bool text)
+put_artifact_content(struct piece *p, struct str content, size_t offset,
+                     bool text)
 {
     struct str s = {content.p + offset, content.len - offset};
-    size_t room = room_in(p) - 64, n;
+    size_t room = room_in_answer(p) - 64, n;
     struct buf *b = p->out;
 
     buf_printf(b, ",\"encoding\":\"%s\",\"content\":",
@@ -462,7 +467,7 @@ static void
 put_matches(struct piece *p, struct str content, size_t *at)
 {
     struct str text = task_arg_text(p->x->a, p->args, ARG_MATCH);
-    size_t room = room_in(p) - 64, max = room / 2, from = *at, start;
+    size_t room = room_in_answer(p) - 64, max = room / 2, from = *at, start;
     struct buf lines = {0};
 
     buf_z(p->out, ",\"encoding\":\"utf8\",\"content\":");
@@ -496,7 +501,7 @@ start_in(const struct piece *p, size_t len)
 
 /* Reads what an artifact holds. */
 static int
-fetch(struct piece *p, struct str entry, struct str *content)
+fetch_task(struct piece *p, struct str entry, struct str *content)
 {
     struct str hex = raw_inner(raw_member(entry, "sha256"));
     struct store *store = tasks_store(p->s->t);
@@ -527,7 +532,7 @@ get_content(struct piece *p, struct str entry)
 
     if (cursor.p && !str_u64(cursor, &offset))
         return bad_cursor(p, ERR_INVALID);
-    rc = fetch(p, entry, &content);
+    rc = fetch_task(p, entry, &content);
     if (rc != 0)
         return rc;
     text = utf8_is_valid(content);
@@ -542,7 +547,7 @@ get_content(struct piece *p, struct str entry)
     if (p->args->v[ARG_MATCH].p)
         put_matches(p, content, &n);
     else
-        n += put_content(p, content, (size_t)offset, text);
+        n += put_artifact_content(p, content, (size_t)offset, text);
     buf_printf(p->out, ",\"offset\":%llu", (unsigned long long)offset);
     if (n < content.len)
         buf_printf(p->out, ",\"truncated\":true,\"next_cursor\":\"%zu\"}", n);

@@ -290,7 +290,7 @@ keep_id(const struct look *w, const struct task *k, struct str *id)
    2. Who waits for questions does not see all its own tasks, nor is it woken
    by a change of them, so it is told of none. */
 static int
-look_at(struct look *w, const struct task *k)
+look_at_task(struct look *w, const struct task *k)
 {
     uint64_t seq = met_seq(w, k);
 
@@ -320,7 +320,7 @@ look_at_page(struct look *w, bool *last)
     }
     for (size_t i = 0; rc == 0 && i < list.n; i++)
         if (!list.tasks[i].garbled)
-            rc = look_at(w, &list.tasks[i]);
+            rc = look_at_task(w, &list.tasks[i]);
     arena_fini(&own);
     return rc;
 }
@@ -488,12 +488,16 @@ look_watch(const struct look *w)
         return STR(TASK_ASKED);
     if (w->until == UNTIL_WORK && w->id.p == NULL)
         return STR(TASK_FREE);
-    if (w->id.p == NULL)
+    if (w->id.p == NULL) {
+        const char *more = "";
+
+        if (w->until == UNTIL_READY)
+            more = "\t" TASK_ENDED;
+        else if (w->until == UNTIL_ANSWERED)
+            more = "\t" TASK_ASKED;
         return arena_printf(w->a, "%.*s%s",
-                            STR_ARG(task_alias_of(w->agent, buf)),
-                            w->until == UNTIL_READY      ? "\t" TASK_ENDED
-                            : w->until == UNTIL_ANSWERED ? "\t" TASK_ASKED
-                                                         : "");
+                            STR_ARG(task_alias_of(w->agent, buf)), more);
+    }
     return arena_printf(w->a, "task/%.*s%s", STR_ARG(w->id),
                         (w->until == UNTIL_READY || w->until == UNTIL_WORK) &&
                                 w->task.blocked_by.p != NULL
@@ -555,7 +559,7 @@ struct answer {
 };
 
 static size_t
-room_in(const struct answer *p)
+room_in_page(const struct answer *p)
 {
     size_t used = json_cost(str_from(buf_view(p->out), p->start));
 
@@ -568,7 +572,7 @@ put_fitting(struct answer *p, const char *name, struct str raw)
 {
     if (raw.p == NULL)
         return;
-    if (json_cost(raw) < room_in(p))
+    if (json_cost(raw) < room_in_page(p))
         buf_printf(p->out, ",\"%s\":%.*s", name, STR_ARG(raw));
     else
         p->cut = true;
@@ -607,7 +611,7 @@ put_found(struct answer *p, const struct look *w)
     if (w->until == UNTIL_ANSWERED || w->until == UNTIL_QUESTION) {
         for (size_t max = TASK_MAX_OPEN; max > 0; max--) {
             questions = questions_of(w, max);
-            if (json_cost(questions) < room_in(p))
+            if (json_cost(questions) < room_in_page(p))
                 break;
             p->cut = true;
         }
@@ -648,7 +652,7 @@ look_put(struct buf *out, const struct look *w, int outcome)
         if (is_own(w, &w->task))
             p.cut = !view_messages_json(out, w->task.f[F_MESSAGES], 0,
                                         w->task.f[F_CANCEL_REQUESTED],
-                                        room_in(&p));
+                                        room_in_page(&p));
     }
     if (n != 0 && outcome >= LOOK_MET && !blocked)
         put_found(&p, w);

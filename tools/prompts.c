@@ -63,7 +63,7 @@ put_agent(struct brief *p, const char *word, int arg)
 
 /* Appends the named task to the data. */
 static int
-put_task(struct brief *p)
+put_task_line(struct brief *p)
 {
     struct task k;
     struct str id = raw_inner(p->args.v[F_TASK_ID]);
@@ -79,7 +79,7 @@ put_task(struct brief *p)
 }
 
 static void
-put_line(struct brief *p, const struct task *k)
+put_prompt_line(struct brief *p, const struct task *k)
 {
     view_event_author(&p->data, p->x.a, &k->ev);
     buf_z(&p->data, "  ");
@@ -88,7 +88,7 @@ put_line(struct brief *p, const struct task *k)
 
 /* Ends a list of n tasks. */
 static void
-end_list(struct brief *p, size_t n)
+end_prompt_list(struct brief *p, size_t n)
 {
     if (n == 0)
         buf_z(&p->data, "none\n");
@@ -123,10 +123,10 @@ put_some(struct brief *p, const char *head, struct task_query *q)
     for (i = 0; rc == 0 && i < list.n && n < FEW; i++) {
         if (q->ready == TASK_YES && !is_offered(p, &list.tasks[i]))
             continue;
-        put_line(p, &list.tasks[i]);
+        put_prompt_line(p, &list.tasks[i]);
         n++;
     }
-    end_list(p, n);
+    end_prompt_list(p, n);
     return rc;
 }
 
@@ -142,7 +142,7 @@ write_resume(struct brief *p)
     if (p->args.v[F_TASK_ID].p) {
         buf_printf(&p->b, "Continue the task %.*s",
                    STR_ARG(p->args.v[F_TASK_ID]));
-        rc = put_task(p);
+        rc = put_task_line(p);
     } else {
         buf_z(&p->b, "Choose a task from those below, yours first, read it "
               "with get_task, and continue it");
@@ -165,7 +165,7 @@ write_brief(struct brief *p)
                STR_ARG(p->args.v[F_TASK_ID]));
     put_agent(p, "to_agent", ARG_TO_AGENT);
     buf_z(&p->b, tools_text(p->s, "brief"));
-    return put_task(p);
+    return put_task_line(p);
 }
 
 /* ---- standup ---- */
@@ -192,14 +192,14 @@ put_group(struct brief *p, const struct task_list *list,
 
         if (task_column(&list->tasks[i]) != group->column)
             continue;
-        put_line(p, &list->tasks[i]);
+        put_prompt_line(p, &list->tasks[i]);
         n++;
         if (p->data.len <= STANDUP_MAX - STANDUP_ROOM || p->data.err)
             continue;
         p->data.len = at;
         left++;
     }
-    end_list(p, n);
+    end_prompt_list(p, n);
     return left;
 }
 
@@ -241,7 +241,7 @@ write_standup(struct brief *p)
 
 /* Reports the error of a prompt in one line. */
 static int
-refuse(struct mcp_call *c, const struct task_error *e)
+refuse_prompt(struct mcp_call *c, const struct task_error *e)
 {
     struct str why = arena_printf(c->arena, "%.*s%s%.*s", STR_ARG(e->message),
                                   e->next.p ? "; " : "", STR_ARG(e->next));
@@ -252,20 +252,23 @@ refuse(struct mcp_call *c, const struct task_error *e)
 
 /* Appends the one message of a prompt. */
 static int
-run(struct mcp_call *c)
+run_prompt_tool(struct mcp_call *c)
 {
     const struct tools *s = c->ctx;
     struct brief p = {.s = s, .t = s->t};
     int rc = tools_args(c, &p.x, &p.args);
 
     if (rc != 0)
-        return refuse(c, &p.x.e);
-    rc = c->number == TOOL_RESUME  ? write_resume(&p)
-         : c->number == TOOL_BRIEF ? write_brief(&p)
-                                   : write_standup(&p);
+        return refuse_prompt(c, &p.x.e);
+    if (c->number == TOOL_RESUME)
+        rc = write_resume(&p);
+    else if (c->number == TOOL_BRIEF)
+        rc = write_brief(&p);
+    else
+        rc = write_standup(&p);
     put_fenced(&p);
     if (rc == ERR_NOT_FOUND || rc == ERR_GARBLED)
-        rc = refuse(c, &p.x.e);
+        rc = refuse_prompt(c, &p.x.e);
     if (rc == 0)
         rc = p.data.err ? p.data.err : p.b.err;
     if (rc == 0) {
@@ -297,19 +300,19 @@ static const struct mcp_prompt_arg standup_args[] = {
 
 const struct mcp_prompt tools_prompts[TOOLS_N_PROMPTS] = {
     {"resume_task", "Resume a task", "Continue a task where it was left.",
-     resume_args, run, TOOL_RESUME},
+     resume_args, run_prompt_tool, TOOL_RESUME},
     {"handoff_task_brief", "Hand off a task",
      "Write what another agent needs to continue a task.",
-     brief_args, run, TOOL_BRIEF},
+     brief_args, run_prompt_tool, TOOL_BRIEF},
     {"standup", "Standup", "What has happened to the tasks.",
-     standup_args, run, TOOL_STANDUP},
+     standup_args, run_prompt_tool, TOOL_STANDUP},
 };
 
 /* ---- completions ---- */
 
 /* Adds a value (raw). */
 static void
-add(struct mcp_call *c, struct mcp_completion *q, struct str raw)
+add_prompt_line(struct mcp_call *c, struct mcp_completion *q, struct str raw)
 {
     if (q->total++)
         buf_char(c->out, ',');
@@ -337,7 +340,7 @@ add_ids(struct mcp_call *c, struct mcp_completion *q, enum task_text in)
         if (q->total == MCP_COMPLETE_MAX)
             q->more = true;
         else
-            add(c, q, k->f[F_TASK_ID]);
+            add_prompt_line(c, q, k->f[F_TASK_ID]);
     }
     q->more |= rc == 0 && list.next.len > 0;
     return rc;
@@ -364,7 +367,7 @@ complete_owners(struct mcp_call *c, struct mcp_completion *q)
     prefix.len--; /* its last quote */
     n = tasks_owners(s->t, prefix, owners, MCP_COMPLETE_MAX, &q->more);
     for (i = 0; i < n; i++)
-        add(c, q, owners[i]);
+        add_prompt_line(c, q, owners[i]);
     return 0;
 }
 
@@ -375,7 +378,7 @@ complete_status(struct mcp_call *c, struct mcp_completion *q)
         struct str name = str_of(task_status_name((enum task_status)i));
 
         if (str_begins(name, q->value))
-            add(c, q, raw_quote(c->arena, name));
+            add_prompt_line(c, q, raw_quote(c->arena, name));
     }
     return 0;
 }

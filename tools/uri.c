@@ -132,7 +132,7 @@ struct place {
 
 /* Splits a uri. ERR_NOT_FOUND if it has none of our forms. */
 static int
-split(struct arena *a, struct str uri, struct place *to)
+split_uri(struct arena *a, struct str uri, struct place *to)
 {
     struct str s = percent_decode(a, uri);
 
@@ -173,8 +173,8 @@ put_contents(struct mcp_call *c, struct str uri, const char *mime,
 }
 
 static void
-put_text(struct mcp_call *c, struct str uri, const char *mime,
-         struct str text)
+put_uri_text(struct mcp_call *c, struct str uri, const char *mime,
+             struct str text)
 {
     put_contents(c, uri, mime, "text");
     json_quote(c->out, text);
@@ -182,8 +182,8 @@ put_text(struct mcp_call *c, struct str uri, const char *mime,
 }
 
 static int
-put_artifact(struct mcp_call *c, struct str uri, const struct task *k,
-             struct str id)
+put_artifact_resource(struct mcp_call *c, struct str uri, const struct task *k,
+                      struct str id)
 {
     const struct tools *s = c->ctx;
     struct str raw = raw_quote(c->arena, id), entry, content;
@@ -198,7 +198,7 @@ put_artifact(struct mcp_call *c, struct str uri, const struct task *k,
     if (rc != 0)
         return rc;
     if (utf8_is_valid(content)) {
-        put_text(c, uri, "text/plain", content);
+        put_uri_text(c, uri, "text/plain", content);
         return 0;
     }
     put_contents(c, uri, "application/octet-stream", "blob");
@@ -210,7 +210,7 @@ put_artifact(struct mcp_call *c, struct str uri, const struct task *k,
 
 /* Writes the live tasks into b, like list_tasks. */
 static int
-write_all(struct mcp_call *c, struct buf *b)
+write_all_pieces(struct mcp_call *c, struct buf *b)
 {
     const struct tools *s = c->ctx;
     struct task_query q = {.limit = TASK_LIST_MAX, .read_max = c->read_max};
@@ -232,7 +232,7 @@ write_text(struct mcp_call *c, struct buf *b, struct task *k,
     int rc = 0;
 
     if (at->kind == ALL)
-        return write_all(c, b);
+        return write_all_pieces(c, b);
     if (at->kind == TASK)
         view_task_json(b, k);
     else if (at->kind == RESUME)
@@ -250,7 +250,7 @@ read_board(struct mcp_call *c, struct str uri)
     int rc = page_text(&board);
 
     if (rc == 0)
-        put_text(c, uri, "text/html;profile=mcp-app", board);
+        put_uri_text(c, uri, "text/html;profile=mcp-app", board);
     return rc;
 }
 
@@ -265,17 +265,17 @@ tools_resource_read(struct mcp_call *c, struct str uri)
 
     if (str_is(uri, TOOLS_BOARD))
         return read_board(c, uri);
-    rc = split(c->arena, uri, &at);
+    rc = split_uri(c->arena, uri, &at);
     if (rc == 0 && at.kind != ALL)
         rc = task_get(s->t, c->arena, at.id, &k);
     if (rc == 0 && at.kind == ARTIFACT)
-        return put_artifact(c, uri, &k, at.artifact);
+        return put_artifact_resource(c, uri, &k, at.artifact);
     if (rc == 0)
         rc = write_text(c, &b, &k, &at);
     if (rc == 0)
         rc = b.err;
     if (rc == 0)
-        put_text(c, uri, kinds[at.kind].mime, buf_view(&b));
+        put_uri_text(c, uri, kinds[at.kind].mime, buf_view(&b));
     buf_fini(&b);
     return rc;
 }
@@ -287,7 +287,7 @@ tools_resource_key(void *ctx, struct arena *a, struct str uri,
                    struct str *key)
 {
     struct place at;
-    int rc = split(a, uri, &at);
+    int rc = split_uri(a, uri, &at);
 
     (void)ctx;
     if (rc != 0)

@@ -28,7 +28,7 @@
 
 /* Takes the number off the front of a state; 0 if there is none. */
 static uint64_t
-take_number(struct str *state)
+take_state_number(struct str *state)
 {
     uint64_t v;
 
@@ -42,7 +42,7 @@ static int64_t
 deadline(const struct mcp_call *c, int64_t timeout_s)
 {
     struct str state = c->state;
-    int64_t until = (int64_t)take_number(&state);
+    int64_t until = (int64_t)take_state_number(&state);
     int64_t last = clock_boot_ms() + timeout_s * 1000;
 
     return until > 0 && until < last ? until : last;
@@ -67,7 +67,7 @@ time_left(struct mcp_call *c, int64_t timeout_s, struct str more)
 
 /* Lets the call go on looking in its next run. */
 static int
-go_on(struct mcp_call *c, int64_t timeout_s, struct str more)
+go_on_looking(struct mcp_call *c, int64_t timeout_s, struct str more)
 {
     struct str state = state_of(c, deadline(c, timeout_s), more);
 
@@ -187,7 +187,7 @@ wait_to_claim(struct mcp_call *c, struct tools_change *w, size_t start)
     c->out->len = start;
     c->is_error = false;
     if (w->r.more)
-        return go_on(c, wait_s, STR(""));
+        return go_on_looking(c, wait_s, STR(""));
     return wait_on(c, deferred, left, wait_s, watch, w->r.due_ms);
 }
 
@@ -207,7 +207,9 @@ tools_claim(struct mcp_call *c)
         if (waits != 1)
             return waits;
     }
-    return rc != 1 ? rc : none ? put_none(c, &w) : put_claimed(c, &w);
+    if (rc != 1)
+        return rc;
+    return none ? put_none(c, &w) : put_claimed(c, &w);
 }
 
 /* ---- wait_for_task ---- */
@@ -215,12 +217,12 @@ tools_claim(struct mcp_call *c)
 /* Goes on where the run before left off, or after what the rounds before
    have looked at. */
 static void
-resume(const struct mcp_call *c, struct look *w)
+resume_look(const struct mcp_call *c, struct look *w)
 {
     struct str state = c->state;
 
     w->until_ms = c->until_ms;
-    take_number(&state);
+    take_state_number(&state);
     if (state.len > 0) {
         look_resume(w, state);
     } else if (c->round > 0) {
@@ -243,7 +245,7 @@ tools_wait(struct mcp_call *c)
     if (rc == 0)
         rc = look_begin(s->t, &x, &args, c->since, &w);
     if (rc == 0) {
-        resume(c, &w);
+        resume_look(c, &w);
         rc = look_take(&w, &x);
     }
     if (rc < 0)
@@ -256,7 +258,7 @@ tools_wait(struct mcp_call *c)
         rc = LOOK_UNFINISHED;
     }
     if (rc == LOOK_UNFINISHED)
-        return go_on(c, timeout_s, look_state(&w));
+        return go_on_looking(c, timeout_s, look_state(&w));
     if (rc == LOOK_NOT_YET && !deferred)
         left = time_left(c, timeout_s, STR(""));
     if (rc == LOOK_NOT_YET && (deferred || left > 0))
@@ -414,7 +416,7 @@ begin_asking(struct mcp_call *c, struct asked *q)
     bool first;
 
     q->question = c->state;
-    take_number(&q->question); /* the deadline */
+    take_state_number(&q->question); /* the deadline */
     first = q->question.len == 0;
     if (first) {
         int rc = tools_change(c, TOOLS_RECEIPT_ROOM, &q->w);
