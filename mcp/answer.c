@@ -71,7 +71,7 @@ static const struct json_tok no_answer = {"null", 4, 1, 0, JSON_NULL, false};
 
 /* Another session that follows call id, and can be asked at once. */
 static const struct mcp_session *
-next_to_ask(const struct mcp_session *s, struct str id,
+next_client(const struct mcp_session *s, struct str id,
             const struct mcp_question *q)
 {
     for (const struct mcp_session *o = s->m->sessions; o != NULL; o = o->next) {
@@ -101,7 +101,7 @@ take_refusal(struct request *r, struct call *k,
     if (!again) {
         if (at != NULL)
             at->refused |= UINT32_C(1) << r->reply.question;
-        next = next_to_ask(s, k->id, q);
+        next = next_client(s, k->id, q);
     }
     q->delivery.n = 0;
     if (next == NULL)

@@ -29,7 +29,7 @@
 
 #define MAX_SETTLED 256  /* calls in a turn */
 #define RETRY_MS 1000    /* after an error that left marks */
-#define ASK_MS 2000      /* how often a client may take a question over */
+#define OFFER_MS 2000      /* how often a client may take a question over */
 #define MAX_MESSAGE 256  /* bytes of a status message */
 
 /* ---- records ---- */
@@ -130,8 +130,8 @@ mcp_await(struct request *r, struct call *k)
         until = k->due_ms;
     /* A call that is due but was not run is left to other processes. */
     if (until <= now ||
-        (k->status == CALL_INPUT_REQUIRED && now + ASK_MS < until))
-        until = now + ASK_MS;
+        (k->status == CALL_INPUT_REQUIRED && now + OFFER_MS < until))
+        until = now + OFFER_MS;
     mcp_watch(&r->call,
               arena_printf(r->call.arena, "call/%.*s", STR_ARG(k->id)));
     mcp_wait(&r->call, until - now);

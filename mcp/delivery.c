@@ -17,6 +17,20 @@
 
    Memory holds only which calls a session follows; the rest is in the record.
 
+   So one question goes through five turns, of any processes:
+
+     mcp_request         a run has a question: it is in the record of its call
+     mcp_deliver         a session that follows the call takes it: the record
+                         names the session
+     mcp_delivery_tick   that is committed: the request goes out
+     mcp_take_answer     its answer is in the record, and marks the call
+     mcp_run_marked      before that commit the call is run again and finds it
+
+   A process that dies between two of them leaves a record that says how far it
+   came. What a turn stages is not sent in it, since its commit may fail; the
+   tick after the turn compares the record with what the session was sent
+   (sent_n, sent_status, and a bit for each question that needs more).
+
    Invariants:
    1. A question is delivered to at most one session that can be reached. A
       delivery is void once its process is gone, or its session cannot be
@@ -36,7 +50,7 @@
 
 #define CHECK_MS 1000      /* how often followed calls are checked */
 #define MAX_FOLLOWS 256    /* calls that one session follows */
-#define ASK_MS 50          /* for a client to take in what it polled */
+#define SEND_MS 50         /* for a client to take in what it polled */
 #define FIRST_PLACE (MCP_LIST_PLACE + 1) /* of question 0 of a record */
 
 /* ---- whom to ask ---- */
@@ -86,16 +100,16 @@ waits_for_call(const struct request *r)
 /* Whether r's client is told of the call: that of a plain one, only of its
    questions. */
 static bool
-is_told(const struct request *r)
+is_notified(const struct request *r)
 {
     return (r->rev == MCP_2025_11_25 || r->runs_as.len > 0) &&
            r->m->s != &r->m->scratch;
 }
 
 static bool
-can_be_asked(const struct request *r)
+takes_requests(const struct request *r)
 {
-    return is_told(r) && !r->call.read_only &&
+    return is_notified(r) && !r->call.read_only &&
            (r->m->s->news.sinks != NULL || waits_for_call(r));
 }
 
@@ -137,8 +151,8 @@ deliver_all(const struct mcp_session *s, struct mcp_follow *at,
 
         if (what == 1)
             mcp_deliver_to(s, q);
-        if (what == 2 && at != NULL && at->asked < (uint64_t)q->delivery.n)
-            at->asked = (uint64_t)q->delivery.n;
+        if (what == 2 && at != NULL && at->sent_n < (uint64_t)q->delivery.n)
+            at->sent_n = (uint64_t)q->delivery.n;
         if (what == 2)
             q->delivery.by = (int64_t)store_instance(s->m->store);
         news |= what != 0;
@@ -149,7 +163,7 @@ deliver_all(const struct mcp_session *s, struct mcp_follow *at,
 bool
 mcp_delivery_wanted(const struct request *r)
 {
-    return can_be_asked(r) &&
+    return takes_requests(r) &&
            calls_has_questions(r->m->m->calls, mcp_call_of(r));
 }
 
@@ -164,7 +178,7 @@ forget_follow(struct mcp_follow **at)
 }
 
 struct mcp_follow *
-mcp_follow_call(struct mcp_session *s, struct str id, enum call_status told)
+mcp_follow_call(struct mcp_session *s, struct str id, enum call_status known)
 {
     struct mcp_follow *at = mcp_follow_of(s, id), **last = &s->follows;
     unsigned n = 0;
@@ -182,10 +196,10 @@ mcp_follow_call(struct mcp_session *s, struct str id, enum call_status told)
         return NULL; /* its client is not told, which the protocol allows */
     *at = (struct mcp_follow){
         .next = s->follows,
-        .told = told,
+        .sent_status = known,
         /* An earlier process has sent what there was. */
         .own = true,
-        .asked = mcp_head(s->m),
+        .sent_n = mcp_head(s->m),
     };
     memcpy(at->id, id.p, CALL_ID_LEN);
     s->follows = at;
@@ -199,7 +213,7 @@ mcp_follow(struct request *r, const struct call *k, bool maker)
     struct mcp_session *s = r->m->s;
     struct mcp_follow *at;
 
-    if (!is_told(r) || call_status_ended(k->status))
+    if (!is_notified(r) || call_status_ended(k->status))
         return;
     at = mcp_follow_call(s, k->id, k->status);
     if (at != NULL)
@@ -225,10 +239,10 @@ mcp_deliver(struct request *r, struct call *k)
     mcp_follow(r, k, false);
     at = mcp_follow_of(r->m->s, k->id);
     if (at != NULL && waits_for_call(r)) {
-        at->ask_ms = 0;
+        at->send_ms = 0;
         m->follows_due |= at->due;
     }
-    if (at == NULL || !can_be_asked(r) || !store_locked(m->store) ||
+    if (at == NULL || !takes_requests(r) || !store_locked(m->store) ||
         k->status != CALL_INPUT_REQUIRED || calls_is_marked(m->calls, k->id))
         return;
     now.questions = deliver_all(r->m->s, at, r->call.arena, k);
@@ -236,7 +250,7 @@ mcp_deliver(struct request *r, struct call *k)
         calls_stage(m->calls, &now, "ask") == 0) {
         *k = now;
         if (!waits_for_call(r))
-            at->ask_ms = clock_mono_ms() + ASK_MS;
+            at->send_ms = clock_mono_ms() + SEND_MS;
         mcp_follow_later(r->m->s, at);
     }
 }
@@ -333,7 +347,7 @@ send_about(struct mcp *m, struct mcp_sink *to, const struct mcp_follow *at,
 
     if (task)
         kind = str_is(method, "tasks/result") ? 'r' : 'g';
-    put_request_id(id, kind, at, q, task ? (int64_t)++m->last_ask : h->n);
+    put_request_id(id, kind, at, q, task ? (int64_t)++m->last_poll : h->n);
     mcp_open_message(&w, &b, task ? id : NULL, method);
     json_put_str(&w, task ? "taskId" : "requestId",
                  task ? h->task : str_of(id));
@@ -360,7 +374,7 @@ send_status(const struct mcp_session *s, struct mcp_sink *to, struct arena *a,
     struct json_w w;
 
     mcp_open_message(&w, &b, NULL, STR("notifications/tasks/status"));
-    mcp_put_task(&w, s->m, a, k, s->rev);
+    mcp_put_call(&w, s->m, a, k, s->rev);
     mcp_close_message(&w);
     send_text(to, &b, STR_NONE);
 }
@@ -368,21 +382,21 @@ send_status(const struct mcp_session *s, struct mcp_sink *to, struct arena *a,
 /* Tells s of a question of a call that it follows. *n: place of the newest
    delivery that it was sent. */
 static void
-tell_question(struct mcp_session *s, struct mcp_sink *to,
-              struct mcp_follow *at, const struct call *k,
-              const struct mcp_question *q, uint64_t *n)
+notify_question(struct mcp_session *s, struct mcp_sink *to,
+                struct mcp_follow *at, const struct call *k,
+                const struct mcp_question *q, uint64_t *n)
 {
     const struct mcp_delivery *h = &q->delivery;
-    bool was_asked = (uint64_t)h->n <= at->asked;
+    bool was_sent = (uint64_t)h->n <= at->sent_n;
     uint32_t bit = UINT32_C(1) << q->i;
 
     if (q->answer != NULL || at->cancelled || call_status_ended(k->status)) {
-        if (was_asked && !(at->gone & bit))
+        if (was_sent && !(at->gone & bit))
             withdraw_question(s, to, at, q);
         at->gone |= bit;
         return;
     }
-    if (!was_asked && h->task.p == NULL && /* else it has the question */
+    if (!was_sent && h->task.p == NULL && /* else it has the question */
         send_question(s, to, at, k, q) != 0) {
         at->due = true;
         return;
@@ -410,14 +424,14 @@ send_follow_notes(struct mcp_sink *to, struct buf *notes)
 
 /* Tells s of a call that it follows; false: it may stop following it. */
 static bool
-tell_follow(struct mcp_session *s, struct mcp_follow *at, struct mcp_sink *to)
+notify_follow(struct mcp_session *s, struct mcp_follow *at, struct mcp_sink *to)
 {
     struct arena a = {0};
     struct mcp_question *q;
     struct call k;
-    uint64_t n = at->asked;
+    uint64_t n = at->sent_n;
     bool polled = at->poll_ms != 0 && at->poll_ms <= clock_mono_ms();
-    bool known = at->told != CALL_N_STATUSES;
+    bool known = at->sent_status != CALL_N_STATUSES;
     int err = calls_get(s->m->calls, &a, str_of(at->id), STR_NONE, &k);
 
     send_follow_notes(to, &at->notes);
@@ -428,17 +442,17 @@ tell_follow(struct mcp_session *s, struct mcp_follow *at, struct mcp_sink *to)
     for (; err == 0 && q != NULL && q->i < MCP_MAX_DELIVERED; q = q->next) {
         if (!mcp_was_delivered_to(s, &q->delivery))
             continue;
-        tell_question(s, to, at, &k, q, &n);
+        notify_question(s, to, at, &k, q, &n);
         known = true;
     }
-    at->asked = n;
+    at->sent_n = n;
     if (polled) /* until an answer says otherwise */
         at->poll_ms = clock_mono_ms() + MCP_LOST_POLL_MS;
     if (err == 0) {
-        if (k.status != at->told && at->told != CALL_N_STATUSES &&
+        if (k.status != at->sent_status && at->sent_status != CALL_N_STATUSES &&
             !mcp_is_plain(&k))
             send_status(s, to, &a, &k);
-        at->told = k.status;
+        at->sent_status = k.status;
     }
     arena_fini(&a);
     return err == 0 ? known && !call_status_ended(k.status) : at->due;
@@ -461,11 +475,11 @@ mcp_withdraw(const struct request *r, struct buf *to)
     if (at == NULL)
         return;
     at->cancelled = true;
-    tell_follow(r->m->s, at, &sink);
+    notify_follow(r->m->s, at, &sink);
 }
 
 static void
-tell_follows(struct mcp_session *s, int64_t now)
+notify_follows(struct mcp_session *s, int64_t now)
 {
     struct mcp_follow *at, **link = &s->follows;
     struct mcp_sink *to;
@@ -474,14 +488,16 @@ tell_follows(struct mcp_session *s, int64_t now)
         bool live = calls_mark_due(s->m->calls, str_of(at->id));
 
         at->due |= at->poll_ms != 0 && at->poll_ms <= now;
-        if (at->ask_ms <= now)
-            at->ask_ms = 0;
-        else if (at->due && at->ask_ms < s->m->delivery_ms)
-            s->m->delivery_ms = at->ask_ms;
-        to = at->due && at->ask_ms == 0 ? mcp_channel(s, str_of(at->id)) : NULL;
+        if (at->send_ms <= now)
+            at->send_ms = 0;
+        else if (at->due && at->send_ms < s->m->delivery_ms)
+            s->m->delivery_ms = at->send_ms;
+        to = NULL;
+        if (at->due && at->send_ms == 0)
+            to = mcp_channel(s, str_of(at->id));
         /* The end may never be told: a client that polls reads it. */
         if (to == NULL ? live || s->news.sinks != NULL
-                       : tell_follow(s, at, to)) {
+                       : notify_follow(s, at, to)) {
             if (at->poll_ms > now && at->poll_ms < s->m->delivery_ms)
                 s->m->delivery_ms = at->poll_ms;
             link = &at->next;
@@ -497,9 +513,9 @@ static void
 give_up_deliveries(struct mcp_session *s)
 {
     for (struct mcp_follow *at = s->follows; at != NULL; at = at->next) {
-        if (at->asked != 0)
+        if (at->sent_n != 0)
             calls_mark(s->m->calls, str_of(at->id));
-        at->asked = 0;
+        at->sent_n = 0;
     }
 }
 
@@ -517,7 +533,7 @@ mcp_delivery_tick(struct mcp *m, int64_t now_ms)
             continue;
         if (!mcp_is_reachable(s))
             give_up_deliveries(s);
-        tell_follows(s, now_ms);
+        notify_follows(s, now_ms);
         look |= s->follows != NULL;
     }
     look |= mcp_mark_listened(m);
@@ -585,11 +601,11 @@ mcp_delivery_rewind(struct mcp_session *s, bool back)
             continue;
         at = mcp_follow_call(s, str_of(ids[n]), CALL_N_STATUSES);
         if (at != NULL && back)
-            at->asked = s->news.told_n;
+            at->sent_n = s->news.sent_n;
     }
     for (at = s->follows; at != NULL; at = at->next) {
-        if (back && at->own && at->asked > s->news.told_n)
-            at->asked = s->news.told_n;
+        if (back && at->own && at->sent_n > s->news.sent_n)
+            at->sent_n = s->news.sent_n;
         mcp_follow_later(s, at);
     }
 }

@@ -17,15 +17,15 @@ struct mcp_follow {
     bool due;              /* something may have to be sent */
     bool own;              /* the last question may have gone out on the
                               session's own stream */
-    enum call_status told; /* CALL_N_STATUSES: nothing yet */
-    uint64_t asked;        /* deliveries up to this n have been sent */
+    enum call_status sent_status; /* CALL_N_STATUSES: nothing yet */
+    uint64_t sent_n;       /* deliveries up to this n have been sent */
     uint32_t fetch;        /* a bit for each question: its client's task has
                               ended */
     uint32_t gone;         /* and: it was withdrawn */
     uint32_t refused;      /* and: it will not ask its user */
     bool cancelled;        /* its client wants no more of the call */
     int64_t poll_ms;       /* when its client's tasks are polled; 0: never */
-    int64_t ask_ms;        /* nothing is sent before */
+    int64_t send_ms;        /* nothing is sent before */
     struct buf notes;      /* of runs, a line each */
 };
 
@@ -33,7 +33,7 @@ struct mcp_follow {
 void mcp_follow(struct request *r, const struct call *k, bool maker);
 /* Makes s follow call id; NULL if memory ran out. */
 struct mcp_follow *mcp_follow_call(struct mcp_session *s, struct str id,
-                                   enum call_status told);
+                                   enum call_status known);
 /* Finds how s follows call id, or NULL. */
 struct mcp_follow *mcp_follow_of(const struct mcp_session *s, struct str id);
 /* Something about the call may have to be sent. */

@@ -35,7 +35,7 @@ mcp_is_structured(const struct mcp *m, enum mcp_rev rev)
 }
 
 void
-mcp_put_said(struct json_w *w, struct str text, bool structured)
+mcp_put_output(struct json_w *w, struct str text, bool structured)
 {
     if (structured)
         json_put_raw(w, "structuredContent", text);
@@ -64,7 +64,7 @@ mcp_put_outcome(struct json_w *w, const struct mcp *m, struct arena *a,
         t->type != JSON_OBJECT)
         mcp_put_members(w, k->result); /* the tool wrote its content itself */
     else
-        mcp_put_said(w, said, structured);
+        mcp_put_output(w, said, structured);
 }
 
 static void
@@ -101,19 +101,19 @@ put_call_fields(struct json_w *w, const struct mcp *m, const struct call *k,
 }
 
 void
-mcp_put_task_head(struct json_w *w, const struct mcp *m, const struct call *k,
+mcp_put_call_head(struct json_w *w, const struct mcp *m, const struct call *k,
                   enum mcp_rev rev)
 {
     put_call_fields(w, m, k, rev, status_in(k, rev));
 }
 
 void
-mcp_put_task(struct json_w *w, const struct mcp *m, struct arena *a,
+mcp_put_call(struct json_w *w, const struct mcp *m, struct arena *a,
              const struct call *k, enum mcp_rev rev)
 {
     struct mcp_question *q = NULL;
 
-    mcp_put_task_head(w, m, k, rev);
+    mcp_put_call_head(w, m, k, rev);
     if (rev < MCP_OLDEST_MODERN)
         return;
     if (k->status == CALL_INPUT_REQUIRED) {

@@ -10,9 +10,9 @@
    Invariants:
    1. An event's place is (n, i): the change n, and i = 1 + slot for the
       subscription in that slot, MCP_LIST_PLACE for a list_changed. Events of
-      subscriptions were sent up to (told_n, told_slot), and none of them is
+      subscriptions were sent up to (sent_n, sent_slot), and none of them is
       sent again, unless its client asks for an earlier place, or slots have
-      moved since: then some of told_n are.
+      moved since: then some of sent_n are.
    2. All list_changed are sent together, at most once in MCP_LIST_PAUSE_MS. At
       the place of such an event everything before it has been told.
    3. If memory runs out, a notification stays due, and is tried again after
@@ -174,7 +174,7 @@ notify(const struct mcp_listener *l, const char *method,
         if (l->of == NULL)
             mcp_put_tag(&w, l->tag);
         if (call)
-            mcp_put_task(&w, l->m, &a, &k, MCP_OLDEST_MODERN);
+            mcp_put_call(&w, l->m, &a, &k, MCP_OLDEST_MODERN);
         else if (sub != NULL)
             json_put_z(&w, "uri", sub->uri);
         mcp_close_message(&w);
@@ -197,16 +197,16 @@ mcp_hears(const struct mcp_listener *l)
 }
 
 void
-mcp_tell_later(struct mcp_listener *l)
+mcp_notify_later(struct mcp_listener *l)
 {
-    l->due = l->m->tell_if_due = true;
+    l->due = l->m->notify_if_due = true;
 }
 
 void
-mcp_tell_again(struct mcp_listener *l)
+mcp_notify_again(struct mcp_listener *l)
 {
-    mcp_tell_later(l);
-    l->m->tell_ms = clock_mono_ms() + AGAIN_MS;
+    mcp_notify_later(l);
+    l->m->notify_ms = clock_mono_ms() + AGAIN_MS;
 }
 
 /* The next matched subscription to tell, by invariant 1. */
@@ -218,8 +218,8 @@ next_sub(const struct mcp_listener *l)
     for (size_t i = 0; i < l->n_subs; i++) {
         const struct mcp_sub *sub = &l->subs[i];
 
-        if (sub->n > sub->since && sub->n >= l->told_n &&
-            (sub->n > l->told_n || i >= l->told_slot) &&
+        if (sub->n > sub->since && sub->n >= l->sent_n &&
+            (sub->n > l->sent_n || i >= l->sent_slot) &&
             (next == NULL || sub->n < next->n))
             next = sub;
     }
@@ -228,7 +228,7 @@ next_sub(const struct mcp_listener *l)
 
 /* Tells l of the subscriptions that were matched. 0 or ERR_NOMEM. */
 static int
-tell_subs(struct mcp_listener *l)
+notify_subs(struct mcp_listener *l)
 {
     const struct mcp_sub *sub;
 
@@ -238,11 +238,11 @@ tell_subs(struct mcp_listener *l)
         if (notify(l, sub->call ? "notifications/tasks"
                                 : "notifications/resources/updated",
                    sub, sub->n, i) != 0) {
-            mcp_tell_again(l);
+            mcp_notify_again(l);
             return ERR_NOMEM;
         }
-        l->told_n = sub->n;
-        l->told_slot = i;
+        l->sent_n = sub->n;
+        l->sent_slot = i;
     }
     return 0;
 }
@@ -277,13 +277,13 @@ mcp_listen_begin(struct mcp_message *m)
 
     if (m->cancelled)
         return;
-    to->told_n = m->m->ran;
-    to->told_slot = MCP_MAX_SUBS;
+    to->sent_n = m->m->ran;
+    to->sent_slot = MCP_MAX_SUBS;
     to->listed = m->m->ran_clock + 1;
     to->sinks = m->sink;
     m->m->n_subs += to->n_subs;
     m->m->follows_due = true;
-    mcp_listener_tell(to);
+    mcp_listener_notify(to);
 }
 
 void
@@ -318,9 +318,9 @@ mcp_each_listener(struct mcp *m,
 }
 
 static void
-tell_lists(struct mcp_listener *l, const void *with)
+notify_lists(struct mcp_listener *l, const void *with)
 {
-    int err = tell_subs(l);
+    int err = notify_subs(l);
 
     (void)with;
     for (unsigned i = 0; i < MCP_N_LISTS && err == 0; i++)
@@ -332,7 +332,7 @@ tell_lists(struct mcp_listener *l, const void *with)
     if (err == 0)
         l->listed = l->m->list_clock + 1;
     else
-        mcp_tell_again(l);
+        mcp_notify_again(l);
 }
 
 /* Invariant 2. */
@@ -344,7 +344,7 @@ mcp_flush_lists(struct mcp *m, int64_t now)
     m->list_due = 0;
     m->list_sent_ms = now;
     m->list_at = mcp_head(m);
-    mcp_each_listener(m, tell_lists, NULL);
+    mcp_each_listener(m, notify_lists, NULL);
 }
 
 void
@@ -369,11 +369,11 @@ mcp_hear(struct mcp_listener *l, const void *change)
 
     for (size_t i = 0; i < l->n_subs && !l->due; i++)
         if (is_for_all(&l->subs[i]) || str_is(c->key, l->subs[i].key))
-            mcp_tell_later(l);
+            mcp_notify_later(l);
 }
 
 void
-mcp_listener_tell(struct mcp_listener *l)
+mcp_listener_notify(struct mcp_listener *l)
 {
     struct mcp *m = l->m;
     uint64_t head = mcp_head(m);
@@ -389,9 +389,9 @@ mcp_listener_tell(struct mcp_listener *l)
         if (e == NULL && is_for_all(sub))
             sub->n = m->changed_n > 0 ? m->changed_n : head;
     }
-    if (tell_subs(l) == 0 && l->told_n < head) {
-        l->told_n = head;
-        l->told_slot = 0;
+    if (notify_subs(l) == 0 && l->sent_n < head) {
+        l->sent_n = head;
+        l->sent_slot = 0;
     }
     for (unsigned i = 0; i < MCP_N_LISTS; i++)
         m->list_due |= (unsigned)owes(l, i) << i;

@@ -26,8 +26,8 @@ struct mcp_listener {
     struct mcp_sink *sinks; /* the first one gets everything */
     struct mcp_sub *subs; /* to uris that a record may change */
     size_t n_subs;
-    uint64_t told_n;      /* it was told of changes up to this n, */
-    uint64_t told_slot;   /* and at this n up to this slot */
+    uint64_t sent_n;      /* it was told of changes up to this n, */
+    uint64_t sent_slot;   /* and at this n up to this slot */
     uint64_t listed;      /* it was told of lists before this list_clock */
     struct str tag;       /* of a listen: its id, in all it is sent */
     unsigned lists;       /* of a listen: its lists, a bit for each mcp_list */
@@ -69,13 +69,13 @@ void mcp_put_tag(struct json_w *w, struct str tag);
 /* Whether l can be sent something now. */
 bool mcp_hears(const struct mcp_listener *l);
 /* Makes mcp_tick tell l; the second only after a while, for it failed. */
-void mcp_tell_later(struct mcp_listener *l);
-void mcp_tell_again(struct mcp_listener *l);
+void mcp_notify_later(struct mcp_listener *l);
+void mcp_notify_again(struct mcp_listener *l);
 /* Shows l a change (a struct mcp_change): if it subscribes to it, it will be
    told. */
 void mcp_hear(struct mcp_listener *l, const void *change);
-/* Tells the first stream of l what has changed since l->told_n, and lists. */
-void mcp_listener_tell(struct mcp_listener *l);
+/* Tells the first stream of l what has changed since l->sent_n, and lists. */
+void mcp_listener_notify(struct mcp_listener *l);
 /* If it is time, tells all listeners of the lists that changed. Everything up
    to mcp_head has been told. */
 void mcp_flush_lists(struct mcp *m, int64_t now);

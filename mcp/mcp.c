@@ -36,7 +36,7 @@ mcp_new(struct mcp **out, const struct mcp_catalogue *c, struct store *store,
         .delivery_ms = INT64_MAX,
         /* Above the ids of polls of earlier processes: sessions outlive them,
            and their clients may still answer. */
-        .last_ask = (uint64_t)clock_wall_ms(),
+        .last_poll = (uint64_t)clock_wall_ms(),
     };
     return 0;
 }
@@ -116,7 +116,7 @@ static enum mcp_status
 answer_request(struct request *r, struct buf *out, struct buf *notes)
 {
     struct mcp_fault f = r->fault;
-    size_t start = out->len, told = notes->len;
+    size_t start = out->len, notes_len = notes->len;
     int err = 0;
 
     r->run.notes = notes;
@@ -125,7 +125,7 @@ answer_request(struct request *r, struct buf *out, struct buf *notes)
     else
         err = mcp_put_result(r, out);
     if (notes->err != 0) { /* half a note must not go out */
-        notes->len = told;
+        notes->len = notes_len;
         notes->err = 0;
         err = ERR_NOMEM;
     }
@@ -259,5 +259,5 @@ mcp_due_ms(const struct mcp *m)
 
     if (m->list_due != 0)
         due = earlier(due, m->list_sent_ms + MCP_LIST_PAUSE_MS);
-    return m->tell_if_due ? earlier(due, m->tell_ms) : due;
+    return m->notify_if_due ? earlier(due, m->notify_ms) : due;
 }

@@ -149,7 +149,7 @@ keep_run(struct mcp_message *k, struct request *r)
     buf_str(&k->kept, run->state);
     if (k->kept.err != 0 || (r->runs_as.len > 0 && r->runs_as.p == NULL))
         return ERR_NOMEM;
-    r->told = run->telling;
+    r->progress = run->progress;
     r->call.state = buf_view(&k->kept);
     r->call.round++;
     if (!run->goes_on)

@@ -549,8 +549,8 @@ run_call(struct request *r)
     if (c->content) {
         json_put_raw(w, "content", said);
     } else {
-        mcp_put_said(w, said, !c->is_error &&
-                     mcp_is_structured(r->m->m, r->rev));
+        mcp_put_output(w, said, !c->is_error &&
+                       mcp_is_structured(r->m->m, r->rev));
     }
     if (c->is_error)
         json_put_bool(w, "isError", true);
@@ -763,7 +763,7 @@ may_say_stale(const struct request *r)
 }
 
 static const char result_types[][sizeof "input_required"] = {
-    [0] = "complete", [MCP_ASKS] = "input_required", [MCP_TASK] = "task",
+    [0] = "complete", [MCP_NEEDS_INPUT] = "input_required", [MCP_TASK] = "task",
 };
 
 /* After the handler's members, since only then the kind of result is known. */
@@ -771,7 +771,7 @@ static void
 close_result(struct request *r, int kind)
 {
     struct json_w *w = &r->run.w;
-    int cache = kind == MCP_ASKS ? UNCACHED : r->method->cache;
+    int cache = kind == MCP_NEEDS_INPUT ? UNCACHED : r->method->cache;
 
     if (is_modern(r)) {
         json_put_z(w, "resultType", result_types[kind]);
@@ -802,7 +802,7 @@ becomes_call(const struct request *r, int err)
 {
     return r->tool != NULL && !r->m->waited &&
            (r->task ||
-            (err == MCP_RUN_WAITS && (r->run.defers || r->run.asked)));
+            (err == MCP_RUN_WAITS && (r->run.defers || r->run.unanswered)));
 }
 
 int

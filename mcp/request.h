@@ -15,7 +15,7 @@ struct run {
     uint16_t depth;
     struct buf *notes;  /* messages before the answer, a line each */
     struct mcp_question *questions; /* of its record, then of this run */
-    bool asked;         /* a question has no answer yet */
+    bool unanswered;    /* a question has no answer yet */
     bool defers;        /* a wait makes it a deferred call */
     bool goes_on;       /* mcp_go_on was called */
     unsigned missing;   /* capabilities that the client lacks */
@@ -24,7 +24,7 @@ struct run {
     struct str state;   /* mcp_state's; .p NULL: not called */
     struct str watch;   /* mcp_watch's; empty: not called */
     uint64_t seen;      /* it has seen records up to this n */
-    uint64_t telling;   /* progress it reported, plus 1 */
+    uint64_t progress;  /* that it reported, plus 1 */
     const char *why;    /* replaces the text of an error; or NULL */
     struct str error;   /* raw: the error to answer with; or .p NULL */
 };
@@ -65,7 +65,7 @@ struct request {
     /* its run, and what stays from one to the next */
     struct mcp_call call;
     struct run run;
-    uint64_t told;      /* progress its client was told, plus 1 */
+    uint64_t progress;  /* that its client was sent, plus 1 */
     /* the deferred call that it runs again, or that it, a plain call, became
        in its first run */
     const struct call *again;

@@ -43,7 +43,7 @@ mcp_begin_run(struct request *r, struct buf *out)
         .questions = r->again != NULL ? r->run.questions : NULL,
         .defers = r->task || (r->again != NULL && !mcp_is_plain(r->again)),
         .wait_ms = -1,
-        .telling = r->told,
+        .progress = r->progress,
     };
     json_w_init(&r->run.w, out);
     r->call.out = out;
@@ -60,8 +60,8 @@ mcp_begin_run(struct request *r, struct buf *out)
         r->call.arena = &m->m->runs;
 }
 
-/* What becomes of a run that returned MCP_RUN_WAITS: this, MCP_ASKS, or an
-   error. */
+/* What becomes of a run that returned MCP_RUN_WAITS: this, MCP_NEEDS_INPUT, or
+   an error. */
 static int
 judge_wait(struct request *r)
 {
@@ -73,15 +73,15 @@ judge_wait(struct request *r)
         return ERR_CAPABILITY;
     if (!r->call.may_wait)
         return MCP_RUN_MAY_NOT_WAIT;
-    if (!run->asked && !waits) {
+    if (!run->unanswered && !waits) {
         if (run->state.p == NULL)
             return ERR_IO; /* it waits for nothing, so for ever */
         run->wait_ms = 0;
     }
     if (run->defers || r->again != NULL)
         return MCP_RUN_WAITS;
-    if (is_modern(r) && (run->asked || !waits))
-        return MCP_ASKS;
+    if (is_modern(r) && (run->unanswered || !waits))
+        return MCP_NEEDS_INPUT;
     if (!mcp_may_wait(r))
         return mcp_fail(r, ERR_TOO_LARGE, TOO_MANY_WAIT);
     return MCP_RUN_WAITS;
@@ -151,7 +151,7 @@ put_refusal(struct request *r, const struct refusal *f)
     buf_fini(&lacks);
     mcp_cut_members(r);
     r->call.is_error = true;
-    mcp_put_said(&r->run.w, text, false);
+    mcp_put_output(&r->run.w, text, false);
     json_put_bool(&r->run.w, "isError", true);
     return err;
 }
@@ -163,9 +163,9 @@ mcp_end_run(struct request *r, int err)
 
     if (err == MCP_RUN_WAITS)
         err = r->call.out->err != 0 ? r->call.out->err : judge_wait(r);
-    if (err == MCP_ASKS) {
+    if (err == MCP_NEEDS_INPUT) {
         mcp_cut_members(r);
-        return mcp_put_asked(r);
+        return mcp_put_input_required(r);
     }
     f = refusal_of(r, err);
     return f != NULL ? put_refusal(r, f) : err;

@@ -6,7 +6,7 @@
 #include "mcp/message.h"
 
 /* Kinds of results beside 0: input_required; a new task. */
-enum { MCP_ASKS = 1, MCP_TASK = 2 };
+enum { MCP_NEEDS_INPUT = 1, MCP_TASK = 2 };
 
 /* Before a run: forgets the last one. The answer goes to out, by r->run.w. */
 void mcp_begin_run(struct request *r, struct buf *out);
@@ -14,8 +14,8 @@ void mcp_begin_run(struct request *r, struct buf *out);
    written so far. */
 void mcp_open_members(struct request *r);
 void mcp_cut_members(struct request *r);
-/* The outcome of a run that returned err: 0, a result; MCP_ASKS; MCP_RUN_WAITS;
-   MCP_RUN_MAY_NOT_WAIT; or an error. */
+/* The outcome of a run that returned err: 0, a result; MCP_NEEDS_INPUT;
+   MCP_RUN_WAITS; MCP_RUN_MAY_NOT_WAIT; or an error. */
 int mcp_end_run(struct request *r, int err);
 /* Whether a call of r's tool by its principal can become a record, and whether
    it can be deferred. */

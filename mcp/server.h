@@ -54,14 +54,14 @@ struct mcp {
     uint64_t last_looker;      /* hash of the principal of the last of those */
     size_t waiting_len;          /* bytes kept by all waiting messages */
     unsigned list_due;        /* lists to tell of, a bit for each mcp_list */
-    bool tell_if_due;       /* mcp_tick has to tell a session */
-    int64_t tell_ms;        /* but not before this */
+    bool notify_if_due;       /* mcp_tick has to tell a session */
+    int64_t notify_ms;        /* but not before this */
     bool followed;       /* the store was followed in this turn */
     bool stopping;
     bool follows_due;    /* a session has to be told of deferred calls */
     int64_t delivery_ms; /* when mcp_delivery_tick is due */
     struct arena runs;        /* memory of the runs of this turn */
-    uint64_t last_ask;        /* in the id of the last poll of a client */
+    uint64_t last_poll;        /* in the id of the last poll of a client */
     uint64_t list_clock;      /* counts changes of lists */
     uint64_t list_n[MCP_N_LISTS]; /* clock of the last change */
     int64_t list_sent_ms;

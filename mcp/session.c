@@ -180,7 +180,7 @@ mcp_session_new(struct mcp *m, const struct mcp_facts *f)
         .log_level = MCP_LOG_DEFAULT,
         .news = {.m = m,
                  .of = s,
-                 .told_n = mcp_head(m),
+                 .sent_n = mcp_head(m),
                  .listed = m->list_clock + 1},
     };
     if (principal.len > 0)
@@ -287,7 +287,7 @@ revive(struct mcp *m, const struct mcp_facts *f, struct str id,
         s->born_ms = (int64_t)mcp_get_be64(raw + AT_TIME);
         memcpy(s->client, raw + AT_NAME, said.len - AT_NAME);
         s->client[said.len - AT_NAME] = '\0';
-        s->news.told_n = s->news.listed = 0;
+        s->news.sent_n = s->news.listed = 0;
         s->revived = true;
     }
     arena_fini(&a);
@@ -316,7 +316,7 @@ adopt_record(struct mcp_session *s, uint64_t n, struct str body)
     json_int(json_get(v, "level"), &level);
     now.log_level = (int)level;
     now.n = n;
-    now.news.told_slot = 0; /* subscriptions may have changed their places */
+    now.news.sent_slot = 0; /* subscriptions may have changed their places */
     now.news.subs = NULL;
     now.news.n_subs = 0;
     now.own = (struct arena){0};
@@ -478,7 +478,7 @@ mcp_session_changed(struct mcp *m, const struct mcp_change *c)
     struct mcp_session *s = *place_of(m, id);
 
     if (s != NULL && s->n != c->n && adopt_record(s, c->n, c->body) != 0)
-        mcp_tell_later(&s->news); /* which reads the record first */
+        mcp_notify_later(&s->news); /* which reads the record first */
 }
 
 int

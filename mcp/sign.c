@@ -39,7 +39,7 @@ struct sign {
     struct store *store;
     bool have; /* key holds the key */
     bool synced; /* its name is on disk, or it is only in memory */
-    bool told; /* stderr knows why there is no key */
+    bool reported; /* stderr knows why there is no key */
     uint8_t key[KEY_LEN];
 };
 
@@ -65,10 +65,10 @@ sign_free(struct sign *s)
 static int
 report_key(struct sign *s, const char *path, const char *what)
 {
-    if (!s->told)
+    if (!s->reported)
         text_tell("mcptask: %.300s: %s; until then clients get no session\n",
                   path, what);
-    s->told = true;
+    s->reported = true;
     return ERR_IO;
 }
 

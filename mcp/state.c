@@ -113,18 +113,18 @@ mcp_check_inputs(struct request *r)
 }
 
 int
-mcp_put_asked(struct request *r)
+mcp_put_input_required(struct request *r)
 {
     struct json_w *w = &r->run.w;
     struct buf state = {0};
     int err = 0;
 
-    if (r->run.asked)
+    if (r->run.unanswered)
         mcp_put_inputs(w, r->run.questions);
     if (r->run.state.p != NULL) {
         err = seal_state(r, &state);
         json_put_str(w, "requestState", buf_view(&state));
     }
     buf_fini(&state);
-    return err != 0 ? err : MCP_ASKS;
+    return err != 0 ? err : MCP_NEEDS_INPUT;
 }

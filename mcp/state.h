@@ -8,8 +8,8 @@
 /* Reads inputResponses and requestState of a modern request: a forged, old
    or foreign state is refused. */
 int mcp_check_inputs(struct request *r);
-/* Writes the members of an input_required result. Returns MCP_ASKS, ERR_NOMEM,
-   or an error of sign_seal. */
-int mcp_put_asked(struct request *r);
+/* Writes the members of an input_required result. Returns MCP_NEEDS_INPUT,
+   ERR_NOMEM, or an error of sign_seal. */
+int mcp_put_input_required(struct request *r);
 
 #endif

@@ -16,7 +16,7 @@
 size_t
 mcp_stream_event(const struct mcp_session *s, char out[MCP_EVENT_MAX])
 {
-    return mcp_event_id(s, s->news.told_n, s->news.told_slot, out);
+    return mcp_event_id(s, s->news.sent_n, s->news.sent_slot, out);
 }
 
 /* Cuts the number after the last dot off text. */
@@ -47,8 +47,8 @@ rewind_to(struct mcp_session *s, struct str last)
     if (!cut_number(&last, &i) || !cut_number(&last, &n) || n > head ||
         !str_is(last, s->id))
         return false;
-    s->news.told_n = n;
-    s->news.told_slot = s->n > n ? 0 : i;
+    s->news.sent_n = n;
+    s->news.sent_slot = s->n > n ? 0 : i;
     if (listed > n || (listed == n && i < MCP_LIST_PLACE) ||
         (m->list_due & 1u << MCP_LIST_RESOURCES))
         s->news.listed = 0;
@@ -71,7 +71,7 @@ attach_sink(struct mcp_session *s, struct str last, struct mcp_sink *sink)
     s->m->n_sinks++;
     s->streamed = true;
     /* After the first message of the transport. */
-    mcp_tell_later(&s->news);
+    mcp_notify_later(&s->news);
 }
 
 int
@@ -155,10 +155,10 @@ mcp_changed(struct mcp *m, const struct mcp_change *c)
 }
 
 static void
-tell_unblocked(struct mcp_listener *l, const void *sink)
+notify_unblocked(struct mcp_listener *l, const void *sink)
 {
     if (l->sinks == sink)
-        mcp_tell_later(l);
+        mcp_notify_later(l);
 }
 
 void
@@ -168,29 +168,29 @@ mcp_sink_block(struct mcp *m, struct mcp_sink *sink, bool blocked)
 
     sink->blocked = blocked;
     if (was && !blocked)
-        mcp_each_listener(m, tell_unblocked, sink);
+        mcp_each_listener(m, notify_unblocked, sink);
 }
 
 static void
-tell_if_due(struct mcp_listener *l, const void *with)
+notify_if_due(struct mcp_listener *l, const void *with)
 {
     int err = l->due && l->of != NULL ? mcp_session_refresh(l->of) : 0;
 
     (void)with;
     if (l->due)
-        mcp_listener_tell(l);
+        mcp_listener_notify(l);
     if (err == ERR_NOMEM)
-        mcp_tell_again(l);
+        mcp_notify_again(l);
 }
 
 void
 mcp_tick(struct mcp *m, int64_t now_ms)
 {
     m->followed = false;
-    if (m->tell_if_due && m->tell_ms <= now_ms) {
-        m->tell_if_due = false;
-        m->tell_ms = 0;
-        mcp_each_listener(m, tell_if_due, NULL);
+    if (m->notify_if_due && m->notify_ms <= now_ms) {
+        m->notify_if_due = false;
+        m->notify_ms = 0;
+        mcp_each_listener(m, notify_if_due, NULL);
     }
     mcp_flush_lists(m, now_ms);
     mcp_delivery_tick(m, now_ms);

@@ -1,7 +1,7 @@
 /* talk - what a call may ask mcp for while it runs.
 
    A run that has to wait says for what, and returns MCP_RUN_WAITS. It is run
-   again from its arguments, and mcp_ask returns the answers that have come.
+   again from its arguments, and mcp_request returns the answers that have come.
    This file sends nothing: messages go into the notes of a run, or its
    answer. */
 
@@ -53,7 +53,7 @@ new_question(struct mcp_call *c, const char *key, const char *method,
 
 /* Before 2026-07-28 a call has to become a record to ask. */
 static bool
-can_ask(const struct request *r)
+can_request(const struct request *r)
 {
     return is_modern(r) || r->again != NULL ||
            (!r->m->waited && mcp_can_record(r) &&
@@ -61,8 +61,8 @@ can_ask(const struct request *r)
 }
 
 const struct json_tok *
-mcp_ask(struct mcp_call *c, const char *key, const char *method,
-        struct str params)
+mcp_request(struct mcp_call *c, const char *key, const char *method,
+            struct str params)
 {
     struct request *r = c->of;
     const struct json_tok *input = json_get(r->inputs, key);
@@ -74,9 +74,9 @@ mcp_ask(struct mcp_call *c, const char *key, const char *method,
         at = &(*at)->next;
     if (*at != NULL && (*at)->answer != NULL)
         return (*at)->answer;
-    if (!can_ask(r))
+    if (!can_request(r))
         r->run.missing |= cap;
-    if (!can_ask(r) || mcp_need(c, cap) != 0)
+    if (!can_request(r) || mcp_need(c, cap) != 0)
         return NULL;
     if (*at == NULL)
         *at = new_question(c, key, method, params);
@@ -84,7 +84,7 @@ mcp_ask(struct mcp_call *c, const char *key, const char *method,
         c->out->err = ERR_NOMEM;
     else if (input != NULL && input->type == JSON_OBJECT)
         return (*at)->answer = input;
-    r->run.asked = true;
+    r->run.unanswered = true;
     return NULL;
 }
 
@@ -172,9 +172,9 @@ mcp_progress(struct mcp_call *c, uint64_t progress, uint64_t total,
     struct json_w w;
 
     /* Progress has to increase, however soon the call is run again. */
-    if (r->token.p == NULL || progress < r->run.telling)
+    if (r->token.p == NULL || progress < r->run.progress)
         return;
-    r->run.telling = progress + 1;
+    r->run.progress = progress + 1;
     mcp_open_message(&w, r->run.notes, NULL, STR("notifications/progress"));
     if (r->again != NULL)
         mcp_put_related(&w, r->again->id);

@@ -61,8 +61,8 @@ struct mcp_call {
    run or in later ones of that call, which becomes a record as after mcp_defer,
    whatever that returned. An answer after its end gets one more run, for what
    that stages. */
-const struct json_tok *mcp_ask(struct mcp_call *c, const char *key,
-                               const char *method, struct str params);
+const struct json_tok *mcp_request(struct mcp_call *c, const char *key,
+                                   const char *method, struct str params);
 /* Returns 0 if the client has all of caps; else ERR_CAPABILITY, which the run
    has to return: the answer names the missing ones. */
 int mcp_need(struct mcp_call *c, unsigned caps);

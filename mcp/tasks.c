@@ -142,7 +142,7 @@ put_fetched(struct request *r, struct call *k)
 {
     if (!is_modern(r))
         mcp_deliver(r, k);
-    mcp_put_task(&r->run.w, r->m->m, r->call.arena, k, r->rev);
+    mcp_put_call(&r->run.w, r->m->m, r->call.arena, k, r->rev);
     return 0;
 }
 
@@ -187,7 +187,7 @@ mcp_task_list(struct request *r)
             err = ERR_NOT_FOUND;
         if (err == 0) {
             json_obj(w);
-            mcp_put_task_head(w, m, &k, r->rev);
+            mcp_put_call_head(w, m, &k, r->rev);
             json_close(w);
         } else if (err == ERR_NOT_FOUND || err == ERR_GARBLED) {
             err = 0; /* another's, a newer version's, or not JSON */
@@ -215,7 +215,7 @@ cancel_call(struct request *r, struct call *k)
     k->message = STR("The task was cancelled by request.");
     err = calls_stage(r->m->m->calls, k, "cancel");
     if (err == 0 && !is_modern(r))
-        mcp_put_task_head(&r->run.w, r->m->m, k, r->rev);
+        mcp_put_call_head(&r->run.w, r->m->m, k, r->rev);
     return err;
 }
 

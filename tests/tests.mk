@@ -14,7 +14,7 @@ RUNS := $(SLOW) $(filter-out $(SLOW),$(SCRIPTS) $(TESTS))
 ifneq ($(words $(RUNS)),$(words $(sort $(RUNS))))
 $(error Two tests have the same name: $(RUNS))
 endif
-TALK := mcp_log mcp_logs mcp_defer mcp_ask mcp_watch mcp_state mcp_wait \
+TALK := mcp_log mcp_logs mcp_defer mcp_request mcp_watch mcp_state mcp_wait \
   mcp_progress \
   mcp_session_mark mcp_session_lives
 ALLOC := malloc calloc realloc

@@ -458,8 +458,8 @@ tools_ask(struct mcp_call *c)
     if (waits) {
         left = time_left(c, q.wait_s, q.question);
         if (c->caps & MCP_ELICITATION)
-            said = mcp_ask(c, "answer", "elicitation/create",
-                           form_of(c->arena, &q.w.args));
+            said = mcp_request(c, "answer", "elicitation/create",
+                               form_of(c->arena, &q.w.args));
         rc = hear(c, &q, said);
     }
     if (rc != 0 && q.w.x.e.code == 0)

@@ -29,7 +29,7 @@ bool __wrap_mcp_logs(const struct mcp_call *c, int level);
 
 /* What a waiting call reported. */
 static bool deferring;               /* returned by mcp_defer */
-static const struct json_tok *reply;  /* returned by mcp_ask */
+static const struct json_tok *reply;  /* returned by mcp_request */
 static char asked_form[4096], watched[CALL_WATCH_MAX], state[256];
 static int64_t wait_ms;
 
@@ -37,8 +37,10 @@ static int64_t wait_ms;
 static const char *session_mark, *session_dead;
 
 bool __wrap_mcp_defer(struct mcp_call *c);
-const struct json_tok *__wrap_mcp_ask(struct mcp_call *c, const char *key,
-                                      const char *method, struct str params);
+const struct json_tok *__wrap_mcp_request(struct mcp_call *c,
+                                          const char *key,
+                                          const char *method,
+                                          struct str params);
 void __wrap_mcp_watch(struct mcp_call *c, struct str what);
 void __wrap_mcp_state(struct mcp_call *c, struct str text);
 void __wrap_mcp_wait(struct mcp_call *c, int64_t ms);
@@ -70,8 +72,8 @@ __wrap_mcp_defer(struct mcp_call *c)
 }
 
 const struct json_tok *
-__wrap_mcp_ask(struct mcp_call *c, const char *key, const char *method,
-               struct str params)
+__wrap_mcp_request(struct mcp_call *c, const char *key, const char *method,
+                   struct str params)
 {
     (void)c;
     CHECK(strcmp(key, "answer") == 0);

@@ -129,7 +129,7 @@ static int
 toy_question(struct mcp_call *c, const char *key,
              const struct json_tok **answer)
 {
-    *answer = mcp_ask(c, key, "elicitation/create", STR(TOY_FORM));
+    *answer = mcp_request(c, key, "elicitation/create", STR(TOY_FORM));
     return *answer != NULL ? 0 : MCP_RUN_WAITS;
 }
 
@@ -151,9 +151,10 @@ toy_ask(struct mcp_call *c)
 static int
 toy_three(struct mcp_call *c)
 {
-    const struct json_tok *a = mcp_ask(c, "b\"", "sampling/createMessage",
-                                       STR("{\"maxTokens\":9}"));
-    const struct json_tok *b, *d = mcp_ask(c, "roots", "roots/list", STR_NONE);
+    const struct json_tok *a = mcp_request(c, "b\"", "sampling/createMessage",
+                                           STR("{\"maxTokens\":9}"));
+    const struct json_tok *d = mcp_request(c, "roots", "roots/list", STR_NONE);
+    const struct json_tok *b;
     int err = toy_question(c, "a", &b);
 
     mcp_state(c, STR("three"));

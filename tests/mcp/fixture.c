@@ -76,7 +76,7 @@ prompt_with_image(struct mcp_call *c)
 static int
 prompt_that_asks(struct mcp_call *c)
 {
-    if (mcp_ask(c, "user_context", ELICIT, FORM_OF("context", "string")) ==
+    if (mcp_request(c, "user_context", ELICIT, FORM_OF("context", "string")) ==
         NULL)
         return ERR_MORE;
     return simple_prompt(c);

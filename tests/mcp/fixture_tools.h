@@ -195,7 +195,7 @@ static int
 ask(struct mcp_call *c, const char *key, const char *method,
     struct str params)
 {
-    const struct json_tok *answer = mcp_ask(c, key, method, params);
+    const struct json_tok *answer = mcp_request(c, key, method, params);
 
     if (answer == NULL)
         return MCP_RUN_WAITS;
@@ -302,9 +302,9 @@ ask_three(struct mcp_call *c)
 {
     const struct json_tok *name, *greeting, *roots;
 
-    name = mcp_ask(c, "user_name", ELICIT, FORM_OF("name", "string"));
-    greeting = mcp_ask(c, "greeting", SAMPLE, SAMPLE_OF("Greet somebody."));
-    roots = mcp_ask(c, "client_roots", ROOTS, NO_PARAMS);
+    name = mcp_request(c, "user_name", ELICIT, FORM_OF("name", "string"));
+    greeting = mcp_request(c, "greeting", SAMPLE, SAMPLE_OF("Greet somebody."));
+    roots = mcp_request(c, "client_roots", ROOTS, NO_PARAMS);
     mcp_state(c, STR("asked"));
     if (name == NULL || greeting == NULL || roots == NULL)
         return MCP_RUN_WAITS;
@@ -317,7 +317,7 @@ ask_twice(struct mcp_call *c)
 {
     if (!str_is(c->state, "named")) {
         mcp_state(c, STR("asked"));
-        if (mcp_ask(c, "step1", ELICIT, FORM_OF("name", "string")) == NULL)
+        if (mcp_request(c, "step1", ELICIT, FORM_OF("name", "string")) == NULL)
             return MCP_RUN_WAITS;
     }
     mcp_state(c, STR("named"));
@@ -403,8 +403,8 @@ multi_input(struct mcp_call *c)
     const struct json_tok *name, *color;
 
     mcp_defer(c);
-    name = mcp_ask(c, "name", ELICIT, FORM_OF("name", "string"));
-    color = mcp_ask(c, "color", ELICIT, FORM_OF("color", "string"));
+    name = mcp_request(c, "name", ELICIT, FORM_OF("name", "string"));
+    color = mcp_request(c, "color", ELICIT, FORM_OF("color", "string"));
     if (name == NULL || color == NULL)
         return MCP_RUN_WAITS;
     return give(c, BLOCK_TEXT("The user said both."));
@@ -415,7 +415,7 @@ static int
 ask_then_work(struct mcp_call *c)
 {
     const struct json_tok *answer =
-        mcp_ask(c, "user_name", ELICIT, FORM_OF("name", "string"));
+        mcp_request(c, "user_name", ELICIT, FORM_OF("name", "string"));
     const struct json_tok *name = json_get(json_get(answer, "content"),
                                            "name");
 
