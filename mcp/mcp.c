@@ -113,7 +113,7 @@ mcp_prepare(struct mcp_message *m)
 /* Appends one answer; or nothing, and sets out->err. If memory runs out at the
    first try, what was reserved until then mostly has room for the error. */
 static enum mcp_status
-answer_request(struct request *r, struct buf *out, struct buf *notes)
+run_request(struct request *r, struct buf *out, struct buf *notes)
 {
     struct mcp_fault f = r->fault;
     size_t start = out->len, notes_len = notes->len;
@@ -208,7 +208,7 @@ mcp_run(struct mcp_message *m, struct buf *out, struct buf *notes)
             buf_char(out, status == MCP_ACCEPTED ? '[' : ',');
         bound_batch(m, &m->v[i], out->len + mcp_runs_len(m->m) - before);
         if (out->err == 0)
-            status = answer_request(&m->v[i], out, notes);
+            status = run_request(&m->v[i], out, notes);
     }
     if (m->batch && status != MCP_ACCEPTED) {
         buf_char(out, ']');

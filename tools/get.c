@@ -353,8 +353,8 @@ tools_put_event(struct mcp_call *c, struct task_ctx *x,
 
 /* Appends an event; its note is cut if that costs more than max. */
 static void
-put_event(struct buf *b, const struct task_event *ev, struct arena *a,
-          size_t max)
+put_event_piece(struct buf *b, const struct task_event *ev, struct arena *a,
+                size_t max)
 {
     struct task_event cut = *ev;
     struct str in = raw_inner(ev->note);
@@ -386,7 +386,7 @@ tools_put_history(const struct tools *s, const struct task_ctx *x,
                 (x->read_max == 0 || read < x->read_max); n++) {
         start = out->len;
         buf_z(out, n ? "," : "");
-        put_event(out, ev, x->a, note_max);
+        put_event_piece(out, ev, x->a, note_max);
         cost = cost_from(out, start);
         if (cost > room) {
             out->len = start;

@@ -160,7 +160,7 @@ is_asked_of(const struct look *w, struct str question)
 /* How many of agent's questions have no answer. Sets *last to when the others
    were answered last, 0: there are none. */
 static size_t
-count_open(const struct look *w, const struct task *k, uint64_t *last)
+count_open_questions(const struct look *w, const struct task *k, uint64_t *last)
 {
     struct str item = STR_NONE;
     size_t open = 0;
@@ -214,7 +214,7 @@ static uint64_t
 answer_seq(const struct look *w, const struct task *k)
 {
     uint64_t last, end = 0;
-    size_t open = count_open(w, k, &last);
+    size_t open = count_open_questions(w, k, &last);
 
     if (w->pass == OPEN)
         return open > 0 ? k->ev.r.n : 0;
