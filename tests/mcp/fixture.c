@@ -78,7 +78,7 @@ prompt_that_asks(struct mcp_call *c)
 {
     if (mcp_request(c, "user_context", ELICIT, FORM_OF("context", "string")) ==
         NULL)
-        return ERR_MORE;
+        return MCP_RUN_WAITS;
     return simple_prompt(c);
 }
 
