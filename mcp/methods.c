@@ -327,7 +327,7 @@ put_server(struct json_w *w, const char *key, const struct request *r)
     json_put_z(w, "version", c->version);
     if (r->rev >= MCP_2025_11_25 &&
         (!is_modern(r) || str_is(r->name, "server/discover"))) {
-        put_text(w, "description", c->description);
+        put_if_text(w, "description", c->description);
         put_icons(w, c->icon);
     }
     json_close(w);
@@ -423,7 +423,7 @@ put_tool_meta(struct json_w *w, const struct mcp_tool *t,
     if (!ui && t->hint == NULL)
         return;
     json_put_obj(w, "_meta");
-    put_text(w, "anthropic/searchHint", t->hint);
+    put_if_text(w, "anthropic/searchHint", t->hint);
     if (ui) {
         json_put_obj(w, "ui");
         json_put_z(w, "resourceUri", t->ui);
