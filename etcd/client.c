@@ -303,7 +303,8 @@ send_more(struct etcd *e)
                      MSG_NOSIGNAL);
 
     if (n < 0)
-        return is_later(errno) ? ERR_PENDING : lose_connection(e, strerror(errno));
+        return is_later(errno) ? ERR_PENDING
+                               : lose_connection(e, strerror(errno));
     e->sent += (size_t)n;
     extend_due(e);
     if (e->sent == e->out.len) {
@@ -493,7 +494,8 @@ receive_answer(struct etcd *e)
     if (p == NULL)
         return lose_connection(e, "out of memory");
     if (n < 0)
-        return is_later(errno) ? ERR_PENDING : lose_connection(e, strerror(errno));
+        return is_later(errno) ? ERR_PENDING
+                               : lose_connection(e, strerror(errno));
     if (n == 0)
         return lose_connection(e, "the connection was closed without an "
                                   "answer");

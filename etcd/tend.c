@@ -128,8 +128,10 @@ tend(struct engine *e)
     if (now < tend_due(e))
         return false;
     e->state = ENGINE_TENDS;
-    sent = (is_needed(e) && now >= e->life.due_ms ? tend_life(e)
-                                                  : upload_send(e)) == ERR_PENDING;
+    if (is_needed(e) && now >= e->life.due_ms)
+        sent = tend_life(e) == ERR_PENDING;
+    else
+        sent = upload_send(e) == ERR_PENDING;
     if (!sent)
         e->state = ENGINE_IDLE;
     e->life.rest_ms = sent ? 0 : now + REST_MS;

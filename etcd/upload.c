@@ -78,9 +78,9 @@ continue_push(struct engine *e)
 {
     if (e->up.pushed == NULL)
         return 0;
-    return upload_send(e) == ERR_PENDING
-               ? ERR_PENDING : engine_fail(e, ERR_IO, "%.200s: cannot be put into "
-                                        "etcd", e->log);
+    if (upload_send(e) == ERR_PENDING)
+        return ERR_PENDING;
+    return engine_fail(e, ERR_IO, "%.200s: cannot be put into etcd", e->log);
 }
 
 int

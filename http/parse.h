@@ -41,8 +41,8 @@ struct http_scan {
 
 /* Parses a head at p, of which len bytes have arrived. Pass the same s each
    time as more arrive; p may move between calls. Returns the length of the
-   head, with *s zeroed again; ERR_INCOMPLETE: bytes of it have yet to arrive; or
-   ERR_SYNTAX with the status to answer in *status (400, 413, 414, 417, 431,
+   head, with *s zeroed again; ERR_INCOMPLETE: bytes of it have yet to arrive;
+   or ERR_SYNTAX with the status to answer in *status (400, 413, 414, 417, 431,
    501, 505) before closing the connection. The result is the same for any split
    of the input. */
 int http_parse_head(struct http_scan *s, const char *p, size_t len,

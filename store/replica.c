@@ -774,7 +774,8 @@ store_probe_hosts(struct store *s)
     if (r == NULL)
         return 0;
     int rc = begin_probe(s);
-    while (r->doing != REPLICA_IDLE && (rc = step_remote(s, &news)) == ERR_PENDING)
+    while (r->doing != REPLICA_IDLE &&
+           (rc = step_remote(s, &news)) == ERR_PENDING)
         store_await(s);
     return rc;
 }
