@@ -64,8 +64,7 @@ put_card(struct board *b, struct buf *to, const struct task *k)
     struct arena *a = &b->c->a;
     struct str owner = raw_text(a, k->f[F_CURRENT_OWNER]);
     struct str reason = task_cause_text(a, k);
-    size_t done = raw_list_n(k->f[F_COMPLETED_STEPS]);
-    size_t all = done + raw_list_n(k->f[F_REMAINING_STEPS]);
+    size_t done, all;
     int64_t at = 0;
     char age[24];
 
@@ -73,6 +72,7 @@ put_card(struct board *b, struct buf *to, const struct task *k)
         buf_char(to, '\n'); /* between two cards */
     time_parse(k->ev.r.time, &at);
     cli_span(age, store_now_ms(b->c->s.store) - at);
+    task_steps(k, &done, &all);
     put_line(to, arena_printf(a, "P%.*s %.*s", STR_ARG(k->f[F_PRIORITY]),
                               STR_ARG(k->ev.id)));
     put_line(to, raw_text(a, k->f[F_TITLE]));

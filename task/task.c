@@ -268,6 +268,109 @@ task_get(struct tasks *t, struct arena *a, struct str id, struct task *out)
     return rc == 0 ? task_of(t, a, &ev, out) : rc;
 }
 
+/* Takes a member that is no field: derived, of a summary, or carried along. */
+static int
+take_derived(struct arena *a, struct task *k, const struct raw_members *m,
+             char **extra)
+{
+    static const struct {
+        char name[16];
+        uint16_t at;
+        bool text; /* a raw string, without its quotes; else raw */
+    } raws[] = {
+        {"blocked_by", offsetof(struct task, blocked_by), false},
+        {"deps_failed", offsetof(struct task, deps_failed), false},
+        {"note", offsetof(struct task, ev.note), false},
+        {"updated_at", offsetof(struct task, ev.r.time), true},
+    };
+    static const struct {
+        char name[16];
+        uint16_t at;
+    } flags[] = {
+        {"ready", offsetof(struct task, ready)},
+        {"needs_input", offsetof(struct task, needs_input)},
+        {"lease_expired", offsetof(struct task, lease_expired)},
+        {"stale", offsetof(struct task, stale)},
+    }, numbers[] = {
+        {"seq", offsetof(struct task, ev.r.n)},
+        {"steps_done", offsetof(struct task, steps_done)},
+        {"steps_total", offsetof(struct task, steps_all)},
+    };
+    static const char *const others[] = {"tests", "truncated",
+                                         "current_version"};
+    char *at = (char *)k;
+    size_t i;
+
+    for (i = 0; i < sizeof raws / sizeof *raws; i++)
+        if (str_is(m->name, raws[i].name)) {
+            *(struct str *)(void *)(at + raws[i].at) =
+                raws[i].text ? raw_inner(m->value) : m->value;
+            return 0;
+        }
+    for (i = 0; i < sizeof flags / sizeof *flags; i++)
+        if (str_is(m->name, flags[i].name)) {
+            *(bool *)(void *)(at + flags[i].at) = str_is(m->value, "true");
+            return 0;
+        }
+    for (i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (str_is(m->name, numbers[i].name)) {
+            *(uint64_t *)(void *)(at + numbers[i].at) = raw_u64(m->value);
+            return 0;
+        }
+    for (i = 0; i < sizeof others / sizeof *others; i++)
+        if (str_is(m->name, others[i]))
+            return 0;
+    if (str_is(m->name, "damaged")) {
+        k->garbled = true;
+        return 0;
+    }
+    if (str_is(m->name, "question")) { /* a summary has the first open one */
+        k->f[F_QUESTIONS] = arena_printf(a, "[%.*s]", STR_ARG(m->value));
+        return k->f[F_QUESTIONS].p != NULL ? 0 : ERR_NOMEM;
+    }
+    return add_extra(a, k, m, extra);
+}
+
+int
+task_of_json(struct arena *a, struct str raw, struct task *out)
+{
+    struct raw_members m = raw_members_of(raw);
+    char *extra = NULL;
+    int i, rc, status;
+
+    *out = (struct task){.ev.v = raw};
+    while ((rc = raw_next(&m)) == 1) {
+        i = task_field_of(m.name);
+        if (i >= 0)
+            out->f[i] = m.value;
+        else if (take_derived(a, out, &m, &extra) != 0)
+            return ERR_NOMEM;
+    }
+    status = task_status_of(raw_inner(out->f[F_STATUS]));
+    if (rc != 0 || status < 0 || !out->f[F_TASK_ID].p || !out->f[F_TITLE].p)
+        return ERR_FORMAT;
+    for (i = 0; i < TASK_N_FIELDS; i++)
+        if (out->f[i].p && !task_value_fits(i, out->f[i]))
+            return ERR_FORMAT;
+    out->status = (enum task_status)status;
+    out->version = raw_u64(out->f[F_VERSION]);
+    out->ev.id = raw_inner(out->f[F_TASK_ID]);
+    out->blocked = out->blocked_by.p != NULL;
+    out->leased = out->f[F_LEASE].p != NULL && !out->lease_expired;
+    return 0;
+}
+
+void
+task_steps(const struct task *k, size_t *done, size_t *all)
+{
+    *done = (size_t)k->steps_done;
+    *all = (size_t)k->steps_all;
+    if (*all > 0)
+        return;
+    *done = raw_list_n(k->f[F_COMPLETED_STEPS]);
+    *all = *done + raw_list_n(k->f[F_REMAINING_STEPS]);
+}
+
 int
 task_fail_read(struct task_ctx *c, struct tasks *t, struct str id, int rc)
 {

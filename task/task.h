@@ -74,6 +74,7 @@ struct task {
     struct str extra; /* members unknown here: "a":1,"b":2; or empty */
     struct str blocked_by; /* raw JSON array: depends_on that are not done */
     struct str deps_failed; /* those that failed or were cancelled */
+    uint64_t steps_done, steps_all; /* of a summary; else f has the lists */
 };
 
 /* The task after event ev, with what is derived from the time and the
@@ -99,6 +100,13 @@ int task_find_blockers(struct tasks *t, struct arena *a, struct str deps,
 /* task_event_last and task_of in one. */
 int task_get(struct tasks *t, struct arena *a, struct str id,
              struct task *out);
+/* Reads a task from JSON as view_task_json or view_summary_json wrote it, which
+   may have been another process: a view shows it as it shows the task there.
+   ev has raw as its v, the time, the seq and the note, and nothing else.
+   ERR_FORMAT: it is neither; ERR_NOMEM. */
+int task_of_json(struct arena *a, struct str raw, struct task *out);
+/* The number of completed steps, and of all. */
+void task_steps(const struct task *k, size_t *done, size_t *all);
 /* Sets the error for rc, which one of the reads of task id returned. */
 int task_fail_read(struct task_ctx *c, struct tasks *t, struct str id, int rc);
 

@@ -107,13 +107,6 @@ view_task_json(struct buf *b, const struct task *k)
     buf_char(b, '}');
 }
 
-static void
-count_steps(const struct task *k, size_t *done, size_t *total)
-{
-    *done = raw_list_n(k->f[F_COMPLETED_STEPS]);
-    *total = *done + raw_list_n(k->f[F_REMAINING_STEPS]);
-}
-
 /* Sums up the last test results: each by its numbers, or as one test by its
    exit code. */
 static void
@@ -225,7 +218,7 @@ view_summary_json(struct buf *b, const struct task *of)
     };
     size_t done, total;
 
-    count_steps(k, &done, &total);
+    task_steps(k, &done, &total);
     put_members(b, '{', k, first, N(first));
     for (int i = 0; i < TASK_N_FIELDS; i++)
         if (in_summary(i) && k->f[i].p)
@@ -426,7 +419,7 @@ view_task_line(struct buf *b, struct arena *a, const struct task *k)
     struct str owner = k->f[F_CURRENT_OWNER];
     size_t done, total;
 
-    count_steps(k, &done, &total);
+    task_steps(k, &done, &total);
     put_field(b, a, k->f[F_TASK_ID], TASK_MAX_ID);
     buf_printf(b, "  %s%s%s%s%s%s  P%.*s  ", task_status_name(k->status),
                k->blocked && !task_status_ended(k->status) ? " (blocked)" : "",

@@ -769,6 +769,97 @@ test_a_brief_tells(void)
     fixture_fini(&f);
 }
 
+/* Whether the views show k, read from its JSON, as they show it here. */
+static bool
+is_shown_alike(struct fixture *f, const struct task *k, bool whole)
+{
+    struct buf json = {0}, here = {0}, there = {0};
+    struct task read;
+    bool same;
+
+    if (whole) {
+        view_task_json(&json, k);
+        view_task_markdown(&here, &f->a, k);
+    } else {
+        view_summary_json(&json, k);
+    }
+    view_task_line(&here, &f->a, k);
+    if (!CHECK(task_of_json(&f->a, buf_view(&json), &read) == 0))
+        return false;
+    if (whole)
+        view_task_markdown(&there, &f->a, &read);
+    view_task_line(&there, &f->a, &read);
+    same = str_eq(buf_view(&here), buf_view(&there)) &&
+           task_column(k) == task_column(&read) && k->ready == read.ready &&
+           (whole || str_eq(task_cause_text(&f->a, k),
+                            task_cause_text(&f->a, &read))) &&
+           k->leased == read.leased && k->ev.r.n == read.ev.r.n;
+    if (!same)
+        fprintf(stderr, "%.*s\nnot\n%.*s\n", STR_ARG(buf_view(&there)),
+                STR_ARG(buf_view(&here)));
+    buf_fini(&json);
+    buf_fini(&here);
+    buf_fini(&there);
+    return same;
+}
+
+static void
+check_all_alike(struct fixture *f)
+{
+    struct task_query q = {.include_done = true, .limit = TASK_LIST_MAX};
+    struct task_list list;
+
+    CHECK(tasks_list(f->t, &f->a, &q, &list) == 0 && list.n > 0);
+    for (size_t i = 0; i < list.n; i++) {
+        CHECK(is_shown_alike(f, &list.tasks[i], false));
+        CHECK(is_shown_alike(f, &list.tasks[i], true));
+    }
+}
+
+static void
+test_json_is_read_as_the_task(void)
+{
+    static const char *const changes[][2] = {
+        {"create_task", "{'task_id':'b','title':'B \\u00e9\\n\\\"',"
+                        "'depends_on':['a'],'tags':['x','y'],'goal':'g'}"},
+        {"claim_task", "{'task_id':'a','agent':'me','lease_seconds':30}"},
+        {"save_checkpoint", "{'task_id':'a','agent':'me','completed_steps':"
+                            "['1'],'remaining_steps':['2','3'],'test_results'"
+                            ":[{'command':'x','exit_code':1}]}"},
+        {"request_input", "{'task_id':'a','agent':'me','question':'Why?'}"},
+        {"update_task", "{'task_id':'a','agent':'you','answer':"
+                        "{'text':'So'},'message':'now'}"},
+        {"handoff_task", "{'task_id':'a','from_agent':'me','reason':'r'}"},
+        {"claim_task", "{'task_id':'a','agent':'me'}"},
+        {"mark_exhausted", "{'task_id':'a','agent':'me','reason':'quota'}"},
+        {"update_task", "{'task_id':'a','status':'failed','reason':'r'}"},
+    };
+    struct fixture f;
+    struct task k;
+
+    begin_with(&f, "a");
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+        call(&f, changes[i][0], changes[i][1]);
+        clock_ahead_s = 40;
+        check_all_alike(&f);
+        clock_ahead_s = 0;
+        check_all_alike(&f);
+        arena_reset(&f.a);
+    }
+    CHECK(task_of_json(&f.a, STR("{}"), &k) == ERR_FORMAT);
+    CHECK(task_of_json(&f.a, STR("[]"), &k) == ERR_FORMAT);
+    CHECK(task_of_json(&f.a, STR(""), &k) == ERR_FORMAT);
+    CHECK(task_of_json(&f.a, STR("{\"task_id\":\"a\",\"title\":\"t\","
+                                 "\"status\":\"new\"}"), &k) == ERR_FORMAT);
+    CHECK(task_of_json(&f.a, STR("{\"task_id\":\"a\",\"title\":\"t\","
+                                 "\"status\":\"open\",\"tags\":1}"),
+                       &k) == ERR_FORMAT);
+    CHECK(task_of_json(&f.a, STR("{\"task_id\":\"a\",\"title\":\"t\","
+                                 "\"status\":\"open\",\"x\":[1"),
+                       &k) == ERR_FORMAT);
+    fixture_fini(&f);
+}
+
 static void
 test_names_to_watch(void)
 {
@@ -999,6 +1090,7 @@ main(int argc, char **argv)
     test_claims_keep_the_order_of_lists();
     test_the_index_agrees_with_may();
     test_a_brief_tells();
+    test_json_is_read_as_the_task();
     test_names_to_watch();
     test_exported_and_imported();
     test_what_an_import_drops();
