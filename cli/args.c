@@ -288,24 +288,44 @@ say_of(struct cli *c, const char *fmt, struct str of, const char *who)
         cli_fail(c, 0, fmt, STR_ARG(by), STR_ARG(reason));
 }
 
-/* Prints what others told the owner, if the owner makes the change. */
+/* Prints what a receipt, a raw object, says besides the task: warnings, and
+   what others told the owner. */
 static void
-say_messages(struct cli *c, const struct task_receipt *r)
+say_receipt(struct cli *c, struct str receipt)
 {
-    struct str item = STR_NONE, from, text;
+    struct str list = raw_member(receipt, "warnings"), item = STR_NONE;
+    struct str from, text;
 
-    while ((item = raw_list_next(r->messages, item)).p != NULL) {
-        if (raw_u64(raw_member(item, "seen")) != r->seq)
-            continue;
+    if (c->json)
+        return;
+    while ((item = raw_list_next(list, item)).p != NULL)
+        cli_fail(c, 0, "%.*s", STR_ARG(raw_text(&c->a, item)));
+    list = raw_member(receipt, "messages");
+    while ((item = raw_list_next(list, item)).p != NULL) {
         from = raw_text(&c->a, raw_member(item, "from"));
         text = raw_text(&c->a, raw_member(item, "text"));
         cli_fail(c, 0, "message from %.*s: %.*s", STR_ARG(from),
                  STR_ARG(text));
     }
-    say_of(c, "%.*s asks to stop: %.*s", r->stop, "by");
-    say_of(c, TAKEN, r->taken, "agent");
-    if (r->renewed && !c->quiet)
+    say_of(c, "%.*s asks to stop: %.*s",
+           raw_member(receipt, "cancel_requested"), "by");
+    say_of(c, TAKEN, raw_member(receipt, "taken_over"), "agent");
+    if (raw_member(receipt, "renewed").p != NULL && !c->quiet)
         cli_fail(c, 0, "renewed: it was this agent's already");
+}
+
+/* The receipt as a tool answers it, in c->a; .p NULL if memory ran out. */
+static struct str
+receipt_json(struct cli *c, const struct task_receipt *r)
+{
+    struct buf b = {0};
+
+    view_receipt_json(&b, r);
+    if (r->renewed && b.err == 0) {
+        b.len--;
+        buf_z(&b, ",\"renewed\":true}");
+    }
+    return buf_take(&b, &c->a);
 }
 
 /* One attempt. ERR_AGAIN: others were first. */
@@ -353,17 +373,13 @@ int
 cli_report_change(struct cli *c, int rc, struct task_ctx *x,
                   const struct task_receipt *r)
 {
-    struct str say = STR_NONE;
-
     if (rc != 0 && !c->json)
         say_of(c, TAKEN, x->e.taken, "agent");
     if (rc != 0)
         return x->e.code != 0 ? cli_refuse_change(c, &x->e)
                               : cli_fail_store(c, rc);
-    while (!c->json && (say = raw_list_next(r->warnings, say)).p != NULL)
-        cli_fail(c, 0, "%.*s", STR_ARG(raw_text(&c->a, say)));
-    if (!c->json)
-        say_messages(c, r);
+    if (r->id.p != NULL) /* else there was no task to claim */
+        say_receipt(c, receipt_json(c, r));
     return 0;
 }
 
@@ -377,17 +393,33 @@ cli_change(struct cli *c, enum task_tool tool, struct task_receipt *r)
 }
 
 int
-cli_change_and_tell(struct cli *c, enum task_tool tool)
+cli_call(struct cli *c, enum task_tool tool, struct str *receipt)
 {
     struct task_receipt r;
-    struct task k;
     int rc = cli_change(c, tool, &r);
 
-    if (rc == 0 && c->json) {
-        view_receipt_json(&c->out, &r);
+    if (rc != 0)
+        return rc;
+    *receipt = receipt_json(c, &r);
+    return receipt->p != NULL ? 0 : cli_fail_store(c, ERR_NOMEM);
+}
+
+int
+cli_change_and_tell(struct cli *c, enum task_tool tool)
+{
+    struct str receipt;
+    struct task k;
+    int rc = cli_call(c, tool, &receipt);
+
+    if (rc != 0)
+        return rc;
+    if (c->json) {
+        buf_str(&c->out, receipt);
         buf_char(&c->out, '\n');
-    } else if (rc == 0 && task_get(c->s.tasks, &c->a, r.id, &k) == 0) {
-        view_task_line(&c->out, &c->a, &k);
+        return 0;
     }
-    return rc;
+    receipt = raw_inner(raw_member(receipt, "task_id"));
+    if (task_get(c->s.tasks, &c->a, receipt, &k) == 0)
+        view_task_line(&c->out, &c->a, &k);
+    return 0;
 }

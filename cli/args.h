@@ -46,8 +46,12 @@ int cli_args_parse(struct cli *c, enum task_tool tool, struct task_ctx *x,
    ran out. */
 struct str cli_args_join(struct cli *c, char **list);
 
-/* Ends the arguments and makes the change under the lock. Returns 0 and the
-   receipt, or an exit code after printing the error. */
+/* Ends the arguments and calls tool, one that changes a task, under the lock.
+   Prints what the receipt says besides the task, unless c->json. Returns 0 and
+   the receipt, a JSON object in c->a, or an exit code after printing the
+   error. */
+int cli_call(struct cli *c, enum task_tool tool, struct str *receipt);
+/* The same with the receipt as a struct. */
 int cli_change(struct cli *c, enum task_tool tool, struct task_receipt *r);
 /* The same in two steps. The first makes the change: 0 and the receipt; or a
    code, which x->e explains if it is set. The second prints the outcome: 0, or
@@ -59,7 +63,7 @@ int cli_report_change(struct cli *c, int rc, struct task_ctx *x,
 /* Prints why the change was refused, with the id and in the words of the
    command line. Returns the exit code. */
 int cli_refuse_change(struct cli *c, struct task_error *e);
-/* Like cli_change, and prints the task. */
+/* Like cli_call, and prints the task, or with c->json the receipt. */
 int cli_change_and_tell(struct cli *c, enum task_tool tool);
 
 #endif

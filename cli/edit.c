@@ -61,17 +61,17 @@ cli_failed(struct cli *c)
 static int
 ask_to_stop(struct cli *c, struct str agent)
 {
-    struct task_receipt r;
+    struct str receipt;
     int rc;
 
     cli_args_begin(c, NULL, c->operand[0]);
     json_put_obj(&c->tool.w, "cancel_requested");
     cli_args_put(c, "reason", c->operand[1]);
     json_close(&c->tool.w);
-    rc = cli_change(c, TOOL_UPDATE, &r);
+    rc = cli_call(c, TOOL_UPDATE, &receipt);
     if (rc == 0)
         cli_tell(c, "{task_id}: asked {agent} to stop\n",
-                 "task_id=%.*s agent=%.*s", STR_ARG(r.id), STR_ARG(agent));
+                 "task_id=%s agent=%.*s", c->operand[0], STR_ARG(agent));
     return rc;
 }
 

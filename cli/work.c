@@ -45,21 +45,49 @@ await_news(struct cli *c, int64_t until)
     return rc != 0 ? rc : 1;
 }
 
-/* "; 12 are blocked by a b" */
+/* "; 12 are blocked by a b", if the answer says so. */
 static void
-put_reasons(struct cli *c, struct buf *b, const char *what, uint64_t n,
-            const struct task_reason *r)
+put_reasons(struct cli *c, struct buf *b, struct str answer, const char *what,
+            const char *list, const char *who)
 {
-    if (n > 0)
-        buf_printf(b, "; %llu %s by", (unsigned long long)n, what);
-    for (size_t i = 0; n > 0 && i < TASK_REASONS && r[i].who.p != NULL; i++)
-        buf_printf(b, " %.*s", STR_ARG(raw_text(&c->a, r[i].who)));
+    struct str n = raw_member(answer, what), item = STR_NONE;
+
+    if (n.p != NULL)
+        buf_printf(b, "; %.*s %s by", STR_ARG(n), what);
+    while ((item = raw_list_next(raw_member(answer, list), item)).p != NULL)
+        buf_printf(b, " %.*s",
+                   STR_ARG(raw_text(&c->a, raw_member(item, who))));
 }
 
-/* Says why there is no task to claim. Returns the exit code. */
+/* Shows the answer of claim_task that there is no task to claim. Returns the
+   exit code. */
+static int
+show_none(struct cli *c, struct str answer)
+{
+    struct str damaged = raw_member(answer, "damaged");
+    struct str message = raw_text(&c->a, raw_member(answer, "message"));
+    struct buf b = {0};
+    int rc;
+
+    if (c->json) {
+        buf_str(&c->out, answer);
+        buf_char(&c->out, '\n');
+    }
+    put_reasons(c, &b, answer, "blocked", "blocked_by", "task_id");
+    put_reasons(c, &b, answer, "held", "held_by", "agent");
+    if (damaged.p != NULL)
+        buf_printf(&b, "; %.*s damaged", STR_ARG(damaged));
+    rc = cli_fail(c, ERR_NOT_FOUND, "%.*s%.*s", STR_ARG(message),
+                  STR_ARG(buf_view(&b)));
+    buf_fini(&b);
+    return rc;
+}
+
+/* Finds why there is no task to claim. Returns the exit code. */
 static int
 fail_none(struct cli *c, const struct task_receipt *r)
 {
+    struct str answer;
     struct task_args args;
     struct task_want w;
     struct task_why why;
@@ -75,21 +103,20 @@ fail_none(struct cli *c, const struct task_receipt *r)
     rc = tasks_why_none(c->s.tasks, &c->a, &w, &why);
     if (rc != 0)
         return cli_fail_store(c, rc);
-    why.partial |= r->partial;
-    if (c->json) {
-        buf_z(&c->out, "{\"claimed\":false");
-        view_why_json(&c->out, &why);
-        buf_z(&c->out, "}\n");
+    view_none_json(&b, &why, r->partial);
+    answer = buf_take(&b, &c->a);
+    return answer.p != NULL ? show_none(c, answer)
+                            : cli_fail_store(c, ERR_NOMEM);
+}
+
+static void
+put_claimed(struct cli *c, const struct task *k, bool renewed)
+{
+    cli_put_whole(c, k, !c->json);
+    if (c->json && renewed && c->out.err == 0) {
+        c->out.len -= strlen("}\n");
+        buf_z(&c->out, ",\"renewed\":true}\n");
     }
-    put_reasons(c, &b, "blocked", why.blocked, why.blockers);
-    put_reasons(c, &b, "held", why.held, why.holders);
-    if (why.damaged > 0)
-        buf_printf(&b, "; %llu damaged", (unsigned long long)why.damaged);
-    rc = cli_fail(c, ERR_NOT_FOUND, "no task is ready%s%.*s",
-                  r->partial ? " among those that were looked at" : "",
-                  STR_ARG(buf_view(&b)));
-    buf_fini(&b);
-    return rc;
 }
 
 /* A claim that finds nothing is tried again at once where it has not read all
@@ -124,11 +151,7 @@ cli_claim(struct cli *c)
     rc = task_get(c->s.tasks, &c->a, r.id, &k);
     if (rc != 0)
         return cli_fail_store(c, rc);
-    cli_put_whole(c, &k, !c->json);
-    if (c->json && r.renewed && c->out.err == 0) {
-        c->out.len -= strlen("}\n");
-        buf_z(&c->out, ",\"renewed\":true}\n");
-    }
+    put_claimed(c, &k, r.renewed);
     return CLI_OK;
 }
 
@@ -209,19 +232,27 @@ wait_for(struct cli *c, struct task_ctx *x, struct look *w)
     return rc;
 }
 
-static void
-put_met(struct cli *c, const struct look *w, int outcome)
+/* Shows an answer of wait_for_task. Returns the exit code. */
+static int
+show_met(struct cli *c, struct str answer)
 {
+    bool met = str_is(raw_member(answer, "met"), "true");
+    struct str raw = raw_member(answer, "task");
+    struct task k;
+
     if (c->json) {
-        look_put(&c->out, w, outcome);
+        buf_str(&c->out, answer);
         buf_char(&c->out, '\n');
-    } else if (w->task.ev.r.n != 0) {
-        view_task_line(&c->out, &c->a, &w->task);
-        if (outcome == LOOK_NEVER)
-            cli_fail(c, 0, task_status_ended(w->task.status)
+    } else if (raw.p != NULL) {
+        if (task_of_json(&c->a, raw, &k) != 0)
+            return cli_fail_store(c, ERR_NOMEM);
+        view_task_line(&c->out, &c->a, &k);
+        if (raw_member(answer, "never").p != NULL)
+            cli_fail(c, 0, task_status_ended(k.status)
                          ? "the task has ended: it cannot happen any more"
                          : "a task that it depends on failed or was cancelled");
     }
+    return met ? CLI_OK : CLI_NOT_MET;
 }
 
 /* A signal ends it like any program. */
@@ -229,6 +260,8 @@ int
 cli_wait(struct cli *c)
 {
     struct arena looks = {0};
+    struct buf b = {0};
+    struct str answer;
     struct task_ctx x;
     struct task_args args;
     struct look w;
@@ -248,8 +281,10 @@ cli_wait(struct cli *c)
     if (rc < 0) {
         rc = x.e.code != 0 ? cli_refuse_change(c, &x.e) : cli_fail_store(c, rc);
     } else {
-        put_met(c, &w, rc);
-        rc = rc == LOOK_MET ? CLI_OK : CLI_NOT_MET;
+        look_put(&b, &w, rc);
+        answer = buf_take(&b, &c->a);
+        rc = answer.p != NULL ? show_met(c, answer)
+                              : cli_fail_store(c, ERR_NOMEM);
     }
     arena_fini(&looks);
     return rc;

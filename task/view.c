@@ -360,14 +360,15 @@ put_reasons(struct buf *b, const char *name, const char *who, uint64_t n,
 }
 
 void
-view_why_json(struct buf *b, const struct task_why *w)
+view_none_json(struct buf *b, const struct task_why *w, bool partial)
 {
+    buf_printf(b, "{\"claimed\":false,\"message\":\"no task is ready%s\"",
+               partial ? " among those that were looked at" : "");
     put_reasons(b, "blocked", "task_id", w->blocked, w->blockers);
     put_reasons(b, "held", "agent", w->held, w->holders);
     if (w->damaged)
         buf_printf(b, ",\"damaged\":%llu", (unsigned long long)w->damaged);
-    if (w->partial)
-        buf_z(b, ",\"partial\":true");
+    buf_z(b, partial || w->partial ? ",\"partial\":true}" : "}");
 }
 
 /* ---- one line ---- */

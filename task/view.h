@@ -54,8 +54,9 @@ void view_event_line(struct buf *b, struct arena *a,
 void view_news_line(struct buf *b, struct arena *a,
                     const struct task_event *ev, struct str when);
 
-/* Why no task can be claimed, as members, each with a comma in front. */
-void view_why_json(struct buf *b, const struct task_why *w);
+/* The answer of claim_task that there is no task to claim, and why; partial:
+   not all tasks were looked at. */
+void view_none_json(struct buf *b, const struct task_why *w, bool partial);
 /* The error as the object that tools answer and --json prints. */
 void view_error_json(struct buf *b, const struct task_error *e);
 /* If memory runs out, this leaves out what others told the owner. */

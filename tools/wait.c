@@ -141,11 +141,7 @@ put_none(struct mcp_call *c, struct tools_change *w)
         task_fail_store(&w->x, rc);
         return tools_error(c, &w->x.e);
     }
-    buf_printf(c->out, "{\"claimed\":false,\"message\":\"no task is ready%s\"",
-               w->r.partial ? " among those that were looked at" : "");
-    why.partial |= w->r.partial;
-    view_why_json(c->out, &why);
-    buf_char(c->out, '}');
+    view_none_json(c->out, &why, w->r.partial);
     tools_put_notes(c->out, &w->args);
     return c->out->err;
 }

@@ -386,7 +386,7 @@ run 1 claim none --agent me
 run 1 claim --agent you
 has err 'no task is ready; 2 held by me unknown'
 run 1 claim --agent you --json
-has out '{"claimed":false,"held":2,"held_by":[{"agent":"me","tasks":1,"until":'
+has out '{"claimed":false,"message":"no task is ready","held":2,"held_by":[{"agent":"me","tasks":1,"until":'
 run 4 claim later --agent you --wait 1
 run 0 claim later --agent me --lease 3600
 has out '# Task later' '- seconds: 3600'
