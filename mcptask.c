@@ -82,6 +82,14 @@ static const struct env_opt opts[] = {
     TEXT("store", e.store, "URL",
          "share a store with other hosts, ordered by etcd: "
          "etcd://HOST:PORT[,HOST:PORT...]/PREFIX"),
+    TEXT("server", e.server, "ADDRESS",
+         "let a command ask the server at unix:FILE or 127.0.0.1:PORT instead "
+         "of opening the store"),
+    FLAG("insecure", e.insecure,
+         "let --server be on another host, although there is no TLS"),
+    TEXT("token-file", web.token_file, "FILE",
+         "who may connect over HTTP: one TOKEN AGENT [read|person] per line; "
+         "for a command, a file with the token that --server wants"),
     OPT(OPT_COUNT, "compact-at", e.compact_at, 0, "BYTES",
         "compact the log when this much of it is superseded (67108864)"),
     OPT(OPT_NUMBER, "closed-max", e.closed_mib, UINT32_MAX, "MIB",
@@ -103,8 +111,6 @@ static const struct env_opt http_opts[] = {
         "port to listen on; 0: any free one (8766)"),
     TEXT("unix", web.http.unix_path, "FILE",
          "a Unix socket to listen on instead"),
-    TEXT("token-file", web.token_file, "FILE",
-         "who may connect: one TOKEN AGENT [read|person] per line"),
     LIST("allow-host", web.allow_host, "HOST[:PORT]",
          "another name of this server; may be repeated"),
     LIST("allow-origin", web.allow_origin, "ORIGIN",
@@ -135,6 +141,32 @@ choose_word(const char *text, const char *yes, const char *no, bool *is_yes)
     return text == NULL || *is_yes || strcmp(text, no) == 0;
 }
 
+/* Sets whom a command asks, and what the token file is for: a command's token,
+   or those of the clients. Returns NULL, or what is wrong. */
+static const char *
+apply_server(struct options *o, bool command)
+{
+    struct cli_env *e = &o->e;
+
+    if (!command) {
+        o->http = o->http || o->web.token_file != NULL;
+        return e->server != NULL || e->insecure
+                   ? "--server and --insecure are for commands" : NULL;
+    }
+    if (e->server != NULL && e->store != NULL)
+        return "--server and --store exclude each other";
+    if (e->server == NULL && e->store == NULL)
+        e->server = env_get("MCP_TASK_SERVER");
+    if (e->server == NULL)
+        return o->web.token_file != NULL
+                   ? "--token-file of a command needs --server" : NULL;
+    e->token_file = o->web.token_file;
+    if (e->token_file == NULL)
+        e->token_file = env_get("MCP_TASK_TOKEN_FILE");
+    o->web.token_file = NULL;
+    return NULL;
+}
+
 /* Checks the options and passes them to the parts. Returns NULL, or what is
    wrong. */
 static const char *
@@ -151,7 +183,7 @@ apply_options(struct options *o)
     if (!choose_word(o->evidence, "pass", "", &e->require_pass))
         return "--require-evidence takes no value but pass";
     e->require_evidence = o->evidence != NULL;
-    if (e->store == NULL)
+    if (e->store == NULL && e->server == NULL)
         e->store = env_get("MCP_TASK_STORE");
     if (o->web.token_file != NULL)
         e->secrets[n++] = o->web.token_file;
@@ -260,7 +292,9 @@ parse_options(struct options *o, char **argv)
         if (o->help || o->version)
             return i; /* the rest does not matter */
     }
-    wrong = apply_options(o);
+    wrong = apply_server(o, argv[i] != NULL);
+    if (wrong == NULL)
+        wrong = apply_options(o);
     if (wrong == NULL)
         wrong = apply_http(o, argv[i] != NULL);
     return wrong == NULL ? i : -cli_fail(NULL, ERR_INVALID, "%s", wrong);

@@ -21,6 +21,9 @@ struct cli_env {
     uint64_t compact_at, closed_mib; /* --compact-at, --closed-max */
     uint64_t calls_own, calls_max; /* --calls-own, --calls-max */
     const char *store; /* --store or MCP_TASK_STORE; NULL: on this host only */
+    const char *server; /* of commands: --server or MCP_TASK_SERVER; NULL: they
+                           open the store themselves */
+    const char *token_file; /* for the server; NULL: no token */
     const struct env_opt *opts, *http_opts; /* all that may precede a command */
     size_t n_opts, n_http_opts;
     bool core;                 /* --tools core */
@@ -29,6 +32,7 @@ struct cli_env {
     bool require_pass;         /* ... =pass */
     bool structured;           /* --structured */
     bool ownership_warn;       /* --ownership warn */
+    bool insecure;             /* --insecure: the server may be elsewhere */
     bool debug;                /* MCP_DEBUG: log to stderr */
 };
 

@@ -7,8 +7,11 @@
       options win. */
 
 #include "cli/args.h"
+#include "cli/call.h"
 #include "cli/store.h"
 #include "cli/text.h"
+#include "base/base64.h"
+#include "base/utf8.h"
 #include "task/artifact.h"
 #include "task/view.h"
 
@@ -175,24 +178,42 @@ cli_args_store(struct cli *c, struct str content, struct task_blob *out)
     return rc == 0 ? 0 : cli_fail(c, rc, "%s", store_content_why(c->s.store));
 }
 
+/* Puts the content itself, for a server. */
+static void
+put_attached(struct cli *c, struct str content)
+{
+    struct buf b = {0};
+
+    if (utf8_is_valid(content)) {
+        json_put_str(&c->tool.w, "content", content);
+        return;
+    }
+    base64_encode(&b, content);
+    json_put_str(&c->tool.w, "content", buf_view(&b));
+    json_put_z(&c->tool.w, "encoding", "base64");
+    c->tool.b.err |= b.err;
+    buf_fini(&b);
+}
+
 int
 cli_args_attach(struct cli *c, const char *id, struct str content,
                 const char *type)
 {
-    struct task_blob blob;
-    int rc = cli_args_store(c, content, &blob);
+    struct task_blob blob = {.stored = false};
+    int rc = c->env->server != NULL ? 0 : cli_args_store(c, content, &blob);
 
     if (rc != 0)
         return rc;
     cli_args_begin(c, NULL, id);
     cli_args_put(c, "type", type);
     c->tool.blob = blob;
+    if (c->env->server != NULL)
+        put_attached(c, content);
     return 0;
 }
 
-/* Returns the finished text, in c->a; .p is NULL if memory ran out. */
-static struct str
-end(struct cli *c)
+struct str
+cli_args_end(struct cli *c)
 {
     json_close(&c->tool.w);
     return buf_take(&c->tool.b, &c->a);
@@ -202,7 +223,7 @@ int
 cli_args_parse(struct cli *c, enum task_tool tool, struct task_ctx *x,
                struct task_args *out)
 {
-    struct str text = end(c);
+    struct str text = cli_args_end(c);
     const struct json_tok *root;
 
     *x = (struct task_ctx){.a = &c->a};
@@ -242,7 +263,7 @@ cli_refuse_change(struct cli *c, struct task_error *e)
 {
     const char *id = c->arg[F_TASK_ID].text;
     const char *next = err_row(e->code)->shell;
-    bool archived = id != NULL && tasks_is_archived(c->s.tasks, str_of(id));
+    bool archived = id != NULL && cli_is_archived(c, id);
     const char *option = option_of(c, e->field);
     struct str holder = raw_text(&c->a, e->holder), text = e->message;
     struct str message;
@@ -290,11 +311,11 @@ say_of(struct cli *c, const char *fmt, struct str of, const char *who)
 
 /* Prints what a receipt, a raw object, says besides the task: warnings, and
    what others told the owner. */
-static void
-say_receipt(struct cli *c, struct str receipt)
+void
+cli_say_receipt(struct cli *c, struct str receipt)
 {
     struct str list = raw_member(receipt, "warnings"), item = STR_NONE;
-    struct str from, text;
+    struct str from, text, seen;
 
     if (c->json)
         return;
@@ -302,6 +323,9 @@ say_receipt(struct cli *c, struct str receipt)
         cli_fail(c, 0, "%.*s", STR_ARG(raw_text(&c->a, item)));
     list = raw_member(receipt, "messages");
     while ((item = raw_list_next(list, item)).p != NULL) {
+        seen = raw_member(item, "seen");
+        if (seen.p != NULL && !str_eq(seen, raw_member(receipt, "seq")))
+            continue; /* of a claimed task: it was read before */
         from = raw_text(&c->a, raw_member(item, "from"));
         text = raw_text(&c->a, raw_member(item, "text"));
         cli_fail(c, 0, "message from %.*s: %.*s", STR_ARG(from),
@@ -326,6 +350,14 @@ receipt_json(struct cli *c, const struct task_receipt *r)
         buf_z(&b, ",\"renewed\":true}");
     }
     return buf_take(&b, &c->a);
+}
+
+int
+cli_refuse_call(struct cli *c, struct task_error *e)
+{
+    if (!c->json)
+        say_of(c, TAKEN, e->taken, "agent");
+    return cli_refuse_change(c, e);
 }
 
 /* One attempt. ERR_AGAIN: others were first. */
@@ -360,7 +392,7 @@ cli_try_change(struct cli *c, enum task_tool tool, struct task_ctx *x,
                struct task_receipt *r)
 {
     const struct task_blob *blob = c->tool.blob.stored ? &c->tool.blob : NULL;
-    struct str text = end(c);
+    struct str text = cli_args_end(c);
     int rc;
 
     do
@@ -373,13 +405,11 @@ int
 cli_report_change(struct cli *c, int rc, struct task_ctx *x,
                   const struct task_receipt *r)
 {
-    if (rc != 0 && !c->json)
-        say_of(c, TAKEN, x->e.taken, "agent");
     if (rc != 0)
-        return x->e.code != 0 ? cli_refuse_change(c, &x->e)
+        return x->e.code != 0 ? cli_refuse_call(c, &x->e)
                               : cli_fail_store(c, rc);
     if (r->id.p != NULL) /* else there was no task to claim */
-        say_receipt(c, receipt_json(c, r));
+        cli_say_receipt(c, receipt_json(c, r));
     return 0;
 }
 
@@ -392,12 +422,29 @@ cli_change(struct cli *c, enum task_tool tool, struct task_receipt *r)
     return cli_report_change(c, rc, &x, r);
 }
 
+/* cli_call on the server. */
+static int
+call_server(struct cli *c, enum task_tool tool, struct str *receipt)
+{
+    struct task_error e;
+    int rc = call_tool(c, tool, cli_args_end(c), 0, receipt, &e);
+
+    if (rc == 0 && e.code != 0)
+        rc = cli_refuse_call(c, &e);
+    if (rc == 0)
+        cli_say_receipt(c, *receipt);
+    return rc;
+}
+
 int
 cli_call(struct cli *c, enum task_tool tool, struct str *receipt)
 {
     struct task_receipt r;
-    int rc = cli_change(c, tool, &r);
+    int rc;
 
+    if (c->env->server != NULL)
+        return call_server(c, tool, receipt);
+    rc = cli_change(c, tool, &r);
     if (rc != 0)
         return rc;
     *receipt = receipt_json(c, &r);
@@ -407,6 +454,7 @@ cli_call(struct cli *c, enum task_tool tool, struct str *receipt)
 int
 cli_change_and_tell(struct cli *c, enum task_tool tool)
 {
+    struct task_error e;
     struct str receipt;
     struct task k;
     int rc = cli_call(c, tool, &receipt);
@@ -419,7 +467,7 @@ cli_change_and_tell(struct cli *c, enum task_tool tool)
         return 0;
     }
     receipt = raw_inner(raw_member(receipt, "task_id"));
-    if (task_get(c->s.tasks, &c->a, receipt, &k) == 0)
+    if (cli_task(c, arena_str(&c->a, receipt).p, &k, &e) == 0)
         view_task_line(&c->out, &c->a, &k);
     return 0;
 }

@@ -6,6 +6,7 @@
    cli_safe before it is cut to its cell. */
 
 #include "cli/board.h"
+#include "cli/call.h"
 #include "cli/show.h"
 #include "cli/text.h"
 #include "cli/width.h"
@@ -71,7 +72,7 @@ put_card(struct board *b, struct buf *to, const struct task *k)
     if (to->len > 0)
         buf_char(to, '\n'); /* between two cards */
     time_parse(k->ev.r.time, &at);
-    cli_span(age, store_now_ms(b->c->s.store) - at);
+    cli_span(age, cli_now_ms(b->c) - at);
     task_steps(k, &done, &all);
     put_line(to, arena_printf(a, "P%.*s %.*s", STR_ARG(k->f[F_PRIORITY]),
                               STR_ARG(k->ev.id)));
@@ -94,7 +95,7 @@ add_card(struct board *b, struct lane *l, const struct task *k)
     l->cards++;
     if (b->c->json) {
         buf_z(&l->b, from > 0 ? "," : "");
-        view_summary_json(&l->b, k);
+        cli_put_summary_json(b->c, &l->b, k);
     } else if (b->width > 0) {
         put_card(b, &l->b, k);
     } else {
@@ -142,15 +143,20 @@ fill_lanes(struct board *b)
         [COLUMN_NEEDS_INPUT] = {.needs_input = TASK_YES},
         [COLUMN_READY] = {.status = 1u << TASK_OPEN},
     };
+    const struct str args[] = { /* the same for a server */
+        [COLUMN_NEEDS_INPUT] = STR("\"needs_input\":true,\"order\":\"work\""),
+        [COLUMN_READY] = STR("\"order\":\"work\""),
+    };
     int rc = 0;
 
+    b->c->head = 0; /* that of the first list counts */
     for (int i = 0; rc == 0 && i < 2; i++) {
         b->urgent = (enum task_column)i;
         urgent[i].order = ORDER_WORK;
         urgent[i].limit = TASK_LIST_MAX;
-        rc = cli_each_task(b->c, &urgent[i], add_urgent, b);
+        rc = cli_each_task(b->c, &urgent[i], args[i], add_urgent, b);
     }
-    return rc == 0 ? cli_each_task(b->c, &all, add_task, b) : rc;
+    return rc == 0 ? cli_each_task(b->c, &all, CLI_ALL, add_task, b) : rc;
 }
 
 /* ---- drawing ---- */
@@ -318,6 +324,13 @@ cut_rows(struct buf *b, size_t rows)
             b->len = i;
 }
 
+/* What changes with each record. */
+static uint64_t
+head_of(const struct cli *c)
+{
+    return c->env->server != NULL ? c->head : store_next_n(c->s.store);
+}
+
 /* Draws the board again whenever something has changed. */
 static int
 watch(struct cli *c)
@@ -325,25 +338,26 @@ watch(struct cli *c)
     uint64_t seen = 0;
     int64_t drawn_ms = 0;
     size_t width = 0, rows = 0;
+    bool more;
     int rc;
 
     do {
         int64_t now = clock_mono_ms();
         size_t w = find_width(), r = cli_terminal_rows(STDOUT_FILENO);
 
-        if (seen == store_next_n(c->s.store) && w == width && r == rows &&
+        if (seen == head_of(c) && w == width && r == rows &&
             now - drawn_ms < AGES_MS)
             continue;
-        seen = store_next_n(c->s.store);
         drawn_ms = now;
         width = w;
         rows = r;
         if (c->tty)
             buf_z(&c->out, "\033[H\033[2J");
-        if ((rc = show(c)) < 0)
+        if ((rc = show(c)) != 0)
             return rc;
+        seen = head_of(c);
         cut_rows(&c->out, rows);
-    } while ((rc = cli_follow(c)) > 0);
+    } while ((rc = cli_follow(c, &more)) == 0 && more);
     if (c->tty)
         buf_char(&c->out, '\n'); /* the last line may have been cut */
     return rc;
@@ -358,5 +372,7 @@ cli_board(struct cli *c)
     if (c->args.limit == UINT64_MAX)
         c->args.limit = CARDS;
     rc = c->args.watch ? watch(c) : show(c);
-    return rc < 0 ? cli_fail_store(c, rc) : CLI_OK;
+    if (cli_interrupted())
+        return CLI_OK;
+    return rc < 0 ? cli_fail_store(c, rc) : rc;
 }

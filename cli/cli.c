@@ -105,11 +105,26 @@ take_own_agent(struct cli *c)
         const struct env_opt *o = &c->cmd->opts[i];
 
         if (strcmp(o->name, "agent") == 0 && name != NULL &&
-            !cli_args_given(c, o) && c->cmd->store != CLOSED) {
+            !cli_args_given(c, o) && (c->cmd->store & ~SERVED) != CLOSED) {
             c->arg[cli_arg_of(o)].text = name;
             c->own_agent = o;
         }
     }
+}
+
+/* Opens the store, unless the command needs none or asks a server, and
+   completes ids. */
+static int
+begin_store(struct cli *c)
+{
+    int opens = c->cmd->store & ~SERVED, rc;
+
+    if (c->env->server != NULL && !(c->cmd->store & SERVED))
+        return cli_fail_beside(c, c->cmd->name);
+    if (opens == CLOSED)
+        return 0;
+    rc = c->env->server == NULL ? cli_open(c, opens == READ) : 0;
+    return rc == 0 ? cli_complete_ids(c) : rc;
 }
 
 static int
@@ -125,9 +140,8 @@ run(struct cli *c, char **argv)
     c->tty = cli_terminal(STDOUT_FILENO) > 0;
     c->color = c->tty && !c->json && env_get("NO_COLOR") == NULL &&
                term != NULL && strcmp(term, "dumb") != 0;
-    if (rc == 0 && c->cmd->store != CLOSED &&
-        (rc = cli_open(c, c->cmd->store == READ)) == 0)
-        rc = cli_complete_ids(c);
+    if (rc == 0)
+        rc = begin_store(c);
     return rc != 0 ? rc : c->cmd->run(c);
 }
 

@@ -59,7 +59,9 @@ struct cli_args {
     bool decline, cancel, again, reset_time;
 };
 
-enum cli_opens { CLOSED, READ, WRITE };
+enum cli_opens { CLOSED, READ, WRITE,
+                 SERVED = 4 /* a bit: it needs no store, or asks a server for
+                               the same with --server */ };
 #define CLI_ANY UINT8_MAX /* operands: any number */
 
 enum cli_group { /* of commands, in help and in the table */
@@ -77,7 +79,7 @@ struct cli_command {
     const char *summary; /* a line, in the imperative */
     int (*run)(struct cli *c); /* returns the exit code */
     uint8_t min, max; /* number of operands; max may be CLI_ANY */
-    uint8_t store;    /* how cli_main opens it: enum cli_opens */
+    uint8_t store;    /* how cli_main opens it: enum cli_opens, and SERVED */
     uint8_t n_opts;
     const struct env_opt *opts;
 };
@@ -94,6 +96,8 @@ struct cli {
     bool json;      /* --json */
     bool quiet;     /* nobody reads what becomes of a change */
     int no_room;    /* commits in a row that failed for want of room */
+    uint64_t head;  /* the newest seq that the server has told */
+    bool gone;      /* the server said that the task asked for is archived */
     bool stale;     /* it was told that other hosts may have newer records */
     bool tty;       /* stdout is a terminal */
     bool color;     /* stdout is a terminal that shows colours */

@@ -3,6 +3,7 @@
 
 #include "cli/edit.h"
 #include "cli/args.h"
+#include "cli/call.h"
 #include "cli/text.h"
 #include "base/file.h"
 #include "task/artifact.h"
@@ -80,11 +81,15 @@ cli_cancel(struct cli *c)
 {
     struct task_actor who = {.name = STR_NONE};
     struct task_holder holder;
+    struct task_error e;
     struct task k;
+    int rc = cli_task(c, c->operand[0], &k, &e);
 
+    if (rc > 0)
+        return rc;
     if (c->arg[ARG_AGENT].text != NULL)
         who.name = raw_quote(&c->a, str_of(c->arg[ARG_AGENT].text));
-    if (task_get(c->s.tasks, &c->a, str_of(c->operand[0]), &k) == 0) {
+    if (rc == 0) {
         holder = task_holder_of(&k);
         if (actor_hold(&who, &holder) == HOLD_OTHER)
             return ask_to_stop(c, raw_text(&c->a, holder.name));

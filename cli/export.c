@@ -1,6 +1,7 @@
 /* export - writes tasks as JSON lines, which import reads, or as markdown. */
 
 #include "cli/export.h"
+#include "cli/call.h"
 #include "cli/show.h"
 #include "cli/store.h"
 #include "cli/text.h"
@@ -15,7 +16,21 @@ struct export {
     uint64_t head, unread;
 };
 
-/* Returns 0, 1 if stdout failed, or an error. */
+/* Returns 0, or 1 if stdout failed. */
+static int
+export_task(struct export *x, const struct task *k)
+{
+    struct cli *c = x->c;
+
+    if (x->md && x->any)
+        buf_z(&c->out, "\n---\n\n");
+    cli_put_whole(c, k, x->md);
+    x->any = true;
+    arena_reset(&c->a);
+    return cli_drain(c) ? 0 : 1;
+}
+
+/* The same, or an error. */
 static int
 export_event(struct export *x, const struct task_event *ev)
 {
@@ -24,14 +39,7 @@ export_event(struct export *x, const struct task_event *ev)
     int rc = x->md ? task_of(c->s.tasks, &c->a, ev, &k)
                    : task_peek(c->s.tasks, &c->a, ev, &k);
 
-    if (rc < 0)
-        return rc;
-    if (x->md && x->any)
-        buf_z(&c->out, "\n---\n\n");
-    cli_put_whole(c, &k, x->md);
-    x->any = true;
-    arena_reset(&c->a);
-    return cli_drain(c) ? 0 : 1;
+    return rc < 0 ? rc : export_task(x, &k);
 }
 
 static int
@@ -58,12 +66,63 @@ export_record(void *ctx, const struct store_rec *r)
     return 0;
 }
 
+/* Exports a task of the server. Returns 0, or an exit code after printing the
+   error; ERR_NOT_FOUND without printing it. */
+static int
+export_asked(struct export *x, const char *id)
+{
+    struct task_error e;
+    struct task k;
+    int rc = call_task(x->c, id, 0, &k, &e);
+
+    return rc == 0 ? export_task(x, &k) : rc;
+}
+
+static bool
+take_id(void *ctx, const struct task *k)
+{
+    struct buf *ids = ctx;
+
+    buf_str(ids, k->ev.id);
+    buf_char(ids, '\0');
+    return ids->err == 0;
+}
+
+/* Exports all tasks of the server. Its lists have the newest change first, so
+   all ids come before the first task. One that is archived meanwhile is left
+   out. */
+static int
+export_all_asked(struct export *x)
+{
+    struct task_query q = {.include_done = true, .limit = TASK_LIST_MAX};
+    struct buf ids = {0};
+    int rc = cli_each_task(x->c, &q, CLI_ALL, take_id, &ids);
+    size_t at;
+
+    rc = rc == 0 ? ids.err : rc;
+    while (rc == 0 && ids.len > 0) {
+        for (at = ids.len - 1; at > 0 && ids.p[at - 1] != '\0'; at--)
+            ;
+        rc = export_asked(x, ids.p + at);
+        rc = rc == ERR_NOT_FOUND ? 0 : rc;
+        ids.len = at;
+    }
+    buf_fini(&ids);
+    return rc;
+}
+
 static int
 export_named(struct export *x, const char *id)
 {
     struct cli *c = x->c;
     struct task_event ev;
-    int rc = task_event_last(c->s.tasks, &c->a, str_of(id), &ev);
+    int rc;
+
+    if (c->env->server != NULL) {
+        rc = export_asked(x, id);
+        return rc < 0 ? cli_fail_task(c, rc, id) : rc;
+    }
+    rc = task_event_last(c->s.tasks, &c->a, str_of(id), &ev);
 
     if (rc == 0)
         rc = export_event(x, &ev);
@@ -84,6 +143,8 @@ cli_export(struct cli *c)
     c->exact = !x.md;
     for (char **id = c->operand; *id != NULL && rc == 0; id++)
         rc = export_named(&x, *id);
+    if (c->env->server != NULL)
+        return rc != 0 || c->n_operands > 0 ? rc : export_all_asked(&x);
     x.head = store_next_n(c->s.store);
     if (c->n_operands == 0)
         rc = store_scan(c->s.store, 1, export_record, &x);

@@ -2,6 +2,7 @@
    start of another. */
 
 #include "cli/id.h"
+#include "cli/call.h"
 #include "cli/text.h"
 #include "base/text.h"
 #include "task/check.h"
@@ -38,20 +39,41 @@ find(struct cli *c, struct str start, struct str ids[MANY])
     return rc == 0 ? n : rc;
 }
 
+/* Whether there is no such task, not even in an archive. *rc is an exit code if
+   the server does not tell. */
+static bool
+is_unknown(struct cli *c, const char *id, int *rc)
+{
+    struct task_event ev;
+    struct task_error e;
+    struct task k;
+
+    *rc = 0;
+    if (c->env->server == NULL)
+        return task_event_last(c->s.tasks, &c->kept, str_of(id), &ev) ==
+                   ERR_NOT_FOUND && !cli_is_archived(c, id);
+    *rc = call_task(c, id, 0, &k, &e);
+    if (*rc != ERR_NOT_FOUND)
+        return false;
+    *rc = 0;
+    return !cli_is_archived(c, id);
+}
+
 static int
 complete(struct cli *c, const char **id)
 {
     struct str ids[MANY], whole = str_of(*id);
-    struct task_event ev;
-    int n = task_event_last(c->s.tasks, &c->kept, whole, &ev);
+    int n = 0, rc;
 
     if (whole.len == 0)
         return cli_misuse(c, "ID is empty");
-    if (n != ERR_NOT_FOUND || tasks_is_archived(c->s.tasks, whole))
-        return 0;
-    n = task_is_id(whole) ? find(c, whole, ids) : 0;
+    if (!is_unknown(c, *id, &rc))
+        return rc;
+    if (task_is_id(whole))
+        n = c->env->server == NULL ? find(c, whole, ids)
+                                   : call_ids(c, whole, ids, MANY);
     if (n < 0)
-        return cli_fail_store(c, n);
+        return c->env->server == NULL ? cli_fail_store(c, n) : -n;
     if (n == 1)
         *id = arena_printf(&c->kept, "%.*s", STR_ARG(ids[0])).p;
     if (*id == NULL)

@@ -3,6 +3,7 @@
 
 #include "cli/show.h"
 #include "cli/args.h"
+#include "cli/call.h"
 #include "cli/store.h"
 #include "mcp/calls.h"
 #include "cli/text.h"
@@ -17,13 +18,13 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #define FOLLOW_MS 50 /* how often tail -f looks for news */
+#define ASK_MS 500   /* how often it asks a server for them */
 #define CALLS_PAGE 50
 
 /* ---- list ---- */
@@ -46,22 +47,67 @@ status_bits(const struct cli *c, const char *list, unsigned *bits)
     return 0;
 }
 
+/* A page of a list, from the store or from a server. */
+struct page {
+    struct task_list here;
+    struct call_list there;
+    struct str item; /* the last one that was taken of it */
+    size_t at;
+};
+
+/* Reads the page that q, or args, ask for. */
+static int
+read_page(struct cli *c, const struct task_query *q, struct str args,
+          struct page *p)
+{
+    int rc;
+
+    *p = (struct page){.item = STR_NONE};
+    if (c->env->server == NULL)
+        return tasks_list(c->s.tasks, &c->a, q, &p->here);
+    rc = call_list(c, q, args, &p->there);
+    p->here.next = p->there.next;
+    if (rc == 0 && c->head == 0)
+        c->head = p->there.head;
+    return rc;
+}
+
+/* Takes the next task of a page. False: there is no more, or *rc is set. */
+static bool
+next_task(struct cli *c, struct page *p, struct task *k, int *rc)
+{
+    if (c->env->server == NULL) {
+        if (p->at == p->here.n)
+            return false;
+        *k = p->here.tasks[p->at++];
+        return true;
+    }
+    p->item = raw_list_next(p->there.tasks, p->item);
+    if (p->item.p == NULL)
+        return false;
+    *rc = call_task_of(c, p->item, k);
+    return *rc == 0;
+}
+
 int
-cli_each_task(struct cli *c, struct task_query *q,
+cli_each_task(struct cli *c, struct task_query *q, struct str args,
               bool (*fn)(void *ctx, const struct task *k), void *ctx)
 {
-    struct task_list page;
+    struct page page;
     struct buf next = {0};
     bool more = true;
+    struct task k;
     int rc = 0;
 
     while (rc == 0 && more && cli_drain(c)) {
-        rc = tasks_list(c->s.tasks, &c->a, q, &page);
-        for (size_t i = 0; rc == 0 && more && i < page.n; i++)
-            more = fn(ctx, &page.tasks[i]);
+        rc = read_page(c, q, args, &page);
+        while (rc == 0 && more && next_task(c, &page, &k, &rc)) {
+            if (q->status == 0 || q->status & 1u << k.status)
+                more = fn(ctx, &k);
+        }
         next.len = 0;
         if (rc == 0)
-            buf_str(&next, page.next);
+            buf_str(&next, page.here.next);
         q->cursor = buf_view(&next);
         arena_reset(&c->a);
         more = more && next.len > 0;
@@ -77,7 +123,7 @@ put_task(void *ctx, const struct task *k)
     struct cli *c = ctx;
 
     if (c->json) {
-        view_summary_json(&c->out, k);
+        cli_put_summary_json(c, &c->out, k);
         buf_char(&c->out, '\n');
     } else if (c->args.ids) {
         buf_printf(&c->out, "%.*s\n", STR_ARG(k->ev.id));
@@ -168,24 +214,42 @@ read_query(struct cli *c, struct task_query *q)
     return status_bits(c, c->args.status, &q->status);
 }
 
+/* The same options as members, for a server. */
+static struct str
+read_args(struct cli *c)
+{
+    struct str args;
+
+    cli_args_begin(c, NULL, NULL);
+    args = cli_args_end(c);
+    return args.p == NULL ? args : (struct str){args.p + 1, args.len - 2};
+}
+
 int
 cli_list(struct cli *c)
 {
     static const char *const of_calls[] = {"calls", "owner", "all", NULL};
     struct arena of_query; /* each page resets c->a */
     struct task_query q;
+    struct str args;
     int rc = read_query(c, &q);
 
     if (c->args.calls && cli_args_others(c, of_calls))
         return cli_misuse(c, "--calls takes only --owner, --all and --limit");
+    if (c->args.calls && c->env->server != NULL)
+        return cli_fail_beside(c, "list --calls");
     if (rc != 0 || c->args.limit == 0)
         return rc;
+    args = read_args(c);
+    if (args.p == NULL)
+        return cli_fail_store(c, ERR_NOMEM);
     c->columns = 5;
     of_query = c->a;
     c->a = (struct arena){0};
-    rc = c->args.calls ? list_calls(c) : cli_each_task(c, &q, put_task, c);
+    rc = c->args.calls ? list_calls(c)
+                       : cli_each_task(c, &q, args, put_task, c);
     arena_fini(&of_query);
-    return rc < 0 ? cli_fail_store(c, rc) : CLI_OK;
+    return rc < 0 ? cli_fail_store(c, rc) : rc;
 }
 
 /* ---- show, history ---- */
@@ -197,7 +261,7 @@ cli_put_whole(struct cli *c, const struct task *k, bool md)
     if (md) {
         view_task_markdown(&c->out, &c->a, k);
     } else {
-        view_task_json(&c->out, k);
+        cli_put_task_json(c, &c->out, k);
         buf_char(&c->out, '\n');
     }
 }
@@ -233,13 +297,33 @@ put_content_json(struct cli *c, struct str entry, struct str content)
     buf_z(b, "}\n");
 }
 
+/* Reads the content of an artifact. Returns 0, or an exit code after printing
+   the error. */
+static int
+fetch_content(struct cli *c, struct str entry, struct str *content)
+{
+    const char *id = c->operand[0], *which = c->args.artifact, *why;
+    int rc;
+
+    if (c->env->server != NULL)
+        return call_content(c, id, which, content);
+    rc = artifact_fetch(c->s.store, c->env->artifacts_dir,
+                        raw_inner(raw_member(entry, "sha256")), true, &c->a,
+                        content);
+    why = store_content_why(c->s.store);
+    if (rc == 0)
+        return 0;
+    return cli_fail(c, rc, "%s: %s: %s%s%s", id, which, rc == ERR_NOT_FOUND
+                    ? "its content is not in the artifacts directory"
+                    : "its content cannot be read", *why ? "; " : "", why);
+}
+
 static int
 show_artifact(struct cli *c, const struct task *k)
 {
     const char *id = c->operand[0], *which = c->args.artifact;
     struct str name = raw_quote(&c->a, str_of(which)), entry, content;
     struct buf lines = {0};
-    const char *why;
     size_t at = 0;
     int rc;
 
@@ -247,14 +331,9 @@ show_artifact(struct cli *c, const struct task *k)
     if (entry.p == NULL)
         return cli_fail(c, ERR_NOT_FOUND, "%s: no such artifact: %s: mcptask "
                         "show %s names them", id, which, id);
-    rc = artifact_fetch(c->s.store, c->env->artifacts_dir,
-                        raw_inner(raw_member(entry, "sha256")), true, &c->a,
-                        &content);
-    why = store_content_why(c->s.store);
-    if (rc < 0)
-        return cli_fail(c, rc, "%s: %s: %s%s%s", id, which, rc == ERR_NOT_FOUND
-                        ? "its content is not in the artifacts directory"
-                        : "its content cannot be read", *why ? "; " : "", why);
+    rc = fetch_content(c, entry, &content);
+    if (rc != 0)
+        return rc;
     if (c->args.end > 0)
         at = content.len - last_lines(content, c->args.end).len;
     if (c->args.match != NULL) {
@@ -273,18 +352,31 @@ show_artifact(struct cli *c, const struct task *k)
     return CLI_OK;
 }
 
-int
-cli_show(struct cli *c)
+/* Reads the task, of the version that is asked for, from the server. */
+static int
+ask_version(struct cli *c, struct task *k)
+{
+    const char *id = c->operand[0];
+    struct task_error e;
+    int rc = call_task(c, id, c->args.version, k, &e);
+
+    if (rc != ERR_NOT_FOUND)
+        return rc;
+    if (str_is(e.field, "version"))
+        return cli_fail(c, rc, "%s: %.*s", id, STR_ARG(e.message));
+    return cli_fail_task(c, rc, id);
+}
+
+/* The same from the store. */
+static int
+read_version(struct cli *c, struct task *k)
 {
     const char *id = c->operand[0];
     uint64_t version = c->args.version, current = 0;
     struct task_event ev;
-    struct task k;
     int rc = task_event_last(c->s.tasks, &c->a, str_of(id), &ev);
     bool found = rc == 0;
 
-    if (c->args.artifact == NULL && (c->args.end > 0 || c->args.match != NULL))
-        return cli_misuse(c, "--tail and --match need --artifact");
     if (found && version > 0) {
         current = task_event_version(&ev);
         rc = task_event_back(c->s.tasks, &c->a, version, 0, &ev);
@@ -298,9 +390,21 @@ cli_show(struct cli *c)
                         (unsigned long long)version,
                         (unsigned long long)task_event_version(&ev));
     if (rc == 0)
-        rc = task_of(c->s.tasks, &c->a, &ev, &k);
-    if (rc < 0)
-        return cli_fail_task(c, rc, id);
+        rc = task_of(c->s.tasks, &c->a, &ev, k);
+    return rc < 0 ? cli_fail_task(c, rc, id) : 0;
+}
+
+int
+cli_show(struct cli *c)
+{
+    struct task k;
+    int rc;
+
+    if (c->args.artifact == NULL && (c->args.end > 0 || c->args.match != NULL))
+        return cli_misuse(c, "--tail and --match need --artifact");
+    rc = c->env->server != NULL ? ask_version(c, &k) : read_version(c, &k);
+    if (rc != 0)
+        return rc;
     if (c->args.artifact != NULL)
         return show_artifact(c, &k);
     cli_put_whole(c, &k, !c->json);
@@ -349,6 +453,40 @@ history(struct cli *c, struct str id, uint64_t since, uint64_t left)
     return rc;
 }
 
+/* A reader of a server's history. */
+struct reader {
+    struct cli *c;
+    int rc; /* why it ended, or 0 */
+};
+
+static bool
+read_event(void *ctx, struct str raw)
+{
+    struct reader *r = ctx;
+    struct arena a = {0};
+    struct task_event ev;
+
+    r->rc = call_event_of(r->c, &a, raw, STR_NONE, &ev);
+    if (r->rc == 0)
+        put_event(r->c, &a, &ev);
+    arena_fini(&a);
+    return r->rc == 0 && cli_drain(r->c);
+}
+
+static int
+ask_history(struct cli *c, const char *id)
+{
+    struct reader r = {.c = c};
+    bool dropped;
+    int rc = call_history(c, id, c->args.since, c->args.limit, read_event, &r,
+                          &dropped);
+
+    if (dropped && !c->json)
+        buf_z(&c->out, "(older events are no longer in this log)\n");
+    rc = rc == 0 ? r.rc : rc;
+    return rc < 0 ? cli_fail_task(c, rc, id) : rc;
+}
+
 int
 cli_history(struct cli *c)
 {
@@ -356,36 +494,45 @@ cli_history(struct cli *c)
     int rc;
 
     c->columns = 6;
+    if (c->env->server != NULL)
+        return ask_history(c, id);
     rc = history(c, str_of(id), c->args.since, c->args.limit);
     return rc < 0 ? cli_fail_task(c, rc, id) : CLI_OK;
 }
 
 /* ---- tail ---- */
 
-static volatile sig_atomic_t ended; /* by a signal */
-
-static void
-end(int sig)
+/* Finds the newest seq of the server. */
+static int
+ask_head(struct cli *c)
 {
-    (void)sig;
-    ended = 1;
+    struct task_query q = {.limit = 1, .since_n = c->head};
+    struct call_list list;
+    int rc = call_list(c, &q, STR_NONE, &list);
+
+    if (rc == 0)
+        c->head = list.head;
+    return rc;
 }
 
 int
-cli_follow(struct cli *c)
+cli_follow(struct cli *c, bool *more)
 {
     struct pollfd out = {.fd = STDOUT_FILENO, .events = 0};
-    int rc;
+    bool asks = c->env->server != NULL;
+    int rc = 0;
 
-    signal(SIGINT, end);
-    signal(SIGTERM, end);
-    if (cli_flush(c) && !ended && poll(&out, 1, FOLLOW_MS) <= 0 && !ended) {
-        rc = cli_catch_up(c);
-        return rc == 0 ? 1 : rc;
-    }
+    cli_catch_signals();
+    *more = cli_flush(c) && !cli_interrupted() &&
+            poll(&out, 1, asks ? ASK_MS : FOLLOW_MS) <= 0 &&
+            !cli_interrupted();
+    if (*more)
+        rc = asks ? ask_head(c) : cli_catch_up(c);
+    if (cli_interrupted()) /* while it asked, too */
+        rc = *more = 0;
     if (c->out_errno == EPIPE)
         c->out_errno = 0; /* its reader ends it this way */
-    return 0;
+    return rc;
 }
 
 struct tail {
@@ -459,19 +606,153 @@ tail_last(struct tail *t, uint64_t n)
     return rc == 0 ? store_scan(s, from, tail_event, t) : rc;
 }
 
+/* The newest events of a server, gathered from the histories of the tasks that
+   changed last. */
+struct news {
+    struct cli *c;
+    struct arena a;  /* of the events */
+    struct buf list; /* of struct piece_of_news */
+    uint64_t max;    /* how many are wanted */
+    uint64_t since;  /* older ones are not */
+    struct str title; /* raw: of the task whose history is read */
+    int rc;
+};
+struct piece_of_news {
+    uint64_t seq;
+    struct str raw, title;
+};
+
+static int
+compare_news(const void *a, const void *b)
+{
+    const struct piece_of_news *x = a, *y = b;
+
+    return x->seq < y->seq ? -1 : x->seq > y->seq;
+}
+
+static struct piece_of_news *
+news_of(const struct news *n, size_t *len)
+{
+    *len = n->list.len / sizeof(struct piece_of_news);
+    return (struct piece_of_news *)(void *)n->list.p;
+}
+
+/* Puts them in order, and drops the oldest ones that are too many. */
+static void
+sort_news(struct news *n)
+{
+    size_t len;
+    struct piece_of_news *all = news_of(n, &len);
+
+    if (len > 0)
+        qsort(all, len, sizeof *all, compare_news);
+    if (len > n->max) {
+        buf_consume(&n->list, (len - n->max) * sizeof *all);
+        n->since = news_of(n, &len)[0].seq;
+    }
+}
+
+static bool
+take_news(void *ctx, struct str raw)
+{
+    struct news *n = ctx;
+    struct piece_of_news one = {.seq = raw_u64(raw_member(raw, "seq")),
+                                .raw = arena_str(&n->a, raw),
+                                .title = n->title};
+
+    buf_put(&n->list, &one, sizeof one);
+    if (one.raw.p == NULL || n->list.err != 0)
+        n->rc = ERR_NOMEM;
+    return n->rc == 0;
+}
+
+/* The tasks come with the newest change first, so that once there are enough
+   news, one without a newer change ends it. */
+static bool
+take_history(void *ctx, const struct task *k)
+{
+    struct news *n = ctx;
+    char id[TASK_MAX_ID + 1];
+    bool dropped;
+    size_t len;
+    int rc;
+
+    if (k->ev.r.n <= n->since)
+        return false;
+    text_put(id, sizeof id, "%.*s", STR_ARG(k->ev.id));
+    n->title = arena_str(&n->a, k->f[F_TITLE]);
+    rc = call_history(n->c, id, n->since, n->max, take_news, n, &dropped);
+    if (rc != 0 && rc != ERR_NOT_FOUND) /* it may just have been archived */
+        n->rc = rc;
+    news_of(n, &len);
+    if (len > n->max)
+        sort_news(n);
+    return n->rc == 0;
+}
+
+/* Shows what came after since, up to max events, and moves *since. */
+static int
+show_news(struct tail *t, uint64_t *since, uint64_t max)
+{
+    struct news n = {.c = t->c, .max = max, .since = *since};
+    struct task_query q = {.include_done = true, .limit = TASK_LIST_MAX,
+                           .since_n = *since};
+    struct piece_of_news *all;
+    struct task_event ev;
+    size_t len = 0;
+    int rc = max == 0 ? 0 : cli_each_task(t->c, &q, CLI_ALL,
+                                            take_history, &n);
+
+    rc = rc == 0 ? n.rc : rc;
+    sort_news(&n);
+    all = news_of(&n, &len);
+    for (size_t i = 0; rc == 0 && i < len; i++) {
+        rc = call_event_of(t->c, &n.a, all[i].raw, all[i].title, &ev);
+        if (rc == 0)
+            put_news(t, &ev);
+        *since = all[i].seq;
+    }
+    arena_fini(&n.a);
+    buf_fini(&n.list);
+    return rc;
+}
+
+static int
+ask_tail(struct cli *c)
+{
+    struct tail t = {.c = c};
+    bool more = c->args.follow;
+    uint64_t since = 0;
+    int rc = show_news(&t, &since, c->args.lines);
+
+    if (rc == 0 && more && since == 0) /* nothing of the past is wanted */
+        rc = ask_head(c);
+    since = since > 0 ? since : c->head;
+    while (rc == 0 && more) {
+        rc = cli_follow(c, &more);
+        if (rc == 0 && more && c->head > since)
+            rc = show_news(&t, &since, UINT64_MAX);
+    }
+    if (cli_interrupted())
+        return CLI_OK;
+    return rc < 0 ? cli_fail_store(c, rc) : rc;
+}
+
 int
 cli_tail(struct cli *c)
 {
     struct tail t = {.c = c};
+    bool more = c->args.follow;
     int rc;
 
     tzset();
+    c->columns = 6;
+    if (c->env->server != NULL)
+        return ask_tail(c);
     if (c->args.follow)
         store_observe(c->s.store, tail_observe, &t);
-    c->columns = 6;
     rc = tail_last(&t, c->args.lines);
-    if (rc == 0 && c->args.follow)
-        while ((rc = cli_follow(c)) > 0)
-            ;
-    return rc < 0 ? cli_fail_store(c, rc) : CLI_OK;
+    while (rc == 0 && more)
+        rc = cli_follow(c, &more);
+    return rc < 0 ? cli_fail_store(c, rc) : rc;
 }

@@ -15,12 +15,16 @@ int cli_tail(struct cli *c);
 void cli_put_whole(struct cli *c, const struct task *k, bool md);
 
 /* Calls fn with each task that q finds, which is in c->a, until fn returns
-   false or stdout fails. Returns 0 or an error. */
-int cli_each_task(struct cli *c, struct task_query *q,
+   false or stdout fails; a server is asked with args as in call_list. Returns
+   0; an error of the store; or an exit code after printing why a server does
+   not tell. */
+#define CLI_ALL STR("\"include_done\":true") /* live tasks and ended ones */
+int cli_each_task(struct cli *c, struct task_query *q, struct str args,
                   bool (*fn)(void *ctx, const struct task *k), void *ctx);
 /* Writes c->out, waits 50 ms, and reads what was written meanwhile; the
-   store's observer sees it. Returns 1, or an error; 0 if a signal or the
-   reader of stdout has ended it. */
-int cli_follow(struct cli *c);
+   store's observer sees it. With a server, waits 500 ms and asks for its head,
+   c->head. Returns 0 with *more, which is false if a signal or the reader of
+   stdout has ended it; or what cli_each_task does. */
+int cli_follow(struct cli *c, bool *more);
 
 #endif

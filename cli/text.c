@@ -19,6 +19,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -240,6 +241,30 @@ cli_say(int fd, struct buf *b)
     return ok;
 }
 
+/* ---- signals ---- */
+
+static volatile sig_atomic_t interrupted;
+
+static void
+interrupt(int sig)
+{
+    (void)sig;
+    interrupted = 1;
+}
+
+void
+cli_catch_signals(void)
+{
+    signal(SIGINT, interrupt);
+    signal(SIGTERM, interrupt);
+}
+
+bool
+cli_interrupted(void)
+{
+    return interrupted;
+}
+
 /* ---- errors ---- */
 
 int
@@ -305,6 +330,14 @@ cli_put_usage(struct buf *b, const struct cli_command *cmd)
 }
 
 int
+cli_fail_beside(const struct cli *c, const char *what)
+{
+    return cli_fail(c, ERR_INVALID, "%s works on the store itself: run it "
+                    "where the store is, without --server and MCP_TASK_SERVER",
+                    what);
+}
+
+int
 cli_fail_path(const struct cli *c, int err, const char *path)
 {
     return cli_fail(c, err, "%s: %s", path, err_row(err)->message);
@@ -335,12 +368,20 @@ cli_fail_store(const struct cli *c, int err)
     return cli_fail(c, err, "%s", st->why);
 }
 
+bool
+cli_is_archived(const struct cli *c, const char *id)
+{
+    return c->env->server != NULL ? c->gone
+                                  : tasks_is_archived(c->s.tasks, str_of(id));
+}
+
 int
 cli_fail_task(const struct cli *c, int err, const char *id)
 {
-    if (err == ERR_NOT_FOUND && tasks_is_archived(c->s.tasks, str_of(id)))
+    if (err == ERR_NOT_FOUND && cli_is_archived(c, id))
         return cli_fail(c, err, "%s: archived: mcptask import %s.archive-... "
-                        "brings it back", id, c->env->log_path);
+                        "brings it back", id, c->env->server != NULL
+                        ? "LOG" : c->env->log_path);
     if (err == ERR_NOT_FOUND)
         return cli_fail(c, err, "%s: no such task: mcptask list --all shows "
                         "them", id);

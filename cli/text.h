@@ -23,6 +23,11 @@ void cli_paint(struct cli *c, struct buf *b, struct str s, const char *sgr);
 /* A duration in the largest unit that it fills, such as "3m"; in buf. */
 const char *cli_span(char buf[24], int64_t ms);
 
+/* From now on SIGINT and SIGTERM only set what cli_interrupted returns, for a
+   command that ends by them without an error. */
+void cli_catch_signals(void);
+bool cli_interrupted(void);
+
 /* Prints the error on stderr: one line, or one object with --json. Returns the
    exit code for err; err 0 makes it a warning. c is NULL while no command
    runs. */
@@ -34,11 +39,15 @@ void cli_put_usage(struct buf *b, const struct cli_command *cmd);
 /* Prints an error in the operands or options, and below it the usage unless
    --json is given. Returns CLI_USAGE. */
 int cli_misuse(const struct cli *c, const char *fmt, ...) PRINTF(2, 3);
+/* Prints that what does not work with a server. Returns CLI_USAGE. */
+int cli_fail_beside(const struct cli *c, const char *what);
 /* cli_fail for a path, with the meaning of err or of errno. */
 int cli_fail_path(const struct cli *c, int err, const char *path);
 int cli_fail_errno(const struct cli *c, int err, const char *path);
 /* For an error of the store; explained as in store_state. */
 int cli_fail_store(const struct cli *c, int err);
+/* Whether task id is in an archive, as far as is known. */
+bool cli_is_archived(const struct cli *c, const char *id);
 /* For an error with task id: not found, or one of the store. */
 int cli_fail_task(const struct cli *c, int err, const char *id);
 

@@ -6,6 +6,7 @@
 
 #include "cli/work.h"
 #include "cli/args.h"
+#include "cli/call.h"
 #include "cli/show.h"
 #include "cli/store.h"
 #include "cli/text.h"
@@ -21,6 +22,7 @@
 #define WAIT_MS 50    /* how often a wait checks for new records */
 #define WAIT_LOOKS 20 /* then it counts what time alone may have changed */
 #define MAX_WAIT_S 1000000000
+#define SERVER_WAIT_S 50 /* the most that its tools wait */
 
 /* ---- claim ---- */
 
@@ -110,13 +112,63 @@ fail_none(struct cli *c, const struct task_receipt *r)
 }
 
 static void
-put_claimed(struct cli *c, const struct task *k, bool renewed)
+show_claimed(struct cli *c, const struct task *k, bool renewed)
 {
     cli_put_whole(c, k, !c->json);
     if (c->json && renewed && c->out.err == 0) {
         c->out.len -= strlen("}\n");
         buf_z(&c->out, ",\"renewed\":true}\n");
     }
+}
+
+/* How long a call of a tool of the server may wait: what is left until then. */
+static unsigned
+wait_s_until(int64_t until)
+{
+    int64_t left = until - clock_mono_ms();
+
+    if (left <= 0)
+        return 0;
+    return left < SERVER_WAIT_S * 1000 ? (unsigned)((left + 999) / 1000)
+                                       : SERVER_WAIT_S;
+}
+
+/* Claims from the server, which waits a part of the time in each call. */
+static int
+ask_claim(struct cli *c, int64_t until)
+{
+    struct task_error e;
+    struct str answer, id;
+    struct task k;
+    bool none, renewed;
+    unsigned wait_s;
+    int rc;
+
+    do {
+        arena_reset(&c->a);
+        wait_s = wait_s_until(until);
+        cli_args_begin(c, NULL, c->operand[0]);
+        json_put_int(&c->tool.w, "wait_seconds", wait_s);
+        rc = call_tool(c, TOOL_CLAIM, cli_args_end(c), wait_s, &answer, &e);
+        if (rc != 0)
+            return rc;
+        none = e.code == 0 ? str_is(raw_member(answer, "claimed"), "false")
+                           : may_later(&e);
+    } while (none && wait_s_until(until) > 0);
+    if (e.code != 0)
+        return cli_refuse_call(c, &e);
+    if (none)
+        return show_none(c, answer);
+    cli_say_receipt(c, answer);
+    renewed = raw_member(answer, "renewed").p != NULL;
+    id = arena_str(&c->a, raw_inner(raw_member(answer, "task_id")));
+    if (id.p == NULL)
+        return cli_fail_store(c, ERR_NOMEM);
+    rc = call_task(c, id.p, 0, &k, &e);
+    if (rc != 0)
+        return rc > 0 ? rc : cli_fail_task(c, rc, id.p);
+    show_claimed(c, &k, renewed);
+    return CLI_OK;
 }
 
 /* A claim that finds nothing is tried again at once where it has not read all
@@ -137,6 +189,8 @@ cli_claim(struct cli *c)
         return cli_misuse(c, "--agent is required");
     if (c->arg[ARG_TAKEOVER].flag && (reason == NULL || *reason == '\0'))
         return cli_misuse(c, "--takeover needs --reason");
+    if (c->env->server != NULL)
+        return ask_claim(c, until);
     do {
         arena_reset(&c->a);
         cli_args_begin(c, NULL, c->operand[0]);
@@ -151,7 +205,7 @@ cli_claim(struct cli *c)
     rc = task_get(c->s.tasks, &c->a, r.id, &k);
     if (rc != 0)
         return cli_fail_store(c, rc);
-    put_claimed(c, &k, r.renewed);
+    show_claimed(c, &k, r.renewed);
     return CLI_OK;
 }
 
@@ -244,8 +298,10 @@ show_met(struct cli *c, struct str answer)
         buf_str(&c->out, answer);
         buf_char(&c->out, '\n');
     } else if (raw.p != NULL) {
-        if (task_of_json(&c->a, raw, &k) != 0)
-            return cli_fail_store(c, ERR_NOMEM);
+        int rc = call_task_of(c, raw, &k);
+
+        if (rc != 0)
+            return rc;
         view_task_line(&c->out, &c->a, &k);
         if (raw_member(answer, "never").p != NULL)
             cli_fail(c, 0, task_status_ended(k.status)
@@ -253,6 +309,42 @@ show_met(struct cli *c, struct str answer)
                          : "a task that it depends on failed or was cancelled");
     }
     return met ? CLI_OK : CLI_NOT_MET;
+}
+
+/* Waits at the server, a part of the time in each call. What has already
+   happened counts in each of them; only a change has to be one since the first
+   call. */
+static int
+ask_wait(struct cli *c)
+{
+    uint64_t s = c->args.timeout;
+    int64_t until = s > MAX_WAIT_S ? INT64_MAX
+                                   : clock_mono_ms() + (int64_t)s * 1000;
+    const char *what = c->arg[ARG_UNTIL].text;
+    bool change = c->arg[ARG_SINCE_SEQ].number == UINT64_MAX &&
+                  (what == NULL || strcmp(what, "change") == 0);
+    struct task_error e;
+    struct str answer;
+    unsigned wait_s;
+    uint64_t seq = 0;
+    int rc;
+
+    do {
+        arena_reset(&c->a);
+        wait_s = wait_s_until(until);
+        cli_args_begin(c, NULL, c->operand[0]);
+        json_put_int(&c->tool.w, "timeout_seconds", wait_s);
+        if (change && seq > 0)
+            json_put_int(&c->tool.w, "since_seq", (int64_t)seq);
+        rc = call_tool(c, TOOL_WAIT, cli_args_end(c), wait_s, &answer, &e);
+        if (rc != 0)
+            return rc;
+        if (e.code != 0)
+            return cli_refuse_change(c, &e);
+        seq = raw_u64(raw_member(answer, "seq"));
+    } while (!str_is(raw_member(answer, "met"), "true") &&
+             raw_member(answer, "never").p == NULL && wait_s_until(until) > 0);
+    return show_met(c, answer);
 }
 
 /* A signal ends it like any program. */
@@ -269,6 +361,8 @@ cli_wait(struct cli *c)
 
     if (c->operand[0] == NULL && c->arg[ARG_AGENT].text == NULL)
         return cli_misuse(c, "ID or --agent is required");
+    if (c->env->server != NULL)
+        return ask_wait(c);
     cli_args_begin(c, NULL, c->operand[0]);
     rc = cli_args_parse(c, TOOL_WAIT, &x, &args);
     if (rc != 0)

@@ -138,7 +138,8 @@ play() (
     cd "$user/mcptask" || exit 1
     export HOME="$user" PATH="$user/mcptask:$PATH:/usr/sbin"
     unset XDG_STATE_HOME MCP_TASK_BASE_DIR MCP_TASK_DB_PATH \
-        MCP_TASK_ARTIFACTS_DIR MCP_TASK_PORT XDG_CONFIG_HOME XDG_DATA_HOME
+        MCP_TASK_ARTIFACTS_DIR MCP_TASK_PORT XDG_CONFIG_HOME XDG_DATA_HOME \
+        MCP_TASK_SERVER MCP_TASK_TOKEN_FILE
     # What npm installs for everybody goes to this user, without a network.
     export npm_config_prefix="$HOME/.local" npm_config_offline=true \
         npm_config_update_notifier=false

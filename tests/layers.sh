@@ -24,7 +24,7 @@ task: base json store
 mcp: base json store
 tools: base board json store task mcp
 serve: base board json store http mcp
-cli: base json store task mcp tools
+cli: base json store http task mcp tools
 mcptask: base board json store http etcd task mcp tools serve cli
 '
 # Layers, and files that they may not use although they use their layer.

@@ -77,6 +77,7 @@ WRAP_mcp_plain := $(WRAP_mcp_tasks)
 WRAP_tools_wait := pwrite pwrite64 clock_gettime
 WRAP_claim_wait := $(WRAP_tools_wait)
 WRAP_import := $(ALLOC)
+WRAP_request := poll clock_gettime
 WRAP_reset_time := os_boot_id
 # Exhaustive tests take every so many of their cases, and those that kill
 # processes so many rounds: fewer where they are emulated or sanitized.

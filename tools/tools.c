@@ -101,6 +101,18 @@ static const struct mcp_tool all[TASK_N_TOOLS] = {
     },
 };
 
+const char *
+tools_name(enum task_tool tool)
+{
+    return all[tool].name;
+}
+
+bool
+tools_writes(enum task_tool tool)
+{
+    return all[tool].writes;
+}
+
 /* Each text after its name and a blank, between two NULs. */
 static const uint8_t packed[] = {
 #include "tools.inc"

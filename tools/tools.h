@@ -15,5 +15,8 @@ struct tools;
 int tools_new(struct tools **out, struct tasks *t, const struct cli_env *env);
 const struct mcp_catalogue *tools_catalogue(const struct tools *s);
 void tools_free(struct tools *s);
+/* The name of a tool, and whether it changes tasks. */
+const char *tools_name(enum task_tool tool);
+bool tools_writes(enum task_tool tool);
 
 #endif

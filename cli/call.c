@@ -1,0 +1,448 @@
+/* call - tools of a server, called for a command.
+
+   A tool's answer is JSON that this program's views wrote, so it is read as
+   the records of a log are, by raw slices; but only once it is known to be
+   JSON, since a server is not to be believed.
+
+   Where a tool answers in pieces, its resource has the whole. */
+
+#include "cli/call.h"
+#include "cli/server.h"
+#include "cli/text.h"
+#include "base/base64.h"
+#include "base/clock.h"
+#include "base/text.h"
+#include "json/raw.h"
+#include "task/view.h"
+#include "tools/tools.h"
+
+#include <string.h>
+
+#define HISTORY_PART 200 /* events of one answer */
+
+int64_t
+cli_now_ms(const struct cli *c)
+{
+    return c->env->server != NULL ? clock_wall_ms()
+                                  : store_now_ms(c->s.store);
+}
+
+void
+cli_put_summary_json(const struct cli *c, struct buf *b, const struct task *k)
+{
+    if (c->env->server != NULL)
+        buf_str(b, k->ev.v);
+    else
+        view_summary_json(b, k);
+}
+
+void
+cli_put_task_json(const struct cli *c, struct buf *b, const struct task *k)
+{
+    if (c->env->server != NULL)
+        buf_str(b, k->ev.v);
+    else
+        view_task_json(b, k);
+}
+
+/* ---- errors ---- */
+
+static int
+fail_strange(struct cli *c)
+{
+    return cli_fail(c, ERR_FORMAT, "%s: its answer is not understood: use the "
+                    "mcptask of that server", c->env->server);
+}
+
+/* An error of JSON-RPC, which no tool has made. */
+static int
+fail_rpc(struct cli *c, const char *what, const struct json_tok *error)
+{
+    struct str message = json_str(&c->a, json_get(error, "message"));
+
+    return cli_fail(c, ERR_IO, "%s: %s: %.*s", c->env->server, what,
+                    STR_ARG(message));
+}
+
+static int
+error_code_of(struct str name)
+{
+    for (int i = ERR_NOMEM; i >= ERR_GARBLED; i--)
+        if (str_is(name, err_name(i)))
+            return i;
+    return ERR_IO; /* a newer version's */
+}
+
+/* Reads what view_error_json wrote. */
+static void
+read_error(struct cli *c, struct str raw, struct task_error *e)
+{
+    struct str allowed = raw_member(raw, "allowed"), item = STR_NONE;
+
+    *e = (struct task_error){
+        .code = error_code_of(raw_text(&c->a, raw_member(raw, "code"))),
+        .message = raw_text(&c->a, raw_member(raw, "message")),
+        .field = raw_text(&c->a, raw_member(raw, "field")),
+        .next = raw_text(&c->a, raw_member(raw, "next")),
+        .version = raw_u64(raw_member(raw, "current_version")),
+        .holder = raw_member(raw, "holder"),
+        .expires = raw_member(raw, "expires_at"),
+        .taken = raw_member(raw, "taken_over"),
+        .blocked_by = raw_member(raw, "blocked_by"),
+        .deps_failed = raw_member(raw, "deps_failed"),
+        .unknown = raw_member(raw, "outcome").p != NULL,
+        .for_now = str_is(raw_member(raw, "retryable"), "true"),
+    };
+    if (e->unknown)
+        e->code = ERR_UNKNOWN;
+    while ((item = raw_list_next(allowed, item)).p != NULL) {
+        int s = task_status_of(raw_inner(item));
+
+        e->allowed |= s >= 0 ? 1u << s : 0;
+    }
+}
+
+/* ---- requests ---- */
+
+/* The text, if it is an object as this program writes it; else .p NULL. */
+static struct str
+object_of(struct str text)
+{
+    struct raw_members m;
+    int rc;
+
+    if (text.p == NULL || !str_starts(text, "{") || !json_is_valid(text))
+        return STR_NONE;
+    m = raw_members_of(text);
+    while ((rc = raw_next(&m)) == 1)
+        ;
+    return rc == 0 ? text : STR_NONE;
+}
+
+int
+call_tool(struct cli *c, enum task_tool tool, struct str args,
+          unsigned wait_s, struct str *answer, struct task_error *e)
+{
+    const char *name = tools_name(tool);
+    struct server_request q = {.method = "tools/call", .name = str_of(name),
+                               .wait_s = wait_s,
+                               /* hooks hand over on behalf of an agent */
+                               .person = tool != TOOL_HANDOFF,
+                               .writes = tools_writes(tool)};
+    const struct json_tok *result, *error, *content;
+    struct str text;
+    int rc;
+
+    *e = (struct task_error){.code = 0};
+    if (args.p == NULL)
+        return cli_fail_store(c, ERR_NOMEM);
+    if (q.writes && c->env->read_only)
+        return cli_fail(c, ERR_READONLY, "%s: leave --read-only out to change "
+                        "tasks", c->cmd->name);
+    q.params = arena_printf(&c->a, "\"name\":\"%s\",\"arguments\":%.*s", name,
+                            STR_ARG(args));
+    if (q.params.p == NULL)
+        return cli_fail_store(c, ERR_NOMEM);
+    rc = server_ask(c, &q, &result, &error);
+    if (rc != 0)
+        return rc;
+    if (result == NULL)
+        return fail_rpc(c, name, error);
+    content = json_get(result, "content");
+    text = content != NULL && content->type == JSON_ARRAY && content->n > 0
+               ? json_str(&c->a, json_get(content + 1, "text")) : STR_NONE;
+    *answer = object_of(text);
+    if (answer->p == NULL)
+        return fail_strange(c);
+    if (json_get(result, "isError") != NULL &&
+        json_get(result, "isError")->type == JSON_TRUE)
+        read_error(c, *answer, e);
+    return 0;
+}
+
+/* Reads the resource at uri. 0 with its only content; ERR_NOT_FOUND with the
+   server's error; or an exit code. */
+static int
+read_resource(struct cli *c, struct str uri, const struct json_tok **content,
+              const struct json_tok **error)
+{
+    struct server_request q = {.method = "resources/read", .name = uri};
+    const struct json_tok *result, *list;
+    int rc;
+
+    q.params = arena_printf(&c->a, "\"uri\":\"%.*s\"", STR_ARG(uri));
+    if (uri.p == NULL || q.params.p == NULL)
+        return cli_fail_store(c, ERR_NOMEM);
+    rc = server_ask(c, &q, &result, error);
+    if (rc != 0)
+        return rc;
+    if (result == NULL)
+        return ERR_NOT_FOUND;
+    list = json_get(result, "contents");
+    if (list == NULL || list->type != JSON_ARRAY || list->n != 1)
+        return fail_strange(c);
+    *content = list + 1;
+    return 0;
+}
+
+/* ---- tasks ---- */
+
+/* The arguments of a get_task, up to their brace. */
+static struct buf
+get_args(const char *id, const char *section)
+{
+    struct buf b = {0};
+
+    buf_z(&b, "{\"task_id\":");
+    json_quote(&b, str_of(id));
+    if (section != NULL)
+        buf_printf(&b, ",\"section\":\"%s\"", section);
+    return b;
+}
+
+/* Calls get_task with args and a brace. 0; ERR_NOT_FOUND with *e; or an exit
+   code. */
+static int
+call_get(struct cli *c, struct buf *args, struct str *answer,
+         struct task_error *e)
+{
+    int rc;
+
+    buf_char(args, '}');
+    rc = call_tool(c, TOOL_GET, buf_take(args, &c->a), 0, answer, e);
+    if (rc != 0 || e->code == 0)
+        return rc;
+    /* The command line has words of its own for both. */
+    c->gone = e->code == ERR_NOT_FOUND && str_is(e->field, "task_id") &&
+              str_find(e->message, STR("archived")) != SIZE_MAX;
+    return e->code == ERR_NOT_FOUND ? ERR_NOT_FOUND : cli_refuse(c, e);
+}
+
+static struct str
+uri_of(struct cli *c, const char *id, const char *below)
+{
+    struct buf b = {0};
+
+    buf_z(&b, "task://");
+    for (; *id != '\0'; id++)
+        if (*id == ':') /* else what follows would be a port */
+            buf_z(&b, "%3A");
+        else
+            buf_char(&b, *id);
+    buf_z(&b, below);
+    return buf_take(&b, &c->a);
+}
+
+int
+call_task_of(struct cli *c, struct str raw, struct task *k)
+{
+    int rc = raw.p == NULL ? ERR_FORMAT : task_of_json(&c->a, raw, k);
+
+    if (rc == ERR_NOMEM)
+        return cli_fail_store(c, rc);
+    return rc == 0 ? 0 : fail_strange(c);
+}
+
+int
+call_task(struct cli *c, const char *id, uint64_t version, struct task *k,
+          struct task_error *e)
+{
+    const struct json_tok *content = NULL, *error;
+    struct str text = STR_NONE;
+    int rc = ERR_NOT_FOUND;
+    struct buf args;
+
+    *e = (struct task_error){.code = 0};
+    if (version == 0 && task_is_id(str_of(id)))
+        rc = read_resource(c, uri_of(c, id, ""), &content, &error);
+    if (rc > 0)
+        return rc;
+    if (content != NULL) {
+        text = object_of(json_str(&c->a, json_get(content, "text")));
+    } else { /* which says why there is none */
+        args = get_args(id, NULL);
+        if (version > 0)
+            buf_printf(&args, ",\"version\":%llu",
+                       (unsigned long long)version);
+        rc = call_get(c, &args, &text, e);
+        if (rc != 0)
+            return rc;
+    }
+    if (str_is(raw_member(text, "truncated"), "true"))
+        return cli_fail(c, ERR_TOO_LARGE, "%s: its version %llu is too long "
+                        "for an answer: show it where the store is", id,
+                        (unsigned long long)version);
+    return call_task_of(c, text, k);
+}
+
+int
+cli_task(struct cli *c, const char *id, struct task *k, struct task_error *e)
+{
+    *e = (struct task_error){.code = 0};
+    return c->env->server != NULL
+               ? call_task(c, id, 0, k, e)
+               : task_get(c->s.tasks, &c->a, str_of(id), k);
+}
+
+/* The arguments of list_tasks: args, and what a part of the list needs. Of
+   several statuses, of which it takes one, the caller finds its own. */
+static struct str
+list_args(struct cli *c, const struct task_query *q, struct str args)
+{
+    bool one = q->status != 0 && (q->status & (q->status - 1)) == 0;
+    bool several = q->status != 0 && !one;
+    struct buf b = {0};
+
+    buf_printf(&b, "{\"limit\":%u%s%.*s", several ? TASK_LIST_MAX : q->limit,
+               args.len > 0 ? "," : "", STR_ARG(args));
+    for (int s = 0; one && s < TASK_N_STATUSES; s++)
+        if (q->status & 1u << s)
+            buf_printf(&b, ",\"status\":\"%s\"",
+                       task_status_name((enum task_status)s));
+    if (several && q->status & TASK_ENDED_BITS && !q->include_done)
+        buf_z(&b, ",\"include_done\":true");
+    if (q->since_n > 0)
+        buf_printf(&b, ",\"changed_since\":%llu",
+                   (unsigned long long)q->since_n);
+    if (q->cursor.len > 0) {
+        buf_z(&b, ",\"cursor\":");
+        json_quote(&b, q->cursor);
+    }
+    buf_char(&b, '}');
+    return buf_take(&b, &c->a);
+}
+
+int
+call_list(struct cli *c, const struct task_query *q, struct str args,
+          struct call_list *out)
+{
+    struct task_error e;
+    struct str answer;
+    int rc = call_tool(c, TOOL_LIST, list_args(c, q, args), 0, &answer, &e);
+
+    if (rc != 0)
+        return rc;
+    if (e.code != 0)
+        return cli_refuse(c, &e);
+    out->tasks = raw_member(answer, "tasks");
+    out->next = raw_text(&c->a, raw_member(answer, "next_cursor"));
+    out->head = raw_u64(raw_member(answer, "head_seq"));
+    return str_starts(out->tasks, "[") ? 0 : fail_strange(c);
+}
+
+/* ---- events ---- */
+
+int
+call_event_of(struct cli *c, struct arena *a, struct str raw, struct str title,
+              struct task_event *out)
+{
+    *out = (struct task_event){
+        .r.n = raw_u64(raw_member(raw, "seq")),
+        .r.time = raw_inner(raw_member(raw, "at")),
+        .id = raw_inner(raw_member(raw, "task_id")),
+        .op = raw_inner(raw_member(raw, "op")),
+        .by = raw_member(raw, "by"),
+        .set = raw_member(raw, "changed"),
+        .note = raw_member(raw, "note"),
+        .warn = raw_member(raw, "warnings"),
+        .v = raw, /* it has status and version, as a state has */
+    };
+    if (title.p != NULL)
+        out->v = arena_printf(a, "%.*s,\"title\":%.*s}", (int)raw.len - 1,
+                              raw.p, STR_ARG(title));
+    if (out->v.p == NULL)
+        return cli_fail_store(c, ERR_NOMEM);
+    return out->r.n > 0 && out->id.p != NULL && out->op.p != NULL
+               ? 0 : fail_strange(c);
+}
+
+int
+call_history(struct cli *c, const char *id, uint64_t since, uint64_t max,
+             bool (*fn)(void *ctx, struct str raw), void *ctx, bool *dropped)
+{
+    struct str answer, item, cursor = STR_NONE;
+    struct task_error e;
+    bool more = max > 0;
+    int rc = 0;
+
+    *dropped = false;
+    while (rc == 0 && more) {
+        struct buf args = get_args(id, "history");
+
+        buf_printf(&args, ",\"since_seq\":%llu,\"limit\":%llu",
+                   (unsigned long long)since,
+                   (unsigned long long)(max < HISTORY_PART ? max
+                                                           : HISTORY_PART));
+        if (cursor.p != NULL)
+            buf_printf(&args, ",\"cursor\":\"%.*s\"", STR_ARG(cursor));
+        rc = call_get(c, &args, &answer, &e);
+        if (rc != 0)
+            break;
+        item = STR_NONE;
+        while (more && (item = raw_list_next(raw_member(answer, "events"),
+                                             item)).p != NULL)
+            more = fn(ctx, item) && --max > 0;
+        *dropped = raw_member(answer, "older_dropped").p != NULL;
+        cursor = raw_inner(raw_member(answer, "next_cursor"));
+        more = more && cursor.p != NULL;
+    }
+    return rc;
+}
+
+/* ---- artifacts, ids ---- */
+
+int
+call_content(struct cli *c, const char *id, const char *artifact,
+             struct str *content)
+{
+    const struct json_tok *got = NULL, *error;
+    struct str below = arena_printf(&c->a, "/artifacts/%s", artifact);
+    int rc;
+
+    if (below.p == NULL)
+        return cli_fail_store(c, ERR_NOMEM);
+    rc = read_resource(c, uri_of(c, id, below.p), &got, &error);
+    if (rc == ERR_NOT_FOUND)
+        return fail_rpc(c, "its content cannot be read", error);
+    if (rc != 0)
+        return rc;
+    *content = json_str(&c->a, json_get(got, "text"));
+    if (content->p != NULL)
+        return 0;
+    *content = json_str(&c->a, json_get(got, "blob"));
+    if (content->p == NULL)
+        return fail_strange(c);
+    rc = base64_decode(&c->a, *content, content);
+    if (rc == ERR_NOMEM)
+        return cli_fail_store(c, rc);
+    return rc == 0 ? 0 : fail_strange(c);
+}
+
+int
+call_ids(struct cli *c, struct str start, struct str *ids, int max)
+{
+    struct server_request q = {.method = "completion/complete"};
+    const struct json_tok *result, *error, *list, *item;
+    int rc, n = 0;
+
+    q.params = arena_printf(&c->a, "\"ref\":{\"type\":\"ref/resource\","
+                            "\"uri\":\"task://{task_id}\"},\"argument\":{"
+                            "\"name\":\"task_id\",\"value\":\"%.*s\"}",
+                            STR_ARG(start));
+    if (q.params.p == NULL)
+        return -cli_fail_store(c, ERR_NOMEM);
+    rc = server_ask(c, &q, &result, &error);
+    if (rc != 0)
+        return -rc;
+    if (result == NULL)
+        return -fail_rpc(c, "completion", error);
+    list = json_get(json_get(result, "completion"), "values");
+    if (list == NULL || list->type != JSON_ARRAY)
+        return -fail_strange(c);
+    item = list + 1;
+    for (uint32_t i = 0; i < list->n && n < max; i++, item += item->span) {
+        ids[n] = json_str(&c->a, item);
+        n += task_is_id(ids[n]) && str_begins(ids[n], start);
+    }
+    return n;
+}

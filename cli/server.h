@@ -1,0 +1,29 @@
+#ifndef CLI_SERVER_H
+#define CLI_SERVER_H
+
+/* server - a request to the server of --server, and its answer: MCP of
+   2026-07-28 over HTTP, which needs no session. It knows no tool. */
+
+#include "cli/command.h"
+#include "json.h"
+
+/* One request. */
+struct server_request {
+    const char *method; /* of MCP */
+    struct str name;    /* of the tool, or the uri; .p NULL: neither */
+    struct str params;  /* members of params: "a":1,"b":2 */
+    unsigned wait_s;    /* how long the server may wait before it answers */
+    bool person;        /* a person asks. Without tokens the server believes
+                           it, as it does the page */
+    bool writes;        /* it may take effect though no answer comes */
+};
+
+/* Sends q and waits for the answer, for 30 seconds besides wait_s; sends it
+   again where the server says that there were too many. Returns 0
+   and its result, or its error as JSON-RPC has it, the other one being NULL, in
+   c->a; or an exit code after printing the error, which names the server; once
+   cli_interrupted, without printing one. */
+int server_ask(struct cli *c, const struct server_request *q,
+               const struct json_tok **result, const struct json_tok **error);
+
+#endif

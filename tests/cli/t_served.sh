@@ -1,0 +1,370 @@
+#!/bin/sh
+# Commands that ask a server print what they print beside the store:
+# t_served.sh [MCPTASK [EXE]]
+
+# shellcheck source=tests/lib/cli.sh
+. "$(dirname "$0")/../lib/cli.sh"
+
+server=''
+stop() {
+    [ -z "$server" ] || kill "$server" 2>/dev/null
+    [ -z "$server" ] || wait "$server" 2>/dev/null
+    server=''
+}
+trap 'stop; rm -rf "$dir"' EXIT
+
+# serve OPTION...: a server of the store of this test at the socket s
+serve() {
+    stop
+    rm -f said
+    mkfifo said
+    "$bin" --unix "$dir/s" "$@" 2>said &
+    server=$!
+    exec 3<said
+    read -r line <&3
+    has_line=$line
+}
+
+# mt CODE ARGUMENT...: a command, there or here, and its output in the file that
+# is compared
+mt() {
+    want=$1
+    shift
+    last=$*
+    {
+        echo "== $*"
+        "$bin" $at "$@" 2>err
+        code=$?
+        cat err
+    } >>"$all"
+    checks=$((checks + 1))
+    [ $code -eq "$want" ] || fail "$at $*: exit code $code, not $want: $(cat err)"
+}
+
+# Everything that is not the same twice.
+plain() {
+    sed -e 's/[0-9]\{4\}-[0-9][0-9]-[0-9][0-9][T ][0-9:.]*Z\{0,1\}/TIME/g' \
+        -e 's/ 0s$/ AGE/; s/ [0-9]*s / AGE /g; s/t-[0-9a-f]\{8,\}/t-ID/g' "$1"
+}
+
+# both NAME: runs the function NAME beside a store, and with a server of another
+both() {
+    begin "$1-here"
+    at='' all=$dir/here
+    : >"$all"
+    "$1"
+    begin "$1-there"
+    serve
+    at="--server unix:$dir/s" all=$dir/there
+    : >"$all"
+    "$1"
+    stop
+    plain "$dir/here" >want
+    plain "$dir/there" >have
+    checks=$((checks + 1))
+    cmp -s want have || fail "$1: $(diff want have | cut -c 1-200 | head -40)"
+}
+
+work() {
+    mt 0 list
+    mt 0 board
+    mt 0 tail
+    mt 0 add --id api-1 -p 0 -t api -t 'two words' -r /src --goal 'Parse "it"' \
+        -a anna A title with é
+    mt 0 add --id api-2 --after api-1 --parent api- Test it --json
+    mt 4 add --id api-1 Another
+    mt 4 add --id api-1 Another --json
+    mt 2 add --id 'a b' Blank
+    mt 2 add -p 9 Wrong
+    mt 0 list
+    mt 0 list --json
+    mt 0 list --ids -t api
+    mt 0 list --ready
+    mt 0 list -q parse
+    mt 0 list -s open,done -n 1
+    mt 2 list -s unknown
+    mt 0 edit api-2 --title Another -o bob
+    mt 2 edit api-2
+    mt 2 edit api-2 -p 9
+    mt 1 edit nope --title x
+    mt 1 edit api-2 --after nobody
+    mt 2 show api
+    mt 0 show api-1
+    mt 0 show api-1 --json
+    mt 1 show nope
+    mt 1 show nope --json
+    mt 2 claim
+    mt 0 claim -a me
+    mt 0 claim -a me api-1 --json
+    mt 4 claim -a you api-1
+    mt 1 claim -a you
+    mt 1 claim -a you --json
+    mt 1 claim -a you --wait 1
+    mt 0 checkpoint api-1 -a me -n half -p 'go on'
+    echo '{"completed_steps":["a"],"remaining_steps":["b","c"]}' |
+        mt 0 checkpoint api-1 -a me - --json
+    echo 'no JSON' | mt 2 checkpoint api-1 -a me -
+    mt 4 checkpoint api-1 -a you
+    mt 0 list
+    mt 0 ask -a me api-1 Which? -o left -o right -k approval
+    mt 0 board
+    COLUMNS=120 mt 0 board
+    mt 0 board --json
+    mt 0 answer api-1 left
+    mt 1 answer api-1 right
+    mt 0 message -a anna api-1 'Mind the tests'
+    mt 0 cancel -a anna api-1 'not now'
+    mt 0 checkpoint api-1 -a me
+    mt 0 handoff api-1 -a me -t bob --reason lunch
+    mt 0 list
+    mt 4 claim api-1 -a eve
+    mt 0 claim api-1 -a eve --takeover --reason urgent
+    mt 4 checkpoint api-1 -a bob
+    mt 0 'done' api-1 -a eve 'It works'
+    mt 4 'done' api-1
+    mt 0 reopen api-1 'It does not'
+    mt 0 fail api-1 'No compiler'
+    mt 0 board
+    mt 0 cancel api-2
+    mt 0 list --all
+    mt 0 list --all --json
+    mt 0 tail
+    mt 0 tail -n 3
+    mt 0 tail -n 3 --json
+    mt 0 tail -n 0
+    mt 0 history api-1
+    mt 0 history api-1 -n 2 --json
+    mt 0 history api-1 --since 12
+    mt 1 history nope
+    mt 0 show api-1 --version 2
+    mt 1 show api-1 --version 99
+    mt 0 export
+    mt 0 export --format md api-1
+    mt 1 export nope
+}
+both work
+
+files() {
+    mt 0 add --id one One
+    printf 'a\nerror: b\nc\n' >build.log
+    mt 0 attach one build.log
+    printf '\377\000' | mt 0 attach one - --name raw --json
+    mt 0 show one --artifact a1
+    mt 0 show one --artifact a1 --tail 2
+    mt 0 show one --artifact a1 --match error --json
+    mt 0 show one --artifact a2 --json
+    mt 1 show one --artifact a3
+    dd if=/dev/zero of=big bs=1048577 count=1 2>big.err
+    mt 2 attach one big
+    dd if=/dev/zero of=big bs=1048576 count=1 2>big.err
+    mt 0 attach one big
+    mt 0 show one --artifact a3 --json
+    mt 2 attach one nowhere
+}
+both files
+
+waits() {
+    mt 0 add --id one One
+    mt 1 wait one --timeout 0
+    mt 1 wait one --timeout 0 --json
+    mt 0 wait one -u open
+    mt 1 wait one -u 'done' --timeout 1
+    mt 0 wait one --since-seq 0
+    mt 2 wait one -u never
+    mt 1 wait nope --timeout 0
+    mt 0 fail one 'no'
+    mt 0 wait one -u terminal
+    mt 1 wait one -u in_progress
+    mt 1 wait one -u in_progress --json
+    mt 2 wait
+    mt 1 wait -a me -u work --timeout 0
+}
+both waits
+
+# It goes by pages, and a task may be longer than one answer of a tool.
+many() {
+    for n in $(seq 230); do
+        echo "{\"task_id\":\"many-$n\",\"title\":\"$n\"}"
+    done >tasks
+    awk 'BEGIN {
+        printf "{\"task_id\":\"long\",\"title\":\"L\",\"own\":[1],\"decisions\":["
+        for (i = 0; i < 60; i++) {
+            printf "%s\"", i ? "," : ""
+            for (k = 0; k < 1000; k++) printf "x"
+            printf "\""
+        }
+        print "]}"
+    }' >>tasks
+    "$bin" import tasks >/dev/null
+    mt 0 list
+    mt 0 list --json
+    mt 0 list -n 120 --ids
+    mt 2 show many
+    mt 0 board -n 3
+    mt 0 tail -n 150
+    mt 0 show long
+    mt 0 show long --json
+    mt 0 export --format md
+    mt 0 export
+}
+both many
+
+begin what_only_works_beside_the_store
+run 2 --server unix:/nowhere compact
+has err 'compact works on the store itself: run it where the store is'
+for command in backup verify archive import push pull doctor health run; do
+    MCP_TASK_SERVER=unix:/nowhere run 2 $command x x
+    has err ':'
+done
+MCP_TASK_SERVER=unix:/nowhere run 2 doctor --json
+has err '"code":"invalid_argument"' 'doctor works on the store itself'
+MCP_TASK_SERVER=unix:/nowhere run 2 list --calls
+has err 'list --calls works on the store itself'
+MCP_TASK_SERVER=unix:/nowhere run 0 help list
+MCP_TASK_SERVER=unix:/nowhere run 0 config claude-code
+MCP_TASK_SERVER=unix:/nowhere run 0 completion bash
+
+begin which_server
+run 3 --server "unix:$dir/none" list
+has err "unix:$dir/none: No such file or directory: start it with" '--unix PATH'
+run 3 --server "unix:$dir/none" list --json
+has err '"code":"store_unreachable"' '"retryable":true'
+run 3 --server 127.0.0.1:1 add One
+has err '127.0.0.1:1: Connection refused: start it with "mcptask --http"'
+run 3 --server '[::1]:1' list
+for address in unix: nowhere:80 127.0.0.1:0 127.0.0.1:99999 '[::1' 1.2.3 ''; do
+    run 2 --server "$address" list
+    has err "--server $address: needs unix:PATH or a numeric ADDRESS:PORT"
+done
+for address in 192.0.2.1 http://192.0.2.1:80/mcp '[2001:db8::1]:80'; do
+    run 2 --server "$address" list
+    has err "--server $address: is not on this host" 'ssh -L' --insecure
+done
+run 2 --server unix:/s
+has err '--server and --insecure are for commands'
+run 2 --server unix:/s --store etcd://127.0.0.1:1/x1 list
+has err '--server and --store exclude each other'
+run 2 --token-file x list
+has err '--token-file of a command needs --server'
+checks=$((checks + 1))
+[ ! -e "$MCP_TASK_BASE_DIR" ] || fail 'a store was made'
+
+begin a_token
+token=0123456789abcdef0123456789abcdef
+(umask 077 && cat >tokens) <<END
+# those of the server
+$token anna person
+fedcba9876543210fedcba9876543210 eye read
+END
+(umask 077 && echo "# mine
+$token" >mine && echo fedcba9876543210fedcba9876543210 >eye && : >empty &&
+    echo nobody-knows-this-token >other)
+serve --token-file tokens
+export MCP_TASK_SERVER="unix:$dir/s"
+run 3 list
+has err "unix:$dir/s: needs a token: let --token-file or MCP_TASK_TOKEN_FILE name"
+run 0 --token-file mine add --id one -a anna One
+export MCP_TASK_TOKEN_FILE="$dir/mine"
+run 0 show one --json
+has out '"created_by":"anna"'
+run 0 edit one -p 0
+run 3 edit one -a bob -p 1
+has err 'one: '
+run 3 --token-file other list
+has err 'does not know the token of other'
+lacks err nobody-knows
+run 2 --token-file empty list
+has err 'empty: has no line with a token'
+run 2 --token-file nothing list
+has err 'nothing: No such file'
+run 0 --token-file eye list
+run 3 --token-file eye edit one -p 2
+has err 'one: this token is read-only'
+chmod 644 mine
+run 2 list
+has err "$dir/mine: "
+lacks err $token
+unset MCP_TASK_SERVER MCP_TASK_TOKEN_FILE
+stop
+
+begin a_server_that_offers_less
+serve --tools core
+run 0 --server "unix:$dir/s" add --id one One
+run 3 --server "unix:$dir/s" claim -a me
+has err "unix:$dir/s: claim_task: "
+serve --read-only
+run 3 --server "unix:$dir/s" add Two
+run 0 --server "unix:$dir/s" list
+has out one
+run 3 --server "unix:$dir/s" --read-only add Two
+has err 'add: leave --read-only out to change tasks'
+stop
+
+begin a_rate
+serve --rate 4
+for _ in 1 2 3 4 5 6 7; do
+    run 0 --server "unix:$dir/s" add One
+done
+stop
+
+begin over_tcp
+rm -f said
+mkfifo said
+"$bin" --port 0 2>said &
+server=$!
+exec 3<said
+read -r line <&3
+port=${line##*:}
+for address in "127.0.0.1:$port" "localhost:$port" "http://127.0.0.1:$port/mcp"; do
+    run 0 --server "$address" add To "$address"
+    run 0 --server "$address" list
+    has out "To $address"
+done
+run 2 --server "0.0.0.0:$port" list
+has err 'is not on this host'
+run 3 --insecure --server "0.0.0.0:$port" list # this Host is not its own
+has err "0.0.0.0:$port: "
+stop
+
+begin an_archived_task
+run 0 add --id one One
+run 0 add --id one-more More
+run 0 fail one no
+run 0 archive --done-before 2999-01-01
+serve
+run 1 --server "unix:$dir/s" 'done' one
+has err 'one: archived: mcptask import LOG.archive-... brings it back'
+run 0 --server "unix:$dir/s" show one-m
+has out More
+stop
+
+begin it_waits_for_others
+serve
+at="unix:$dir/s"
+run 0 --server "$at" add --id one One
+"$bin" --server "$at" wait one -u 'done' --timeout 60 >out 2>err &
+waiter=$!
+run 0 'done' one
+checks=$((checks + 1))
+wait $waiter || fail "wait: $(cat err)"
+"$bin" --server "$at" claim -a me --wait 60 >claimed 2>err &
+waiter=$!
+run 0 add --id two Two
+checks=$((checks + 1))
+wait $waiter || fail "claim: $(cat err)"
+has claimed '# Task two'
+mkfifo news
+"$bin" --server "$at" tail -f -n 1 >news &
+follower=$!
+exec 4<news
+read -r line <&4
+case $line in *claim*) ;; *) fail "tail: $line" ;; esac
+run 0 add --id three Three
+read -r line <&4
+case $line in *create*Three) ;; *) fail "tail -f: $line" ;; esac
+kill -INT $follower
+checks=$((checks + 3))
+wait $follower || fail "tail -f ended with $?"
+stop
+
+finish
