@@ -360,11 +360,14 @@ int
 call_history(struct cli *c, const char *id, uint64_t since, uint64_t max,
              bool (*fn)(void *ctx, struct str raw), void *ctx, bool *dropped)
 {
-    struct str answer, item, cursor = STR_NONE;
+    struct arena kept = c->a; /* the caller may be in the middle of a list */
+    struct str answer, item, cursor;
     struct task_error e;
+    char next[32] = "";
     bool more = max > 0;
     int rc = 0;
 
+    c->a = (struct arena){NULL, NULL};
     *dropped = false;
     while (rc == 0 && more) {
         struct buf args = get_args(id, "history");
@@ -373,8 +376,8 @@ call_history(struct cli *c, const char *id, uint64_t since, uint64_t max,
                    (unsigned long long)since,
                    (unsigned long long)(max < HISTORY_PART ? max
                                                            : HISTORY_PART));
-        if (cursor.p != NULL)
-            buf_printf(&args, ",\"cursor\":\"%.*s\"", STR_ARG(cursor));
+        if (next[0] != '\0')
+            buf_printf(&args, ",\"cursor\":\"%s\"", next);
         rc = call_get(c, &args, &answer, &e);
         if (rc != 0)
             break;
@@ -385,7 +388,11 @@ call_history(struct cli *c, const char *id, uint64_t since, uint64_t max,
         *dropped = raw_member(answer, "older_dropped").p != NULL;
         cursor = raw_inner(raw_member(answer, "next_cursor"));
         more = more && cursor.p != NULL;
+        text_put(next, sizeof next, "%.*s", STR_ARG(cursor));
+        arena_reset(&c->a);
     }
+    arena_fini(&c->a);
+    c->a = kept;
     return rc;
 }
 

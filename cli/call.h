@@ -48,7 +48,8 @@ struct call_list {
 int call_list(struct cli *c, const struct task_query *q, struct str args,
               struct call_list *out);
 /* Gives fn the events of a task, newest first: those after since, up to max.
-   Sets *dropped if older ones are gone. fn returns whether it wants more. */
+   raw is valid during the call, and nothing is left in c->a. Sets *dropped if
+   older ones are gone. fn returns whether it wants more. */
 int call_history(struct cli *c, const char *id, uint64_t since, uint64_t max,
                  bool (*fn)(void *ctx, struct str raw), void *ctx,
                  bool *dropped);

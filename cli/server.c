@@ -316,7 +316,8 @@ send_all(struct talk *t)
         if (n > 0) {
             at += (size_t)n;
             t->sent = true;
-        } else if (n < 0 && errno == EPIPE && t->sent) {
+        } else if (n < 0 && t->sent &&
+                   (errno == EPIPE || errno == ECONNRESET)) {
             break; /* it may have answered, and not read the rest */
         } else if (n < 0 && !is_unfinished(errno)) {
             rc = fail_talk(t, strerror(errno));

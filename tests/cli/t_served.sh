@@ -22,7 +22,6 @@ serve() {
     server=$!
     exec 3<said
     read -r line <&3
-    has_line=$line
 }
 
 # mt CODE ARGUMENT...: a command, there or here, and its output in the file that
@@ -208,6 +207,22 @@ many() {
     mt 0 export
 }
 both many
+
+begin a_history_of_several_answers
+run 0 add --id one One
+for n in $(seq 205); do
+    "$bin" edit one -p $((n % 5)) >/dev/null || fail "edit $n"
+done
+run 0 history one
+cp out want
+serve
+run 0 --server "unix:$dir/s" history one
+same out want
+run 0 --server "unix:$dir/s" tail -n 203
+cp out have
+run 0 tail -n 203
+same out have
+stop
 
 begin what_only_works_beside_the_store
 run 2 --server unix:/nowhere compact
