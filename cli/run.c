@@ -423,6 +423,8 @@ become(struct run *r)
     fcntl(r->file.fd, F_SETFD, 0);
     dup2(r->to, STDOUT_FILENO);
     dup2(r->to, STDERR_FILENO);
+    setenv("MCP_TASK_ID", r->id, 1); /* for agents, which go on with it */
+    setenv("MCP_TASK_AGENT", r->file.agent, 1);
     execvp(r->argv[0], r->argv);
     err = errno;
     text_tell("mcptask: run: %s: %s\n", r->argv[0], strerror(err));

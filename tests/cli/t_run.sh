@@ -95,6 +95,18 @@ run 0 run --json -- echo hidden
 has out '"exit_code":0'
 lacks out hidden
 
+# An agent that it runs works on the task under the name that holds it, and may
+# end it.
+name=the_command_knows_its_task
+run 0 add --id night-1 Tidy up
+# shellcheck disable=SC2016 # for the other shell
+run 0 run night-1 --agent night --close -- sh -c \
+    'exec "$0" done "$MCP_TASK_ID" "by $MCP_TASK_AGENT"' "$bin"
+run 0 show night-1 --json
+has out '"status":"done"' '"result":"by night"'
+# shellcheck disable=SC2016
+run 0 run --json -- sh -c 'test -n "$MCP_TASK_ID" -a "$MCP_TASK_AGENT" = run'
+
 begin a_new_task_has_a_lease_from_its_first_commit
 run 0 run -- true
 checks=$((checks + 1))
