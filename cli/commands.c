@@ -16,6 +16,7 @@
 #include "cli/edit.h"
 #include "cli/export.h"
 #include "cli/help.h"
+#include "cli/hook.h"
 #include "cli/import.h"
 #include "cli/push.h"
 #include "cli/run.h"
@@ -287,6 +288,9 @@ const struct cli_command cli_commands[] = {
                "with the token in this variable when CLIENT starts"),
           TEXT("token-file", 0, args.token_file, "FILE",
                "with a token of FILE, over HTTP"))},
+    {"hook", "CLIENT", GROUP_SETUP,
+     "Tell an agent its tasks, as a hook of CLIENT",
+     cli_hook, 1, 1, CLOSED, NO_OPTS},
     {"completion", "bash|zsh|fish", GROUP_SETUP,
      "Print a script that completes commands",
      cli_completion, 1, 1, CLOSED | SERVED, NO_OPTS},

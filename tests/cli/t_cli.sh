@@ -448,35 +448,6 @@ MCP_TASK_AGENT='' run 2 claim later
 has err --agent
 unset MCP_TASK_AGENT
 
-# The script in docs/cli.md, in two sessions of one client.
-begin two_sessions_of_one_client
-tasks | "$bin" import - >out
-mkdir path
-ln -s "$bin" path/mcptask
-sed -n '/^# usage: mcptask-session/,/^```$/p' "$docs/cli.md" | sed '$d' >leave
-has leave handoff
-session() {
-    checks=$((checks + 1))
-    printf '{"cwd":"/x","session_id":"%s","reason":"other"}\n' "$1" |
-        PATH="$dir/path:$PATH" sh leave claude-code "$2" >out 2>err ||
-        fail "$*: $(cat err)"
-}
-session 01234567-89ab start
-has out 'Your name in mcptask is claude-code-01234567:' later
-CLAUDE_ENV_FILE=$dir/env session fedcba98-7654 start
-has env "export MCP_TASK_AGENT='claude-code-fedcba98'"
-run 0 claim later --agent claude-code-01234567
-run 0 add Another --id another
-run 0 claim another --agent claude-code-fedcba98
-session 01234567-89ab end
-run 0 show later --json
-has out '"status":"handoff_ready"'
-run 0 show another --json
-has out '"status":"in_progress"' '"current_owner":"claude-code-fedcba98"'
-session fedcba98-7654 end
-run 0 show another --json
-has out '"status":"handoff_ready"'
-
 begin checkpoints_and_handoffs
 tasks | "$bin" import - >out
 run 2 checkpoint later

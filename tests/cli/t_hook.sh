@@ -1,139 +1,224 @@
 #!/bin/sh
-# The hook in docs/cli.md, with the input that clients give it, for two sessions
-# of one client: t_hook.sh [MCPTASK]
+# mcptask hook with the input that clients give it, for several sessions of
+# several clients: t_hook.sh [MCPTASK]
 
 # shellcheck source=tests/lib/cli.sh
 . "$(dirname "$0")/../lib/cli.sh"
-export MCP_TASK_BASE_DIR="$dir/store"
-mkdir bin
-ln -s "$bin" bin/mcptask
-PATH=$dir/bin:$PATH
-awk '/^# usage: mcptask-session / { print "#!/bin/sh"; on = 1 }
-    on && /^```/ { exit }
-    on' "$docs/cli.md" >bin/mcptask-session
-chmod +x bin/mcptask-session
+unset MCP_TASK_AGENT MCP_TASK_REPO CLAUDE_ENV_FILE
+export HOME="$dir/home"
+mkdir home
+mkdir -p api/.git/objects api/.git/refs web/.git/objects web/.git/refs
+echo 'ref: refs/heads/main' | tee api/.git/HEAD >web/.git/HEAD
+api=$(cd api && pwd -P)
+web=$(cd web && pwd -P)
 
-one=0f3c9a52-7d41-4b7e-9d0c-2a5c1e6f8b10
-two=b81d4e77-30aa-4f6e-8c55-91f0de27c3a4
+one=7d41c0de-7d41-4b7e-9d0c-2a5c0f3c9a52
+two=7d41c0de-30aa-4f6e-8c55-91f0b81d4e77
+me=claude-code-0f3c9a52
+you=claude-code-b81d4e77
 
-# hook start|end SESSION: as Claude Code calls it; output in out
+# hook CLIENT EVENT CAUSE SESSION [DIR]: what clients send; output in out
 hook() {
-    if [ "$1" = start ]; then
-        event=SessionStart more='"source":"startup"'
-    else
-        event=SessionEnd more='"reason":"prompt_input_exit"'
-    fi
-    at=/home/me/.claude/projects/-home-me-api/$2.jsonl
-    printf '{"session_id":"%s","transcript_path":"%s","cwd":"%s",' \
-        "$2" "$at" /home/me/api >in
-    printf '"hook_event_name":"%s",%s}' $event "$more" >>in
-    mcptask-session claude-code "$1" <in >out 2>err ||
-        fail "hook $1: $(cat err)"
+    case $2 in
+    SessionStart) cause=source ;;
+    *) cause=reason ;;
+    esac
+    printf '{"session_id":"%s","transcript_path":null,"cwd":"%s",' \
+        "$4" "${5:-$api}" >in
+    printf '"hook_event_name":"%s","%s":"%s","model":"m"}' \
+        "$2" $cause "$3" >>in
+    checks=$((checks + 1))
+    "$bin" hook "$1" <in >out 2>err || fail "hook $*: exit code $?"
+    [ ! -s err ] || fail "hook $*: $(cat err)"
 }
-
+starts() { hook claude-code SessionStart "$@"; }
+ends() { hook claude-code SessionEnd "$@"; }
+# silent: the hook printed nothing
+silent() {
+    checks=$((checks + 1))
+    [ ! -s out ] || fail "it says: $(cat out)"
+}
 # owns AGENT ID...: exactly these tasks of the agent are in progress
 owns() {
     agent=$1
     shift
-    mcptask list --owner "$agent" --status in_progress --ids | sort >list
+    "$bin" list --owner "$agent" --status in_progress --ids | sort >held
     printf '%s\n' "$@" | sed '/^$/d' | sort >want
-    same want list
+    same want held
 }
+task() { run 0 "$@"; }
 
-name=names
-mcptask add --id free 'Something to do' >/dev/null
-export CLAUDE_ENV_FILE="$dir/env.one"
-hook start $one
-has out 'Your name in mcptask is claude-code-0f3c9a52:' 'Something to do'
-export CLAUDE_ENV_FILE="$dir/env.two"
-hook start $two
-has out 'Your name in mcptask is claude-code-b81d4e77:'
+begin no_store
+starts startup $one
+silent
+ends other $one
+silent
+check test ! -e "$MCP_TASK_BASE_DIR"
+
+begin names
+task add --id first 'Something to do' --repo "$api"
+starts startup $one
+has out '{"hookSpecificOutput":{"hookEventName":"SessionStart",' \
+    "\"additionalContext\":\"Your name in mcptask is $me:" \
+    'Ready for any agent:\n- first (P2) Something to do\n' '"}}'
+starts startup $two
+has out "Your name in mcptask is $you:"
+hook codex SessionStart startup $two
+has out 'Your name in mcptask is codex-b81d4e77:'
+hook gemini SessionStart startup $two
+has out 'Your name in mcptask is gemini-b81d4e77:'
+export MCP_TASK_AGENT=anna
+starts startup $two
+has out 'Your name in mcptask is anna:'
+unset MCP_TASK_AGENT
+
+# In the shell of a session of Claude Code commands have its name.
+name=shell
+export CLAUDE_ENV_FILE="$dir/env"
+starts startup $one
 unset CLAUDE_ENV_FILE
+echo "export MCP_TASK_AGENT='$me'" >want
+same want env
 
-# What each session does in its shell.
-in_shell() {
-    # shellcheck disable=SC1090
-    (. "$dir/env.$1" && shift && mcptask "$@") >said 2>&1
-}
-name=two_sessions
-mine='' yours=''
-i=0
-while [ $i -lt 25 ]; do
-    i=$((i + 1))
-    in_shell one add --id "mine-$i" Mine
-    in_shell one claim "mine-$i"
-    mine="$mine mine-$i"
+name=projects
+task add --id web-1 'In another repository' --repo "$web"
+task add --id any 'In no repository'
+task add --id deep 'In a part' --repo "$api/src"
+starts startup $one
+has out first any deep
+lacks out web-1
+starts startup $one "$web"
+has out web-1 any
+lacks out first deep
+starts startup $one "$dir"
+has out first web-1
+
+name=own_tasks_first
+task claim first --agent $me
+task checkpoint first --agent $me --resume-prompt 'lines 1 to 40
+are done
+## not a heading'
+for cause in resume compact; do
+    starts $cause $one
+    has out 'You hold these tasks; go on with them:\n- first (P2)' \
+        '\n  > lines 1 to 40\n  > are done\n  > ## not a heading\n'
+    lacks out 'Ready for any agent:\n- first'
 done
-for id in yours-1 yours-2; do
-    in_shell two add --id $id Yours
-    in_shell two claim $id
-    yours="$yours $id"
-done
-in_shell one claim yours-1
-has said 'another agent holds a lease'
-# shellcheck disable=SC2086
-owns claude-code-0f3c9a52 $mine
-# shellcheck disable=SC2086
-owns claude-code-b81d4e77 $yours
+starts startup $two
+lacks out 'lines 1 to 40'
+
+# After /clear the client has another id for the same session.
+name=clear
+ends clear $one
+owns $me first
+starts clear $two
+has out 'In progress under another name of this client' 'lines 1 to 40'
+starts clear $two "$web"
+lacks out 'lines 1 to 40'
 
 name=the_first_ends
-hook end $one
+task add --id yours Yours
+task claim yours --agent $you
+ends prompt_input_exit $one
+silent
 # shellcheck disable=SC2119
-owns claude-code-0f3c9a52
-# shellcheck disable=SC2086
-owns claude-code-b81d4e77 $yours
-mcptask list --status handoff_ready --ids | sort >list
-# shellcheck disable=SC2086
-printf '%s\n' $mine | sort >want
-same want list
-mcptask show mine-1 --json >out
-has out '"from_agent":"claude-code-0f3c9a52"' '"reason":"the session ended"'
-in_shell two claim mine-1
-in_shell two 'done' yours-1
+owns $me
+owns $you yours
+run 0 show first --json
+has out "\"from_agent\":\"$me\",\"to_agent\":\"claude-code\"" \
+    '"reason":"the session ended"'
+starts startup $two
+has out 'Handed to you:\n- first (P2) Something to do, from '"$me: the session"
+hook codex SessionStart startup $one
+lacks out first
+starts startup $two "$web"
+lacks out first
+
+name=whom_a_name_reaches
+for to in codex Codex codex-mcp-client codex-0f3c9a52; do
+    task add --id "for-$to" "For $to" --repo "$web"
+    task handoff "for-$to" --agent anna --to "$to" --reason 'it is late'
+done
+hook codex SessionStart startup $one
+has out 'Handed to you:\n- for-codex-0f3c9a52 '
+lacks out for-codex-mcp for-Codex
+hook codex SessionStart startup $two "$web"
+has out '- for-codex (P2)' '- for-Codex (P2)' '- for-codex-mcp-client (P2)'
+lacks out for-codex-0f3c9a52
+starts startup $one "$web"
+lacks out for-codex
 
 # A task whose command mcptask run still supervises is not handed over.
 name=a_command_goes_on
 mkfifo go
-hook start $one
-in_shell one run -d --title Build -- sh -c 'read -r code <"$0"; exit "$code"' \
-    "$dir/go"
-id=$(cat said)
-hook end $one
-owns claude-code-0f3c9a52 "$id"
+# shellcheck disable=SC2016 # for the other shell
+run 0 run -d --agent $me --title Build -- \
+    sh -c 'read -r code <"$0"; exit "$code"' "$dir/go"
+id=$(cat out)
+ends other $one
+owns $me "$id"
 check timeout 60 sh -c 'echo 3 >go'
-check mcptask wait "$id" --until failed --timeout 60
-mcptask show "$id" --json >out
-has out '"exit_code":3'
+check "$bin" wait "$id" --until failed --timeout 60
 
-# Again, with nothing to hand over; and another client, which writes its
-# input over several lines.
-name=again
-hook end $one
-hook end $two
-# shellcheck disable=SC2119
-owns claude-code-b81d4e77
-mcptask show yours-1 --json >out
-has out '"status":"done"'
-mcptask show mine-1 --json >out
-has out '"from_agent":"claude-code-b81d4e77"'
-printf '{\n  "hook_event_name": "SessionStart",\n  "session_id": "%s"\n}\n' \
-    $two | mcptask-session gemini start >out
-has out 'Your name in mcptask is gemini-b81d4e77:' 'Something to do'
+# The next session of a name that they all have holds its tasks as well.
+name=a_name_of_all
+task claim any --agent anna
+export MCP_TASK_AGENT=anna
+ends other $one
+owns anna any
+unset MCP_TASK_AGENT
 
-# Without an id, or with one that a shell would run, nothing is done.
+name=bounded
+i=0
+while [ $i -lt 30 ]; do
+    i=$((i + 1))
+    title=$(printf "%0300d" $i)
+    echo "{\"task_id\":\"long-$i\",\"title\":\"$title\",\"priority\":0}"
+done >long
+task import long
+starts startup $one
+checks=$((checks + 1))
+[ "$(wc -c <out)" -lt 3000 ] || fail "$(wc -c <out) bytes"
+checks=$((checks + 1))
+[ "$(grep -o 'long-[0-9]*' out | wc -l)" -eq 3 ] || fail 'not three tasks'
+
+name=nothing_to_do
+for event in PreCompact UserPromptSubmit Stop; do
+    hook claude-code $event x $one
+    silent
+done
+
+# What cannot be read is said on stderr and changes nothing.
 name=hostile
 export CLAUDE_ENV_FILE="$dir/env.hostile"
-mcptask add --id kept Kept >/dev/null
-mcptask claim kept --agent claude-code- >/dev/null
-for input in '{"cwd":"/"}' "{\"session_id\":\"';id;'\"}" ''; do
-    for event in start end; do
+task add --id kept Kept
+task claim kept --agent claude-code-
+for event in SessionStart SessionEnd; do
+    for session in '""' "\"';id;'\"" '"abc"' '"0123456g"' 7 null '{}'; do
+        echo "{\"hook_event_name\":\"$event\",\"session_id\":$session}" >in
         checks=$((checks + 1))
-        echo "$input" | mcptask-session claude-code $event >out 2>err ||
-            fail "$input: $(cat err)"
-        check test ! -s out
+        "$bin" hook claude-code <in >out 2>err || fail "$session: exit code $?"
+        silent
+        has err 'hook: the input has no session_id'
     done
+done
+for input in '' '[]' '{"session_id":' 'session'; do
+    echo "$input" >in
+    checks=$((checks + 1))
+    "$bin" hook claude-code <in >out 2>err || fail "$input: exit code $?"
+    silent
+    has err 'standard input is not a JSON object'
 done
 check test ! -e "$CLAUDE_ENV_FILE"
 owns claude-code- kept
+unset CLAUDE_ENV_FILE
+
+name=a_damaged_store
+echo '{"hook_event_name":"SessionStart","session_id":"'$one'"}' >in
+echo 'not a log' >"$log"
+checks=$((checks + 1))
+"$bin" hook claude-code <in >out 2>err || fail "exit code $?"
+silent
+has err "$log"
 
 finish

@@ -1,0 +1,445 @@
+/* hook - what an agent is told when a session of its client starts, and what
+   becomes of its tasks when the session ends.
+
+   Claude Code, Codex and Gemini CLI run hooks alike: the event is a JSON object
+   on standard input, and hookSpecificOutput.additionalContext on standard
+   output is what the model reads.
+
+   1. A session is never disturbed: the exit code is 0 whatever is wrong with
+      the input or the store, and standard output is one JSON object or empty.
+   2. The name is made of the client's session id, so that the hooks of one
+      session agree without a file of their own. MCP_TASK_AGENT replaces it.
+   3. What agents stored is quoted or on one line, and bounded. */
+
+#include "cli/hook.h"
+#include "cli/args.h"
+#include "cli/show.h"
+#include "cli/store.h"
+#include "cli/text.h"
+#include "base/utf8.h"
+#include "json/write.h"
+#include "task/name.h"
+#include "task/project.h"
+#include "task/query.h"
+#include "task/view.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MAX_SHOWN 3    /* tasks of each kind that are told */
+#define MAX_LOOKS 2000 /* tasks that are looked at for that */
+#define MAX_PROMPT 2048
+#define MAX_LINE 120
+
+struct hook {
+    struct cli *c;
+    struct str event, cause; /* cause: why the session starts or ends */
+    struct name_agent me;
+    struct project here;
+    struct buf text; /* for the model */
+};
+
+/* ---- the event ---- */
+
+/* A member of the input, in c->kept; .p NULL: there is none. */
+static struct str
+input_text(struct cli *c, const struct json_tok *root, const char *name)
+{
+    const struct json_tok *t = json_get(root, name);
+
+    if (t == NULL || t->type != JSON_STRING)
+        return STR_NONE;
+    return arena_str(&c->kept, json_str(&c->a, t));
+}
+
+/* The last hex digits of a session id, whose first may be a time, which
+   sessions share. False: it has too few. */
+static bool
+session_digits(struct str id, char out[NAME_HEX + 1])
+{
+    size_t left = NAME_HEX;
+
+    out[left] = '\0';
+    for (size_t i = id.len; i > 0 && left > 0; i--)
+        if (id.p[i - 1] != '-')
+            out[--left] = text_lower(id.p[i - 1]);
+    return left == 0 && str_is_hex((struct str){out, NAME_HEX}, NAME_HEX);
+}
+
+/* The name under which the MCP client of a product greets servers, if it is
+   another one: work that is handed to it is for this session, too. */
+static struct str
+greeting_of(struct str product)
+{
+    static const char *const names[][2] = {
+        {"codex", "codex-mcp-client"},
+        {"gemini", "gemini-cli-mcp-client"},
+    };
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (str_is(product, names[i][0]))
+            return str_of(names[i][1]);
+    return product;
+}
+
+/* Returns 0, or an exit code after printing the error. */
+static int
+find_name(struct hook *h, struct str session)
+{
+    struct cli *c = h->c;
+    const char *given = env_get("MCP_TASK_AGENT");
+    struct str product = name_product(&c->kept, str_of(c->operand[0]));
+    char hex[NAME_HEX + 1];
+
+    if (product.p == NULL)
+        return cli_fail_store(c, ERR_NOMEM);
+    if (given != NULL) {
+        h->me.name = str_of(given);
+        return 0;
+    }
+    if (!session_digits(session, hex))
+        return cli_fail(c, ERR_INVALID, "hook: the input has no session_id "
+                        "that ends with %d hex digits", NAME_HEX);
+    h->me.name = name_default(&c->kept, product, str_of(hex));
+    h->me.product = greeting_of(product);
+    return h->me.name.p != NULL ? 0 : cli_fail_store(c, ERR_NOMEM);
+}
+
+/* The project of the session, which clients run hooks outside of, too. */
+static void
+find_place(struct hook *h, struct str cwd)
+{
+    if (cwd.p != NULL && cwd.p[0] == '/' && getenv("MCP_TASK_REPO") == NULL)
+        project_find(cwd.p, env_get("HOME"), &h->here);
+    else
+        project_here(&h->here);
+}
+
+/* Returns 0, or an exit code after printing the error. */
+static int
+read_event(struct hook *h)
+{
+    struct cli *c = h->c;
+    const struct json_tok *root;
+    int rc = cli_args_read(c, &root);
+
+    if (rc != 0)
+        return rc;
+    h->event = input_text(c, root, "hook_event_name");
+    h->cause = input_text(c, root, "source");
+    if (h->cause.p == NULL)
+        h->cause = input_text(c, root, "reason");
+    rc = find_name(h, input_text(c, root, "session_id"));
+    if (rc == 0)
+        find_place(h, input_text(c, root, "cwd"));
+    return rc;
+}
+
+/* ---- a start ---- */
+
+struct section {
+    struct hook *h;
+    const char *heading;
+    bool (*wanted)(const struct hook *h, const struct task *k);
+    bool prompts; /* with what the agent needs to go on */
+    int shown, looks;
+};
+
+/* The text of a field, in c->a; empty: there is none. */
+static struct str
+field_text(const struct hook *h, struct str raw)
+{
+    struct str s = raw_text(&h->c->a, raw);
+
+    return s.p != NULL ? s : STR("");
+}
+
+static struct str
+owner_of(const struct hook *h, const struct task *k)
+{
+    return field_text(h, k->f[F_CURRENT_OWNER]);
+}
+
+/* Whether the task is of this project or of none. Outside of projects, all
+   are. */
+static bool
+is_here(const struct hook *h, const struct task *k)
+{
+    struct str root = str_of(h->here.root);
+    struct str path = project_path(field_text(h, k->f[F_REPO_PATH]));
+
+    return root.len == 0 || path.len == 0 || str_eq(path, root) ||
+           (str_begins(path, root) && path.p[root.len] == '/');
+}
+
+static bool
+is_mine(const struct hook *h, const struct task *k)
+{
+    return str_eq(owner_of(h, k), h->me.name);
+}
+
+/* Whether another session of the product works on it here: after /clear the
+   client gives the same session another id, and an agent that gives no name
+   has one that its server made. */
+static bool
+is_of_product(const struct hook *h, const struct task *k)
+{
+    struct str stem = name_stem(owner_of(h, k));
+
+    return stem.p != NULL && !is_mine(h, k) && is_here(h, k) &&
+           (str_eq(stem, name_stem(h->me.name)) ||
+            str_eq(stem, h->me.product));
+}
+
+static bool
+is_handed(const struct hook *h, const struct task *k)
+{
+    struct str to = field_text(h, raw_member(k->f[F_HANDOFF], "to_agent"));
+
+    return to.len > 0 && name_reaches(to, &h->me) &&
+           (str_eq(to, h->me.name) || is_here(h, k));
+}
+
+static bool
+is_ready(const struct hook *h, const struct task *k)
+{
+    return !k->kept && !is_handed(h, k) && is_here(h, k) && !is_mine(h, k);
+}
+
+/* " from codex-01c709ed: the context is full" */
+static void
+put_giver(struct hook *h, struct str handoff)
+{
+    struct str from = field_text(h, raw_member(handoff, "from_agent"));
+    struct str reason = field_text(h, raw_member(handoff, "reason"));
+
+    if (from.len > 0) {
+        buf_z(&h->text, ", from ");
+        view_plain(&h->text, from, MAX_LINE, ' ');
+    }
+    if (reason.len > 0) {
+        buf_z(&h->text, ": ");
+        view_plain(&h->text, reason, MAX_LINE, ' ');
+    }
+}
+
+static void
+put_prompt(struct hook *h, struct str prompt)
+{
+    while (prompt.len > 0) {
+        buf_z(&h->text, "  > ");
+        view_plain(&h->text, str_cut(&prompt, '\n'), MAX_PROMPT, ' ');
+        buf_char(&h->text, '\n');
+    }
+}
+
+static bool
+put_in_section(void *ctx, const struct task *k)
+{
+    struct section *s = ctx;
+    struct hook *h = s->h;
+    struct buf *b = &h->text;
+
+    if (s->wanted(h, k) && !k->garbled) {
+        if (s->shown++ == 0)
+            buf_printf(b, "\n%s:\n", s->heading);
+        buf_printf(b, "- %.*s (P%.*s) ", STR_ARG(k->ev.id),
+                   STR_ARG(k->f[F_PRIORITY]));
+        view_plain(b, field_text(h, k->f[F_TITLE]), MAX_LINE, ' ');
+        if (k->status == TASK_HANDOFF_READY)
+            put_giver(h, k->f[F_HANDOFF]);
+        buf_char(b, '\n');
+        if (s->prompts)
+            put_prompt(h, utf8_cut(field_text(h, k->f[F_RESUME_PROMPT]),
+                                   MAX_PROMPT));
+    }
+    return s->shown < MAX_SHOWN && ++s->looks < MAX_LOOKS;
+}
+
+static void
+put_section(struct hook *h, struct section s, struct task_query q)
+{
+    int rc;
+
+    s.h = h;
+    q.limit = TASK_LIST_MAX;
+    q.uncounted = true;
+    rc = cli_each_task(h->c, &q, CLI_ALL, put_in_section, &s);
+    if (rc < 0)
+        cli_fail_store(h->c, rc);
+}
+
+/* Commands in the session's shell use the name, too. The file is a script: a
+   default name has nothing that a shell would run. */
+static void
+keep_name(const struct hook *h)
+{
+    const char *path = env_get("CLAUDE_ENV_FILE");
+    struct buf b = {0};
+    int fd;
+
+    if (path == NULL || h->me.product.len == 0)
+        return;
+    fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0) {
+        cli_fail_errno(h->c, ERR_IO, path);
+        return;
+    }
+    buf_printf(&b, "export MCP_TASK_AGENT='%.*s'\n", STR_ARG(h->me.name));
+    cli_say(fd, &b);
+    close(fd);
+}
+
+static void
+put_start(struct hook *h)
+{
+    const unsigned works = 1u << TASK_IN_PROGRESS;
+    struct buf owner = {0};
+    size_t named;
+
+    buf_printf(&h->text, "Your name in mcptask is %.*s: give it as agent in "
+               "each call of its tools.\n", STR_ARG(h->me.name));
+    named = h->text.len;
+    json_quote(&owner, h->me.name);
+    put_section(h, (struct section){
+        .heading = "You hold these tasks; go on with them", .prompts = true,
+        .wanted = is_mine}, (struct task_query){
+        .status = works, .has[ATOM_OWNER] = buf_view(&owner)});
+    buf_fini(&owner);
+    if (!str_is(h->cause, "startup"))
+        put_section(h, (struct section){
+            .heading = "In progress under another name of this client, and "
+                       "yours if you began it earlier in this session",
+            .prompts = true, .wanted = is_of_product},
+            (struct task_query){.status = works});
+    put_section(h, (struct section){
+        .heading = "Handed to you", .wanted = is_handed},
+        (struct task_query){.status = 1u << TASK_HANDOFF_READY});
+    put_section(h, (struct section){
+        .heading = "Ready for any agent", .wanted = is_ready},
+        (struct task_query){.ready = TASK_YES, .order = ORDER_WORK});
+    if (h->text.len > named)
+        buf_z(&h->text, "\nTake one with claim_task and its task_id, which "
+              "answers with all that you need. Save the state with "
+              "save_checkpoint, and before you stop give up with handoff_task "
+              "what is not done. What tasks say comes from other agents.\n");
+}
+
+static void
+tell_start(struct hook *h)
+{
+    struct buf *out = &h->c->out;
+
+    put_start(h);
+    if (h->text.err != 0) {
+        cli_fail_store(h->c, h->text.err);
+        return;
+    }
+    buf_z(out, "{\"hookSpecificOutput\":{\"hookEventName\":\"SessionStart\","
+               "\"additionalContext\":");
+    json_quote(out, buf_view(&h->text));
+    buf_z(out, "}}\n");
+}
+
+/* ---- an end ---- */
+
+static bool
+note_id(void *ctx, const struct task *k)
+{
+    struct hook *h = ctx;
+
+    buf_printf(&h->text, "%.*s\n", STR_ARG(k->ev.id));
+    return true;
+}
+
+/* Whether mcptask run still keeps the task up to date. */
+static bool
+is_run(struct cli *c, const char *id)
+{
+    struct str path = arena_printf(&c->kept, "%s/runs/%s", c->env->base_dir,
+                                   id);
+
+    return path.p != NULL && access(path.p, F_OK) == 0;
+}
+
+static void
+hand_over(struct hook *h, const char *id, const char *to)
+{
+    struct cli *c = h->c;
+    struct task_receipt r;
+    struct task_ctx x;
+    int rc;
+
+    cli_args_begin(c, NULL, id);
+    cli_args_put(c, "from_agent", arena_str(&c->kept, h->me.name).p);
+    cli_args_put(c, "to_agent", to);
+    cli_args_put(c, "reason", "the session ended");
+    rc = cli_try_change(c, TOOL_HANDOFF, &x, &r);
+    cli_report_change(c, rc, &x, &r);
+}
+
+/* Hands what the session holds to the next one of its product. A name that all
+   sessions share needs none of it: the next one holds it as well. */
+static void
+end_session(struct hook *h)
+{
+    struct cli *c = h->c;
+    struct task_query q = {.status = 1u << TASK_IN_PROGRESS,
+                           .limit = TASK_LIST_MAX, .uncounted = true};
+    struct str to = name_stem(h->me.name), rest;
+    struct buf owner = {0};
+    const char *id;
+    int rc;
+
+    if (to.len == 0)
+        return;
+    to = arena_str(&c->kept, to);
+    json_quote(&owner, h->me.name);
+    q.has[ATOM_OWNER] = buf_view(&owner);
+    rc = cli_each_task(c, &q, CLI_ALL, note_id, h);
+    buf_fini(&owner);
+    if (rc < 0)
+        cli_fail_store(c, rc);
+    for (rest = buf_view(&h->text); rest.len > 0;) {
+        id = arena_str(&c->kept, str_cut(&rest, '\n')).p;
+        if (id != NULL && to.p != NULL && !is_run(c, id))
+            hand_over(h, id, to.p);
+    }
+}
+
+/* ---- the command ---- */
+
+/* Opens the store, if there is one, for an event that has to do with it. */
+static void
+handle(struct hook *h)
+{
+    struct cli *c = h->c;
+    bool starts = str_is(h->event, "SessionStart");
+    bool ends = str_is(h->event, "SessionEnd") && !str_is(h->cause, "clear");
+
+    if (starts)
+        keep_name(h);
+    if ((!starts && !ends) || cli_is_gone(c) || cli_open(c, starts) != 0)
+        return;
+    if (starts)
+        tell_start(h);
+    else
+        end_session(h);
+}
+
+int
+cli_hook(struct cli *c)
+{
+    struct hook h = {.c = c};
+
+    c->exact = true;
+    c->quiet = true;
+    if (read_event(&h) == 0)
+        handle(&h);
+    cli_close(c, CLI_OK);
+    c->s = (struct cli_store){.store = NULL};
+    buf_fini(&h.text);
+    return CLI_OK;
+}
