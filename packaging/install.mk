@@ -3,6 +3,9 @@
 PREFIX ?= /usr/local
 MAN := share/man/man
 UNITS := lib/systemd/system
+SHARE := share/mcptask
+PLUGIN := .mcp.json .claude-plugin/plugin.json .claude-plugin/marketplace.json \
+  hooks/hooks.json skills/mcptask/SKILL.md
 
 image oci mcpb npm wheel deb: $(BIN)
 	@sh packaging/pack.sh $@ $(BIN)
@@ -16,6 +19,11 @@ install: $(BIN)
 	install -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin/mcptask
 	install -m 644 man/mcptask.1 $(DESTDIR)$(PREFIX)/$(MAN)1/mcptask.1
 	install -m 644 man/mcptask-log.5 $(DESTDIR)$(PREFIX)/$(MAN)5/mcptask-log.5
+	for f in $(PLUGIN); do \
+	  to=$(DESTDIR)$(PREFIX)/$(SHARE)/plugin/$$f; \
+	  install -d $${to%/*} && \
+	  install -m 644 packaging/plugin/$$f $$to || exit 1; \
+	done
 	for u in service socket; do \
 	  to=$(DESTDIR)$(PREFIX)/$(UNITS)/mcptask.$$u; \
 	  sed 's|@PREFIX@|$(PREFIX)|g' packaging/mcptask.$$u >$$to && \
@@ -25,5 +33,6 @@ install: $(BIN)
 uninstall:
 	rm -f $(addprefix $(DESTDIR)$(PREFIX)/,bin/mcptask $(MAN)1/mcptask.1 \
 	  $(MAN)5/mcptask-log.5 $(UNITS)/mcptask.service $(UNITS)/mcptask.socket)
+	rm -rf $(DESTDIR)$(PREFIX)/$(SHARE)
 
 .PHONY: image oci mcpb npm wheel deb dist install uninstall

@@ -15,6 +15,11 @@ cat >"$dir/expected" <<END
 644 /usr/lib/systemd/system/mcptask.socket
 644 /usr/share/man/man1/mcptask.1
 644 /usr/share/man/man5/mcptask-log.5
+644 /usr/share/mcptask/plugin/.claude-plugin/marketplace.json
+644 /usr/share/mcptask/plugin/.claude-plugin/plugin.json
+644 /usr/share/mcptask/plugin/.mcp.json
+644 /usr/share/mcptask/plugin/hooks/hooks.json
+644 /usr/share/mcptask/plugin/skills/mcptask/SKILL.md
 END
 files() {
     (cd "$dir/tree" && find . -type f) | sed 's/^\.//' | sort |
