@@ -274,6 +274,8 @@ const struct cli_command cli_commands[] = {
     {"setup", "CLIENT [URL]", GROUP_SETUP, "Add this server to an MCP client",
      cli_setup, 1, 2, CLOSED | SERVED,
      OPTS(FLAG("dry-run", 'n', args.dry_run, "only print the command"),
+          FLAG("hooks", 0, args.hooks,
+               "print hooks instead, or lines for AGENTS.md"),
           FLAG("http", 0, args.http,
                "connect to URL (http://127.0.0.1:8766/mcp)"),
           TEXT("token-env", 0, args.token_env, "VARIABLE",

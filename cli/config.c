@@ -7,20 +7,25 @@
    address and, if the server wants tokens, one token in plain text, or the name
    of the variable that holds it.
 
-   setup runs the client's own command instead, where there is one. */
+   setup runs the client's own command instead, where there is one. For hooks
+   none has such a command: setup --hooks prints them, and for a client that has
+   none what to tell its agents. */
 
 #include "cli/config.h"
 #include "cli/text.h"
 #include "mcp/calls.h"
 #include "base/file.h"
+#include "base/gunzip.h"
 #include "base/os.h"
 #include "base/text.h"
 #include "json/write.h"
 #include "base/token.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define MAX_WORDS 64
@@ -218,13 +223,45 @@ struct client {
     const char *url, *headers; /* and of these; NULL: stdio only */
     bool typed, http_typed;
     const char *program; /* that adds servers itself, or NULL */
+    /* The command that does so. */
+    void (*put)(struct cli *c, const struct client *k, const struct launch *l,
+                struct words *w);
     const char *variable; /* before the name of a variable, or NULL */
+    const char *hooks; /* where its hooks are; NULL: it has none like these */
+    bool joined; /* its command holds the arguments, too */
 };
 
 static void
 put_name(struct buf *b, const struct form *f, bool first, const char *name)
 {
     buf_printf(b, "%s%s%s%s", first ? "" : f->between, f->before, name, f->sep);
+}
+
+/* What a client calls its servers here or over HTTP, and the variables. */
+static struct str
+type_of(const struct client *k, bool http)
+{
+    if (k->joined)
+        return str_of(http ? "remote" : "local");
+    return str_of(http ? "http" : "stdio");
+}
+
+static const char *
+variables_of(const struct client *k)
+{
+    return k->joined ? "environment" : "env";
+}
+
+/* The program and its arguments as one list. */
+static void
+put_joined(struct buf *b, const struct launch *l)
+{
+    struct words w = {.n = 0};
+
+    add_word(&w, l->command);
+    for (size_t i = 0; i < l->args.n; i++)
+        add_word(&w, l->args.word[i]);
+    put_list(b, &w, ", ");
 }
 
 static void
@@ -237,11 +274,14 @@ put_servers(struct buf *b, const struct client *k, const struct launch *l)
     buf_printf(b, "%s%s%s", f->open, k->servers, f->next);
     if (typed) {
         put_name(b, f, true, "type");
-        buf_z(b, http ? "\"http\"" : "\"stdio\"");
+        json_quote(b, type_of(k, http));
     }
     put_name(b, f, !typed, http ? k->url : "command");
-    json_quote(b, http ? l->url : l->command);
-    if (!http) {
+    if (!http && k->joined)
+        put_joined(b, l);
+    else
+        json_quote(b, http ? l->url : l->command);
+    if (!http && !k->joined) {
         put_name(b, f, false, "args");
         put_list(b, &l->args, ", ");
     }
@@ -249,7 +289,7 @@ put_servers(struct buf *b, const struct client *k, const struct launch *l)
         put_name(b, f, false, "bearer_token_env_var");
         json_quote(b, str_of(l->token_env));
     } else if (l->n_env > 0) {
-        put_name(b, f, false, http ? k->headers : "env");
+        put_name(b, f, false, http ? k->headers : variables_of(k));
         put_pairs(b, l->env, l->n_env, pair);
     }
     buf_z(b, f->close);
@@ -294,15 +334,51 @@ put_launch(struct buf *b, const struct launch *l, const char *url)
 }
 
 /* VS Code takes one object. */
-static struct str
-vscode_object(struct cli *c, const struct client *k, const struct launch *l)
+static void
+vscode_words(struct cli *c, const struct client *k, const struct launch *l,
+             struct words *w)
 {
     struct buf b = {0};
 
     buf_printf(&b, "{\"name\":\"mcptask\",\"type\":\"%s\"",
                l->url.p != NULL ? "http" : "stdio");
     put_launch(&b, l, k->url);
-    return buf_take(&b, &c->a);
+    add_words(w, k->program, "--add-mcp");
+    add_word(w, buf_take(&b, &c->a));
+}
+
+/* Each variable as an option of its own. */
+static void
+add_variables(struct cli *c, const struct launch *l, struct words *w)
+{
+    for (size_t i = 0; i < l->n_env; i++) {
+        add_word(w, STR("--env"));
+        add_word(w, arena_printf(&c->a, "%s=%s", l->env[i].name,
+                                 l->env[i].value));
+    }
+}
+
+static void
+opencode_words(struct cli *c, const struct client *k, const struct launch *l,
+               struct words *w)
+{
+    bool http = l->url.p != NULL;
+
+    add_words(w, k->program, "mcp");
+    add_words(w, "add", "mcptask");
+    if (http) {
+        add_words(w, "--url", l->url.p);
+        if (l->n_env > 0)
+            add_words(w, "--header",
+                      arena_printf(&c->a, "%s=%s", l->env[0].name,
+                                   l->env[0].value).p);
+        return;
+    }
+    add_variables(c, l, w);
+    add_word(w, STR("--"));
+    add_word(w, l->command);
+    for (size_t i = 0; i < l->args.n; i++)
+        add_word(w, l->args.word[i]);
 }
 
 /* The command of the client that adds this server. --env and --header take
@@ -317,11 +393,8 @@ client_words(struct cli *c, const struct client *k, const struct launch *l,
 
     add_words(w, k->program, "mcp");
     add_word(w, STR("add"));
-    for (size_t i = 0; i < l->n_env && !http; i++) {
-        add_word(w, STR("--env"));
-        add_word(w, arena_printf(&c->a, "%s=%s", l->env[i].name,
-                                 l->env[i].value));
-    }
+    if (!http)
+        add_variables(c, l, w);
     if (!codex) {
         add_words(w, "--scope", "user");
         add_words(w, "--transport", http ? "http" : "stdio");
@@ -373,23 +446,44 @@ put_claude_code(struct cli *c, const struct client *k, const struct launch *l)
 }
 
 static const struct client clients[] = {
-    {"claude-code", "run this, once, for all your projects", &json,
-     "mcpServers", "url", "headers", true, true, "claude", "${"},
-    {"claude-desktop", "for claude_desktop_config.json (Settings, Developer, "
-                       "Edit Config)", &json, "mcpServers", NULL, NULL, false,
-     false, NULL, "${"},
-    {"cursor", "for ~/.cursor/mcp.json, or .cursor/mcp.json in a project",
-     &json, "mcpServers", "url", "headers", true, false, NULL, "${env:"},
-    {"vscode", "for .vscode/mcp.json, or what \"MCP: Open User "
-               "Configuration\" opens", &json, "servers", "url", "headers",
-     true, true, "code", "${env:"},
-    {"codex", "for ~/.codex/config.toml", &toml, "mcp_servers", "url",
-     "http_headers", false, false, "codex", NULL},
-    {"gemini", "for ~/.gemini/settings.json, or .gemini/settings.json in a "
-               "project", &json, "mcpServers", "httpUrl", "headers", false,
-     false, "gemini", "${"},
-    {"hermes", "for ~/.hermes/config.yaml", &yaml, "mcp_servers", "url",
-     "headers", false, false, NULL, "${"},
+    {.name = "claude-code", .where = "run this, once, for all your projects",
+     .form = &json, .servers = "mcpServers", .url = "url",
+     .headers = "headers", .typed = true, .http_typed = true,
+     .program = "claude", .put = client_words, .variable = "${",
+     .hooks = "~/.claude/settings.json"},
+    {.name = "claude-desktop",
+     .where = "for claude_desktop_config.json (Settings, Developer, Edit "
+              "Config)",
+     .form = &json, .servers = "mcpServers", .variable = "${"},
+    {.name = "cursor",
+     .where = "for ~/.cursor/mcp.json, or .cursor/mcp.json in a project",
+     .form = &json, .servers = "mcpServers", .url = "url",
+     .headers = "headers", .typed = true, .variable = "${env:"},
+    {.name = "vscode",
+     .where = "for .vscode/mcp.json, or what \"MCP: Open User "
+              "Configuration\" opens",
+     .form = &json, .servers = "servers", .url = "url", .headers = "headers",
+     .typed = true, .http_typed = true, .program = "code",
+     .put = vscode_words, .variable = "${env:"},
+    {.name = "codex", .where = "for ~/.codex/config.toml", .form = &toml,
+     .servers = "mcp_servers", .url = "url", .headers = "http_headers",
+     .program = "codex", .put = client_words,
+     .hooks = "~/.codex/hooks.json; then say yes to them in /hooks of codex"},
+    {.name = "gemini",
+     .where = "for ~/.gemini/settings.json, or .gemini/settings.json in a "
+              "project",
+     .form = &json, .servers = "mcpServers", .url = "httpUrl",
+     .headers = "headers", .program = "gemini", .put = client_words,
+     .variable = "${", .hooks = "~/.gemini/settings.json"},
+    {.name = "opencode",
+     .where = "for ~/.config/opencode/opencode.json, or opencode.json in a "
+              "project",
+     .form = &json, .servers = "mcp", .url = "url", .headers = "headers",
+     .typed = true, .http_typed = true, .program = "opencode",
+     .put = opencode_words, .variable = "{env:", .joined = true},
+    {.name = "hermes", .where = "for ~/.hermes/config.yaml", .form = &yaml,
+     .servers = "mcp_servers", .url = "url", .headers = "headers",
+     .variable = "${"},
 };
 #define N_CLIENTS (sizeof(clients) / sizeof(clients[0]))
 
@@ -563,24 +657,128 @@ put_setup_json(struct cli *c, const struct client *k, const struct launch *l,
     buf_z(b, "}\n");
 }
 
-/* Becomes the program, whose output goes to stderr with --json; returns an exit
-   code if that fails. */
+/* Runs the client's command, whose output goes to stderr with --json. Returns
+   its exit code, or one of ours after printing the error. */
 static int
-become(struct cli *c, struct str program, const struct words *w)
+run_words(struct cli *c, struct str program, const struct words *w)
 {
     char *argv[MAX_WORDS + 1];
+    int status = 0;
+    pid_t pid;
     size_t i;
 
     for (i = 0; i < w->n; i++)
         argv[i] = (char *)w->word[i].p;
     argv[i] = NULL;
     cli_flush(c);
-    if (c->json)
-        dup2(STDERR_FILENO, STDOUT_FILENO);
-    signal(SIGPIPE, SIG_DFL);
-    signal(SIGXFSZ, SIG_DFL);
-    execv(program.p, argv);
-    return cli_fail_errno(c, ERR_NOT_FOUND, program.p);
+    pid = fork();
+    if (pid == 0) {
+        if (c->json)
+            dup2(STDERR_FILENO, STDOUT_FILENO);
+        signal(SIGPIPE, SIG_DFL);
+        signal(SIGXFSZ, SIG_DFL);
+        execv(program.p, argv);
+        _exit(cli_fail_errno(c, ERR_NOT_FOUND, program.p));
+    }
+    if (pid < 0)
+        return cli_fail_errno(c, ERR_NOMEM, program.p);
+    while (waitpid(pid, &status, 0) < 0)
+        if (errno != EINTR)
+            return cli_fail_errno(c, ERR_IO, program.p);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+/* Claude Code refuses a server that it has, where the others replace it. What
+   was there is removed only after that, so that it stays if the command fails
+   for another reason and there is none. */
+static int
+add_server(struct cli *c, const struct client *k, struct str program,
+           const struct words *w)
+{
+    struct words remove = {.n = 0};
+    int rc = run_words(c, program, w);
+
+    if (rc == 0 || k != clients)
+        return rc;
+    add_words(&remove, k->program, "mcp");
+    add_words(&remove, "remove", "--scope");
+    add_words(&remove, "user", "mcptask");
+    return run_words(c, program, &remove) == 0 ? run_words(c, program, w) : rc;
+}
+
+/* ---- hooks ---- */
+
+static const uint8_t skill[] = {
+#include "skill.inc"
+};
+
+/* The command of a hook, for sh: the store is that of this process. */
+static struct str
+hook_command(struct cli *c, const struct client *k, const struct launch *l)
+{
+    struct words w = {.n = 0};
+    struct buf b = {0};
+
+    if (l->n_env > 0)
+        add_word(&w, STR("env"));
+    for (size_t i = 0; i < l->n_env; i++)
+        add_word(&w, arena_printf(&c->a, "%s=%s", l->env[i].name,
+                                  l->env[i].value));
+    add_word(&w, l->command);
+    for (size_t i = 0; i < l->args.n; i++)
+        add_word(&w, l->args.word[i]);
+    add_words(&w, "hook", k->name);
+    put_words(&b, &w);
+    b.len -= b.len > 0; /* the line feed */
+    return buf_take(&b, &c->a);
+}
+
+static void
+put_hooks(struct buf *b, struct str command)
+{
+    static const char *const events[] = {"SessionStart", "SessionEnd"};
+
+    buf_z(b, "{\n  \"hooks\": {\n");
+    for (int i = 0; i < 2; i++) {
+        buf_printf(b, "    \"%s\": [{\"hooks\": [\n"
+                   "      {\"type\": \"command\", \"command\": ", events[i]);
+        json_quote(b, command);
+        buf_printf(b, "}]}]%s\n", i == 0 ? "," : "");
+    }
+    buf_z(b, "  }\n}\n");
+}
+
+/* For a client that has hooks, these; for another one, what its agents are to
+   know, as lines for AGENTS.md. */
+static int
+print_hooks(struct cli *c, const struct client *k, const struct launch *l)
+{
+    struct str text = {(const char *)skill, sizeof(skill)}, all = STR_NONE;
+    struct buf b = {0};
+
+    if (l->url.p != NULL)
+        return cli_misuse(c, "--hooks is for a store of this host");
+    if (k->hooks != NULL) {
+        put_hooks(&b, hook_command(c, k, l));
+    } else {
+        if (gunzip(text, &all) != 0)
+            return cli_fail(c, ERR_NOMEM, "out of memory");
+        buf_str(&b, all);
+        free((char *)all.p);
+    }
+    text = str_of(k->hooks != NULL ? k->hooks : "AGENTS.md");
+    if (c->json) {
+        buf_printf(&c->out, "{\"client\":\"%s\",\"settings\":", k->name);
+        json_quote(&c->out, buf_view(&b));
+        buf_z(&c->out, ",\"where\":");
+        json_quote(&c->out, text);
+        buf_z(&c->out, "}\n");
+    } else {
+        text_tell("# add this to %.*s:\n", STR_ARG(text));
+        buf_str(&c->out, buf_view(&b));
+    }
+    buf_fini(&b);
+    return CLI_OK;
 }
 
 int
@@ -595,6 +793,8 @@ cli_setup(struct cli *c)
 
     if (rc != 0)
         return rc;
+    if (c->args.hooks)
+        return print_hooks(c, k, &l);
     if (k->program != NULL)
         program = find_program(&c->a, k->program);
     if (program.p == NULL) {
@@ -607,12 +807,7 @@ cli_setup(struct cli *c)
             put_settings(c, k, &l);
         return CLI_OK;
     }
-    if (strcmp(k->program, "code") == 0) {
-        add_words(&w, k->program, "--add-mcp");
-        add_word(&w, vscode_object(c, k, &l));
-    } else {
-        client_words(c, k, &l, &w);
-    }
+    k->put(c, k, &l, &w);
     if (c->json)
         put_setup_json(c, k, &l, &w);
     else
@@ -620,5 +815,9 @@ cli_setup(struct cli *c)
     if (c->args.dry_run)
         return CLI_OK;
     cli_say(STDERR_FILENO, &said);
-    return become(c, program, &w);
+    rc = add_server(c, k, program, &w);
+    if (rc == 0 && !c->json && l.url.p == NULL)
+        text_tell("# mcptask setup %s --hooks prints what tells agents of "
+                  "their tasks\n", k->name);
+    return rc;
 }

@@ -7,10 +7,14 @@
 unset MCP_TASK_BASE_DIR MCP_TASK_PORT
 export HOME="$dir/home"
 mkdir bin home
-for client in claude codex gemini code; do
-    # shellcheck disable=SC2016 # for the other shell
-    printf '#!/bin/sh\nfor arg; do echo "$arg"; done >argv\nexit 7\n' \
-        >bin/$client
+for client in claude codex gemini code opencode; do
+    # There is nothing to remove.
+    cat >bin/$client <<'END'
+#!/bin/sh
+[ "$2" != remove ] || exit 1
+for arg; do echo "$arg"; done >argv
+exit 7
+END
     chmod +x bin/$client
 done
 old=$PATH
@@ -34,6 +38,9 @@ given mcp add --env "MCP_TASK_BASE_DIR=$dir/a store" mcptask -- "$exe"
 run 7 --read-only setup gemini
 given mcp add --env "MCP_TASK_BASE_DIR=$dir/a store" --scope user \
     --transport stdio mcptask "$exe" -- --read-only
+run 7 --read-only setup opencode
+given mcp add mcptask --env "MCP_TASK_BASE_DIR=$dir/a store" -- "$exe" \
+    --read-only
 unset MCP_TASK_BASE_DIR
 run 7 setup vscode
 given --add-mcp '{"name":"mcptask","type":"stdio","command":"'"$exe"'","args":[],"env":{}}'
@@ -52,6 +59,8 @@ given mcp add --scope user --transport http mcptask http://127.0.0.1:8766/mcp
 run 7 setup vscode --token-env TOK $url
 # shellcheck disable=SC2016
 given --add-mcp '{"name":"mcptask","type":"http","url":"'$url'","headers":{"Authorization":"Bearer ${env:TOK}"}}'
+run 7 setup opencode --token-env TOK $url
+given mcp add mcptask --url $url --header 'Authorization=Bearer {env:TOK}'
 run 0 config cursor --token-env TOK $url
 # shellcheck disable=SC2016
 has out '"Authorization": "Bearer ${env:TOK}"'
@@ -90,6 +99,63 @@ for variable in '' 1st 'A B' not-a-name; do
     run 2 setup codex -n --token-env "$variable"
     has err 'setup: --token-env needs the name of a variable'
 done
+
+# Claude Code refuses a server of a name that it has, the others replace it.
+name=a_second_setup_updates
+cat >bin/claude <<'END'
+#!/bin/sh
+echo "$*" >>claude.log
+case $2 in
+add) mkdir server ;;
+remove) rmdir server ;;
+esac
+END
+run 0 setup claude-code
+run 0 --tools core setup claude-code
+check test -d server
+cat >want <<END
+mcp add --scope user --transport stdio mcptask -- $exe
+mcp add --scope user --transport stdio mcptask -- $exe --tools core
+mcp remove --scope user mcptask
+mcp add --scope user --transport stdio mcptask -- $exe --tools core
+END
+same want claude.log
+has err 'mcptask setup claude-code --hooks prints'
+
+name=opencode_has_a_form_of_its_own
+run 0 --read-only config opencode
+has out '"mcp": {' '"type": "local"' "\"command\": [\"$exe\", \"--read-only\"]"
+lacks out '"args"'
+run 0 config opencode --token-env TOK $url
+has out '"type": "remote"' "\"url\": \"$url\"" \
+    '"headers": {"Authorization": "Bearer {env:TOK}"}'
+export MCP_TASK_BASE_DIR="$dir/a store"
+run 0 config opencode
+has out "\"environment\": {\"MCP_TASK_BASE_DIR\": \"$dir/a store\"}"
+
+# What is printed is what the client's shell runs.
+name=hooks
+for client in claude-code codex gemini; do
+    run 0 setup $client --hooks
+    has err '# add this to ~/.'
+    has out '"SessionStart": [{"hooks": [' '"SessionEnd": [{"hooks": ['
+    sed -n 's/.*"command": "\(.*\)"}.*/\1/p' out | sort -u >command
+    echo "env 'MCP_TASK_BASE_DIR=$dir/a store' $exe hook $client" >want
+    same want command
+done
+run 0 add --id first Something
+echo '{"hook_event_name":"SessionStart","session_id":"01234567"}' >in
+(unset MCP_TASK_BASE_DIR && sh ./command <in >out)
+has out gemini-01234567 first
+unset MCP_TASK_BASE_DIR
+run 0 setup cursor --hooks
+has err '# add this to AGENTS.md'
+has out '# Work that outlives a session' claim_task
+lacks out 'description:'
+run 0 setup codex --hooks --json
+has out '{"client":"codex","settings":"{' '"where":"~/.codex/hooks.json'
+run 2 setup codex --hooks $url
+has err '--hooks is for a store of this host'
 
 name=a_dry_run_changes_nothing
 run 0 setup claude-code --dry-run
