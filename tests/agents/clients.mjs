@@ -2,8 +2,8 @@
    the mcptask server as its own command writes it into its configuration, in a
    home and a project of its own. tests/clients.sh installs them. */
 
-import {spawn} from 'node:child_process';
-import {mkdirSync, mkdtempSync, writeFileSync} from 'node:fs';
+import {execFileSync, spawn} from 'node:child_process';
+import {mkdirSync, mkdtempSync, readFileSync, writeFileSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import {json_of} from './model.mjs';
@@ -76,12 +76,36 @@ const kinds = {
     },
 };
 
-/* Starts a client with steps of model.mjs. Returns {child, results}: results
+/* Puts the hooks that setup prints where it says. */
+const add_hooks = (kind, home) => {
+    const {settings, where} = JSON.parse(execFileSync(
+        mcptask, ['setup', kind, '--hooks', '--json'],
+        {encoding: 'utf8', env: env_of(home)}));
+    const file = join(home, /^~\/([^;]+)/.exec(where)[1]);
+    let before = {};
+
+    try {
+        before = JSON.parse(readFileSync(file));
+    } catch {
+        /* there is none */
+    }
+    writeFileSync(file, JSON.stringify({...before, ...JSON.parse(settings)}));
+};
+
+/* Starts a client with steps of model.mjs. options.hooks: with hooks, which
+   Codex would ask a person about; options.words: with more words. Returns {child, results}: results
    resolves to what the tools answered, parsed, or to an error with what the
    client said. */
 export const start_client = (kind, home, model, steps, options = {}) => {
     const {words, env} = kinds[kind](home, model.url);
     const [program, ...args] = words(`SCRIPT ${JSON.stringify(steps)}`);
+
+    if (options.hooks) {
+        add_hooks(kind, home);
+        if (kind === 'codex')
+            args.splice(1, 0, '--dangerously-bypass-hook-trust');
+    }
+    args.push(...options.words ?? []);
     const child = spawn(program, args, {
         cwd: options.cwd ?? join(home, 'project'),
         env: env_of(home, {...env, ...options.env}),

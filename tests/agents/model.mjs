@@ -7,7 +7,8 @@
 
    The model calls one tool after the other, by whatever name the client offers
    it, and ends with the results of all as one JSON array of texts. "$0.task_id"
-   in an argument is that member of the first result. At the step {"stay": true}
+   in an argument is that member of the first result, and "$name" the name that
+   a hook told the model. At the step {"stay": true}
    it does not answer: the client stays as it is until somebody ends it. It
    keeps nothing between requests: the conversation says where it is. */
 
@@ -49,7 +50,9 @@ export const json_of = text => {
 };
 
 /* Puts members of earlier results where arguments name them. */
-const filled = (value, results) => {
+const filled = (value, results, said) => {
+    if (value === '$name')
+        return /Your name in mcptask is ([^ :]+):/.exec(said)?.[1];
     if (typeof value === 'string') {
         const m = /^\$(\d+)((?:\.\w+)+)$/.exec(value);
 
@@ -59,15 +62,15 @@ const filled = (value, results) => {
             (o, name) => o?.[name], json_of(results[m[1]]));
     }
     if (Array.isArray(value))
-        return value.map(v => filled(v, results));
+        return value.map(v => filled(v, results, said));
     if (value && typeof value === 'object')
         return Object.fromEntries(Object.entries(value).map(
-            ([k, v]) => [k, filled(v, results)]));
+            ([k, v]) => [k, filled(v, results, said)]));
     return value;
 };
 
 /* The next step of a conversation: {call, args}, {text} or {stay}. */
-const next = (prompt, results, names) => {
+const next = (prompt, results, names, body) => {
     const script = script_of(prompt);
 
     if (!script)
@@ -82,7 +85,8 @@ const next = (prompt, results, names) => {
                  names.find(n => n.endsWith('__' + step.tool)) ??
                  names.find(n => n.endsWith('_' + step.tool));
 
-    return name ? {call: name, args: filled(step.args ?? {}, results)}
+    return name ? {call: name, args: filled(step.args ?? {}, results,
+                                             JSON.stringify(body))}
                 : {text: `NO TOOL ${step.tool} IN ${names.join(' ')}`};
 };
 
@@ -110,7 +114,8 @@ const anthropic = (body, send) => {
             if (c.type === 'tool_result')
                 results.push(text_of(c.content));
         }
-    const step = next(prompt, results, (body.tools ?? []).map(t => t.name));
+    const step = next(prompt, results, (body.tools ?? []).map(t => t.name),
+                      body);
 
     if (step.stay)
         return send.stay(results);
@@ -160,7 +165,8 @@ const openai = (body, send) => {
     const names = (body.tools ?? []).flatMap(t =>
         t.type === 'namespace' ? t.tools.map(u => `${t.name}\t${u.name}`)
                                : [t.name]).filter(Boolean);
-    const step = next(prompt, results, names.map(n => n.replace('\t', '__')));
+    const step = next(prompt, results, names.map(n => n.replace('\t', '__')),
+                      body);
 
     if (step.stay)
         return send.stay(results);
@@ -207,7 +213,7 @@ const google = (body, send) => {
         }
     const names = (body.tools ?? []).flatMap(
         t => (t.functionDeclarations ?? []).map(f => f.name));
-    const step = next(prompt, results, names);
+    const step = next(prompt, results, names, body);
 
     if (step.stay)
         return send.stay(results);

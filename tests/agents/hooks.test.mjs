@@ -1,0 +1,121 @@
+/* mcptask hook in coding agents as people install them, with the settings that
+   "mcptask setup CLIENT --hooks" prints: what the model reads, and what becomes
+   of the tasks of a session that ends. */
+
+import assert from 'node:assert/strict';
+import {execFileSync} from 'node:child_process';
+import {rmSync} from 'node:fs';
+import {join} from 'node:path';
+import {after, before, beforeEach, test} from 'node:test';
+
+import {mcptask, new_home, run_client} from './clients.mjs';
+import {start_model} from './model.mjs';
+
+let model, home;
+const homes = [];
+
+before(async () => {
+    model = await start_model();
+});
+beforeEach(() => {
+    home = new_home();
+    homes.push(home);
+});
+after(async () => {
+    await model.close();
+    for (const dir of homes)
+        rmSync(dir, {recursive: true, force: true});
+});
+
+const call = (tool, args = {}) => ({tool, args});
+const hooks = {hooks: true};
+const shell = (words, input) => execFileSync(mcptask, words, {
+    encoding: 'utf8', cwd: join(home, 'project'), input,
+    env: {PATH: process.env.PATH, HOME: home,
+          MCP_TASK_BASE_DIR: join(home, 'store')}});
+const task = id => JSON.parse(shell(['show', id, '--json']));
+/* What a hook told the model last: a session that is resumed has it all. */
+const told = from => {
+    const said = JSON.stringify(model.seen.slice(from).map(s => s.body));
+    const at = said.lastIndexOf('Your name in mcptask is ');
+
+    assert.ok(at >= 0, 'the model was not told its name');
+    return said.slice(at, at + 3000);
+};
+const name_in = text => /Your name in mcptask is ([a-z0-9-]+):/.exec(text)[1];
+
+for (const kind of ['claude-code', 'codex', 'gemini']) {
+    test(`${kind} reads at its start what was handed to it`, async () => {
+        shell(['add', '--id', 'other-1', 'Write', 'tests']);
+        shell(['add', '--id', 'mine-1', 'Parse', 'headers']);
+        shell(['handoff', 'mine-1', '--agent', 'anna', '--to', kind,
+               '--reason', 'it is late']);
+        const from = model.seen.length;
+
+        await run_client(kind, home, model, [call('list_tasks')], hooks);
+        const text = told(from);
+
+        assert.match(name_in(text), new RegExp(`^${kind}-[0-9a-f]{8}$`));
+        assert.match(text, /Handed to you:.*mine-1.*from anna: it is late/);
+        assert.match(text, /Ready for any agent:.*other-1/);
+    });
+
+    test(`${kind} hands over at its end what it holds by that name`,
+         async () => {
+        const from = model.seen.length;
+
+        shell(['add', '--id', 'mine-1', 'Parse', 'headers']);
+        shell(['add', '--id', 'yours-1', 'Write', 'tests']);
+        shell(['claim', 'yours-1', '--agent', `${kind}-01234567`]);
+        const [claimed] = await run_client(kind, home, model, [
+            call('claim_task', {task_id: 'mine-1', agent: '$name'})], hooks);
+        const name = name_in(told(from));
+
+        assert.equal(claimed.current_owner, name, JSON.stringify(claimed));
+        const mine = task('mine-1');
+
+        assert.equal(mine.status, 'handoff_ready', JSON.stringify(mine));
+        assert.equal(mine.handoff.from_agent, name);
+        assert.equal(mine.handoff.to_agent, kind);
+        assert.equal(task('yours-1').status, 'in_progress');
+
+        const again = model.seen.length;
+
+        await run_client(kind, home, model, [call('list_tasks')], hooks);
+        assert.match(told(again), /Handed to you:.*mine-1/);
+    });
+}
+
+test('a session that is resumed reads what it holds', async () => {
+    const id = '7d41c0de-7d41-4b7e-9d0c-2a5c0f3c9a52';
+    const own = 'claude-code-0f3c9a52';
+    const named = {hooks: true, words: ['--session-id', id]};
+
+    shell(['add', '--id', 'mine-1', 'Parse', 'headers']);
+    await run_client('claude-code', home, model, [call('list_tasks')], named);
+    shell(['claim', 'mine-1', '--agent', own]);
+    shell(['checkpoint', 'mine-1', '--agent', own, '--resume-prompt',
+           'lines 1 to 40 are done']);
+    const from = model.seen.length;
+
+    await run_client('claude-code', home, model, [call('list_tasks')],
+                     {hooks: true, words: ['--resume', id]});
+    const text = told(from);
+
+    assert.equal(name_in(text), own);
+    assert.match(text, /You hold these tasks.*mine-1.*> lines 1 to 40/);
+});
+
+/* Without a terminal no client is told to clear: this is what Claude Code 2.1
+   sends then. */
+test('what is cleared is not handed over', async () => {
+    const event = (name, rest) => shell(['hook', 'claude-code'], JSON.stringify({
+        session_id: '7d41c0de-7d41-4b7e-9d0c-2a5c0f3c9a52', cwd: home,
+        hook_event_name: name, ...rest}));
+
+    shell(['add', '--id', 'mine-1', 'Parse', 'headers']);
+    shell(['claim', 'mine-1', '--agent', 'claude-code-0f3c9a52']);
+    event('SessionEnd', {reason: 'clear'});
+    assert.equal(task('mine-1').status, 'in_progress');
+    assert.match(event('SessionStart', {source: 'clear'}), /mine-1/);
+});
