@@ -133,6 +133,40 @@ export const start_client = (kind, home, model, steps, options = {}) => {
 
 export const run_client = (...all) => start_client(...all).results;
 
+/* One session of Claude Code that is given several prompts, commands such as
+   /clear among them, each once the one before has its answer. */
+export const talk_to_claude = (home, model, prompts) => {
+    const {words, env} = kinds['claude-code'](home, model.url);
+    const args = words('').slice(3);
+
+    add_hooks('claude-code', home);
+    const child = spawn('claude', ['-p', '--input-format', 'stream-json',
+        '--output-format', 'stream-json', '--verbose', ...args], {
+        cwd: join(home, 'project'), env: env_of(home, env),
+        stdio: ['pipe', 'pipe', 'ignore'],
+    });
+    const left = [...prompts];
+    const late = setTimeout(() => child.kill('SIGKILL'), 90_000);
+    let line = '';
+
+    const say = () => left.length === 0 ? child.stdin.end()
+        : child.stdin.write(JSON.stringify({type: 'user',
+            message: {role: 'user', content: left.shift()}}) + '\n');
+    child.stdout.on('data', d => {
+        const lines = (line + d).split('\n');
+
+        line = lines.pop();
+        for (const l of lines)
+            if (JSON.parse(l).type === 'result')
+                say();
+    });
+    say();
+    return new Promise(done => child.on('close', () => {
+        clearTimeout(late);
+        done();
+    }));
+};
+
 /* Ends a client with kill -9. Its server sees the end of its input. */
 export const end_client = child => new Promise(done => {
     if (child.exitCode !== null || child.signalCode !== null)

@@ -8,7 +8,7 @@ import {rmSync} from 'node:fs';
 import {join} from 'node:path';
 import {after, before, beforeEach, test} from 'node:test';
 
-import {mcptask, new_home, run_client} from './clients.mjs';
+import {mcptask, new_home, run_client, talk_to_claude} from './clients.mjs';
 import {start_model} from './model.mjs';
 
 let model, home;
@@ -106,16 +106,20 @@ test('a session that is resumed reads what it holds', async () => {
     assert.match(text, /You hold these tasks.*mine-1.*> lines 1 to 40/);
 });
 
-/* Without a terminal no client is told to clear: this is what Claude Code 2.1
-   sends then. */
-test('what is cleared is not handed over', async () => {
-    const event = (name, rest) => shell(['hook', 'claude-code'], JSON.stringify({
-        session_id: '7d41c0de-7d41-4b7e-9d0c-2a5c0f3c9a52', cwd: home,
-        hook_event_name: name, ...rest}));
+/* Claude Code gives the session another id then. */
+test('what is cleared is not handed over, and read again', async () => {
+    const from = model.seen.length;
 
     shell(['add', '--id', 'mine-1', 'Parse', 'headers']);
-    shell(['claim', 'mine-1', '--agent', 'claude-code-0f3c9a52']);
-    event('SessionEnd', {reason: 'clear'});
-    assert.equal(task('mine-1').status, 'in_progress');
-    assert.match(event('SessionStart', {source: 'clear'}), /mine-1/);
+    await talk_to_claude(home, model, [
+        'SCRIPT ' + JSON.stringify([
+            call('claim_task', {task_id: 'mine-1', agent: '$name'}),
+            call('save_checkpoint', {task_id: 'mine-1', agent: '$name',
+                resume_prompt: 'lines 1 to 40 are done'})]),
+        '/clear', 'SCRIPT ' + JSON.stringify([call('list_tasks')])]);
+    const text = told(from), mine = task('mine-1');
+
+    assert.equal(mine.status, 'in_progress', JSON.stringify(mine));
+    assert.notEqual(mine.current_owner, name_in(text));
+    assert.match(text, /under another name.*mine-1.*> lines 1 to 40/);
 });
