@@ -49,15 +49,17 @@ give() {
     esac </dev/null >"$dir/said" 2>&1
 }
 
-# set_up CLIENT ARGUMENT...: the same by the client's own command
+# set_up CLIENT ARGUMENT...: the same by the client's own command, twice, since
+# the second one replaces the server
 set_up() {
     case $1 in
     claude-code) program=claude ;;
     *) program=$1 ;;
     esac
-    [ $program != claude ] || timeout 60 claude mcp remove mcptask -s user
     rm -f "$HOME/.codex/config.toml" "$HOME/.gemini/settings.json"
-    timeout 60 "$bin" setup "$@" || fail "setup $*"
+    for _ in 1 2; do
+        timeout 60 "$bin" setup "$@" || fail "setup $*"
+    done
     timeout 60 $program mcp list
 } </dev/null >"$dir/said" 2>&1
 
