@@ -464,6 +464,15 @@ stop(struct run *r, const char *reason)
     kill(-r->file.pid, SIGTERM);
 }
 
+/* Whether the task was ended by its own agent where the command may be one,
+   which then has more to do. */
+static bool
+may_end(const struct run *r, const struct task *k)
+{
+    return r->c->args.close &&
+           str_is(raw_text(&r->c->a, k->ev.by), r->file.agent);
+}
+
 /* Checks whether somebody wants the command to end. */
 static void
 look(struct run *r)
@@ -485,7 +494,7 @@ look(struct run *r)
         why = arena_printf(&c->a, "%.*s asked to stop%s%.*s", STR_ARG(by),
                            why.p ? ": " : "", STR_ARG(why));
         stop(r, output_plain(&c->kept, why, LINE_LEN));
-    } else if (task_status_ended(k.status)) {
+    } else if (task_status_ended(k.status) && !may_end(r, &k)) {
         stop(r, "the task has ended");
     }
 }

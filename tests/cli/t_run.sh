@@ -104,6 +104,16 @@ run 0 run night-1 --agent night --close -- sh -c \
     'exec "$0" done "$MCP_TASK_ID" "by $MCP_TASK_AGENT"' "$bin"
 run 0 show night-1 --json
 has out '"status":"done"' '"result":"by night"'
+# It is not stopped for that, though the supervisor sees the end meanwhile.
+run 0 add --id night-2 Tidy more
+run 0 add --id night-3 Never
+# shellcheck disable=SC2016
+run 5 run night-2 --agent night --close -- sh -c \
+    '"$0" done "$MCP_TASK_ID" --agent "$MCP_TASK_AGENT"
+    "$0" wait night-3 --until terminal --timeout 3
+    exit 5' "$bin"
+run 0 show night-2 --json
+has out '"status":"done"'
 # shellcheck disable=SC2016
 run 0 run --json -- sh -c 'test -n "$MCP_TASK_ID" -a "$MCP_TASK_AGENT" = run'
 
