@@ -92,11 +92,10 @@ const add_hooks = (kind, home) => {
     writeFileSync(file, JSON.stringify({...before, ...JSON.parse(settings)}));
 };
 
-/* Starts a client with steps of model.mjs. options.hooks: with hooks, which
-   Codex would ask a person about; options.words: with more words. Returns {child, results}: results
-   resolves to what the tools answered, parsed, or to an error with what the
-   client said. */
-export const start_client = (kind, home, model, steps, options = {}) => {
+/* The words and the environment that run a client with steps of model.mjs.
+   options.hooks: with hooks, which Codex would ask a person about;
+   options.words: with more words. */
+export const command_of = (kind, home, model, steps, options = {}) => {
     const {words, env} = kinds[kind](home, model.url);
     const [program, ...args] = words(`SCRIPT ${JSON.stringify(steps)}`);
 
@@ -105,10 +104,18 @@ export const start_client = (kind, home, model, steps, options = {}) => {
         if (kind === 'codex')
             args.splice(1, 0, '--dangerously-bypass-hook-trust');
     }
-    args.push(...options.words ?? []);
+    return {words: [program, ...args, ...options.words ?? []],
+            env: env_of(home, {...env, ...options.env})};
+};
+
+/* Starts a client with steps of model.mjs. Returns {child, results}: results
+   resolves to what the tools answered, parsed, or to an error with what the
+   client said. */
+export const start_client = (kind, home, model, steps, options = {}) => {
+    const {words: [program, ...args], env} =
+        command_of(kind, home, model, steps, options);
     const child = spawn(program, args, {
-        cwd: options.cwd ?? join(home, 'project'),
-        env: env_of(home, {...env, ...options.env}),
+        cwd: options.cwd ?? join(home, 'project'), env,
         stdio: ['ignore', 'pipe', 'pipe'],
         detached: true,
     });
@@ -134,14 +141,15 @@ export const start_client = (kind, home, model, steps, options = {}) => {
 export const run_client = (...all) => start_client(...all).results;
 
 /* One session of Claude Code that is given several prompts, commands such as
-   /clear among them, each once the one before has its answer. */
+   /clear among them, each once the one before has its answer. A function among
+   them is called, and has to make the client begin a turn. */
 export const talk_to_claude = (home, model, prompts) => {
     const {words, env} = kinds['claude-code'](home, model.url);
     const args = words('').slice(3);
 
     add_hooks('claude-code', home);
     const child = spawn('claude', ['-p', '--input-format', 'stream-json',
-        '--output-format', 'stream-json', '--verbose', ...args], {
+        '--output-format', 'stream-json', '--verbose', ...args, 'Bash'], {
         cwd: join(home, 'project'), env: env_of(home, env),
         stdio: ['pipe', 'pipe', 'ignore'],
     });
@@ -149,9 +157,17 @@ export const talk_to_claude = (home, model, prompts) => {
     const late = setTimeout(() => child.kill('SIGKILL'), 90_000);
     let line = '';
 
-    const say = () => left.length === 0 ? child.stdin.end()
-        : child.stdin.write(JSON.stringify({type: 'user',
-            message: {role: 'user', content: left.shift()}}) + '\n');
+    const say = () => {
+        const next = left.shift();
+
+        if (next === undefined)
+            child.stdin.end();
+        else if (typeof next === 'function')
+            next();
+        else
+            child.stdin.write(JSON.stringify({type: 'user',
+                message: {role: 'user', content: next}}) + '\n');
+    };
     child.stdout.on('data', d => {
         const lines = (line + d).split('\n');
 

@@ -1,14 +1,16 @@
 /* mcptask hook in coding agents as people install them, with the settings that
    "mcptask setup CLIENT --hooks" prints: what the model reads, and what becomes
-   of the tasks of a session that ends. */
+   of the tasks of a session that ends. And what docs/cli.md says of waking an
+   agent, and of the night. */
 
 import assert from 'node:assert/strict';
-import {execFileSync} from 'node:child_process';
+import {execFileSync, spawn} from 'node:child_process';
 import {rmSync} from 'node:fs';
 import {join} from 'node:path';
 import {after, before, beforeEach, test} from 'node:test';
 
-import {mcptask, new_home, run_client, talk_to_claude} from './clients.mjs';
+import {command_of, mcptask, new_home, run_client, talk_to_claude}
+    from './clients.mjs';
 import {start_model} from './model.mjs';
 
 let model, home;
@@ -122,4 +124,45 @@ test('what is cleared is not handed over, and read again', async () => {
     assert.equal(mine.status, 'in_progress', JSON.stringify(mine));
     assert.notEqual(mine.current_owner, name_in(text));
     assert.match(text, /under another name.*mine-1.*> lines 1 to 40/);
+});
+
+test('a command in the background wakes an agent when there is work',
+     async () => {
+    shell(['add', '--id', 'old-1', 'Old', 'work']);
+    shell(['claim', 'old-1', '--agent', 'anna']);
+    await talk_to_claude(home, model, [
+        'SCRIPT ' + JSON.stringify([call('Bash', {
+            command: `${mcptask} wait --agent claude-code-01234567 ` +
+                     '--until work --timeout 60',
+            description: 'wait for work', run_in_background: true})]),
+        () => shell(['add', '--id', 'new-1', 'New', 'work'])]);
+    const last = JSON.stringify(model.seen.at(-1).body.messages.at(-1));
+
+    assert.match(last, /Background command.*completed \(exit code 0\)/);
+});
+
+test('at night run --close starts an agent for each task', async () => {
+    const scripts = {
+        'night-1': [call('update_task', {task_id: 'night-1', agent: 'night',
+                                         status: 'done', result: 'tidy'})],
+        'night-2': [call('list_tasks')],
+    };
+
+    for (const id in scripts)
+        shell(['add', '--id', id, 'Tidy', 'up']);
+    for (const id in scripts) {
+        const claimed = JSON.parse(shell(['claim', '--agent', 'night',
+                                          '--wait', '60', '--json']));
+        const {words, env} = command_of('claude-code', home, model,
+                                        scripts[id]);
+        const child = spawn(mcptask, ['run', id, '--agent', 'night', '--close',
+                                      '--', ...words],
+                            {env, cwd: join(home, 'project'),
+                             stdio: ['ignore', 'ignore', 'inherit']});
+
+        assert.equal(claimed.task_id, id);
+        assert.equal(await new Promise(done => child.on('close', done)), 0);
+        assert.equal(task(id).status, 'done');
+    }
+    assert.equal(task('night-1').result, 'tidy');
 });
