@@ -78,12 +78,13 @@ is_ready(struct search *s, struct task_entry *e)
 static int
 look_at(struct search *s, struct task_entry *e)
 {
-    int64_t due = task_entry_due(s->t, e);
+    int64_t due;
 
     if (!is_wanted(s->t, s->w, e))
         return 0;
     if (is_free_for(s->t, s->w, e))
         return is_ready(s, e);
+    due = task_entry_due(s->t, e);
     if (s->w->due_ms == 0 || due < s->w->due_ms)
         s->w->due_ms = due;
     return 0;
