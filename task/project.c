@@ -73,14 +73,43 @@ follow_file(const char *dir, const char *name, const char *prefix,
            resolve_path(path, out);
 }
 
+/* Finds the working tree that the config of a repository names, as that of a
+   submodule does. False: it names none, or one that is written with quotes. */
+static bool
+named_tree(const char *repository, char tree[FILE_PATH_MAX])
+{
+    char file[FILE_PATH_MAX], text[FILE_PATH_MAX], path[FILE_PATH_MAX];
+    struct str rest, line, key;
+
+    if (!path_in(file, repository, "config") || type_of(file) != S_IFREG)
+        return false;
+    file_read_text(file, text, sizeof text);
+    for (rest = str_of(text); rest.p != NULL;) {
+        line = str_cut(&rest, '\n');
+        key = str_trim(str_cut(&line, '='));
+        line = str_trim(line);
+        if (!str_is(key, "worktree") || line.len == 0)
+            continue;
+        if (*line.p == '/')
+            text_put(path, sizeof path, "%.*s", STR_ARG(line));
+        else
+            text_put(path, sizeof path, "%s/%.*s", repository, STR_ARG(line));
+        return resolve_path(path, tree);
+    }
+    return false;
+}
+
 /* Sets root for a repository: the directory that holds it if it is called
-   .git, else itself, since it is bare. */
+   .git, else its working tree or, since it is bare, itself. */
 static void
 take_repository(const char *repository, char root[FILE_PATH_MAX])
 {
-    strcpy(root, repository);
-    if (strcmp(file_name(root), ".git") == 0)
+    if (strcmp(file_name(repository), ".git") == 0) {
+        strcpy(root, repository);
         file_cut(root);
+    } else if (!named_tree(repository, root)) {
+        strcpy(root, repository);
+    }
 }
 
 /* Looks for a working tree or a repository in dir, and sets *out to its

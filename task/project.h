@@ -17,7 +17,9 @@ struct project {
    - below a .git directory, the directory that holds it;
    - in a linked worktree, the main one's directory, or the repository itself
      where that is bare;
-   - in a submodule, or where .git points elsewhere, the directory of .git.
+   - in a submodule, or where .git points elsewhere, the directory of .git; and
+     a linked worktree of a submodule is of the same project. One of another
+     repository that .git points to cannot tell, and is its own.
    A repository whose parts are missing is none, and neither is one in / or
    in home (NULL: not known), where people keep their settings. Where there is
    no project *out is empty. */

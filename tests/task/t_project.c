@@ -106,6 +106,20 @@ test_submodule(void)
     write_file("a/lib/.git", "gitdir: ../.git/modules/lib\n");
     CHECK(is_of("a/lib/src", "a/lib", "a/lib"));
     CHECK(is_of("a", "a", "a"));
+    /* Its config names its working tree, for worktrees of its own. */
+    make_dir("a/.git/modules/lib/worktrees/w");
+    write_file("a/.git/modules/lib/worktrees/w/commondir", "../..\n");
+    make_dir("w");
+    write_file("w/.git", "gitdir: %s\n", at("a/.git/modules/lib/worktrees/w"));
+    CHECK(is_of("w", "a/.git/modules/lib", "w"));
+    write_file("a/.git/modules/lib/config",
+               "[core]\n\tbare = false\n\tworktree = ../../../lib\n");
+    CHECK(is_of("w", "a/lib", "w"));
+    CHECK(is_of("a/.git/modules/lib/refs", "a/lib", NULL));
+    write_file("a/.git/modules/lib/config", "worktree = %s\n", at("a/lib"));
+    CHECK(is_of("w", "a/lib", "w"));
+    write_file("a/.git/modules/lib/config", "[core]\nworktree = gone\n");
+    CHECK(is_of("w", "a/.git/modules/lib", "w"));
 }
 
 static void
