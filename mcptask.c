@@ -19,6 +19,7 @@
 #include "serve/turn.h"
 #include "mcp/sign.h"
 #include "store.h"
+#include "task/project.h"
 #include "task/task.h"
 #include "base/text.h"
 #include "tools/tools.h"
@@ -501,6 +502,7 @@ main(int argc, char **argv)
                         .port = NOT_GIVEN,
                         .connections = HTTP_CONNECTIONS};
     char *help[] = {"help", NULL};
+    struct project here;
     struct buf b = {0};
     char why[256];
     int exit_code, i, err;
@@ -519,6 +521,10 @@ main(int argc, char **argv)
     }
     if (i > 0 && (err = env_resolve(&o.e, why)) < 0)
         i = 1 - cli_fail(NULL, err, "%s", why);
+    if (i > 0 && !o.http) {
+        project_here(&here);
+        o.e.project = &here;
+    }
     o.web.debug = o.e.debug;
     if (i > 0 && (err = find_remote(&o.e, why)) < 0)
         i = 1 - cli_fail(NULL, err, "%s", why);

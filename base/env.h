@@ -6,11 +6,14 @@
 
 #include "base/base.h"
 
+struct project;
 struct remote;
 
 struct cli_env {
     const char *called;  /* argv[0] of main, or NULL */
     const struct remote *remote; /* store/remote.h; NULL: one host */
+    const struct project *project; /* task/project.h: of the working directory;
+                                      NULL: it says nothing of the callers */
     char *base_dir;      /* absolute, like the next two; never NULL */
     char *log_path;      /* MCP_TASK_DB_PATH, or <base_dir>/tasks.log */
     char *artifacts_dir; /* MCP_TASK_ARTIFACTS_DIR, or <base_dir>/artifacts */

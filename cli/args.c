@@ -13,6 +13,7 @@
 #include "base/base64.h"
 #include "base/utf8.h"
 #include "task/artifact.h"
+#include "task/project.h"
 #include "task/view.h"
 
 #include <string.h>
@@ -219,6 +220,19 @@ cli_args_end(struct cli *c)
     return buf_take(&c->tool.b, &c->a);
 }
 
+/* Begins x: a caller in the working directory. ERR_NOMEM. */
+static int
+begin_caller(struct cli *c, struct task_ctx *x)
+{
+    const struct project *at = c->env->project;
+
+    *x = (struct task_ctx){.a = &c->a, .at = at};
+    if (at == NULL || at->root[0] == '\0')
+        return 0;
+    x->who.repo = raw_quote(&c->a, str_of(at->root));
+    return x->who.repo.p != NULL ? 0 : ERR_NOMEM;
+}
+
 int
 cli_args_parse(struct cli *c, enum task_tool tool, struct task_ctx *x,
                struct task_args *out)
@@ -226,9 +240,9 @@ cli_args_parse(struct cli *c, enum task_tool tool, struct task_ctx *x,
     struct str text = cli_args_end(c);
     const struct json_tok *root;
 
-    *x = (struct task_ctx){.a = &c->a};
     /* json can read what it wrote, unless memory runs out. */
-    if (text.p == NULL || json_parse(&c->a, text, &root, NULL) != 0)
+    if (begin_caller(c, x) != 0 || text.p == NULL ||
+        json_parse(&c->a, text, &root, NULL) != 0)
         return cli_fail_store(c, ERR_NOMEM);
     return task_args_parse(x, tool, root, out) == 0
                ? 0 : cli_refuse_change(c, &x->e);
@@ -369,10 +383,11 @@ change_once(struct cli *c, enum task_tool tool, struct str text,
     struct store *s = c->s.store;
     int done, rc = store_locked(s) ? 0 : store_lock_patiently(s);
 
-    *x = (struct task_ctx){.a = &c->a,
-                           .require_evidence = c->env->require_evidence,
-                           .require_pass = c->env->require_pass,
-                           .unread = c->quiet};
+    if (begin_caller(c, x) != 0)
+        text = STR_NONE;
+    x->require_evidence = c->env->require_evidence;
+    x->require_pass = c->env->require_pass;
+    x->unread = c->quiet;
     x->who.ownership_warn = c->env->ownership_warn;
     x->who.person = tool != TOOL_HANDOFF; /* hooks hand over for an agent */
     if (rc != 0)

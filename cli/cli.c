@@ -13,9 +13,11 @@
 #include "cli/id.h"
 #include "cli/store.h"
 #include "cli/text.h"
+#include "base/file.h"
 
 #include <errno.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -127,6 +129,24 @@ begin_store(struct cli *c)
     return rc == 0 ? cli_complete_ids(c) : rc;
 }
 
+/* Makes a relative path of --repo absolute. Returns 0, or an exit code after
+   printing the error. */
+static int
+resolve_repo(struct cli *c)
+{
+    const char **repo = &c->arg[F_REPO_PATH].text;
+    char *path;
+
+    if (*repo == NULL || **repo == '\0' || **repo == '/')
+        return 0;
+    path = file_real(*repo);
+    *repo = path != NULL ? arena_str(&c->kept, str_of(path)).p : NULL;
+    if (path == NULL)
+        return cli_fail(c, ERR_INVALID, "--repo: %s", strerror(errno));
+    free(path);
+    return *repo != NULL ? 0 : cli_fail_store(c, ERR_NOMEM);
+}
+
 static int
 run(struct cli *c, char **argv)
 {
@@ -135,6 +155,7 @@ run(struct cli *c, char **argv)
 
     begin_numbers(c);
     rc = take_options(c, argv);
+    rc = rc == 0 ? resolve_repo(c) : rc;
     take_own_agent(c);
     c->exact = c->json;
     c->tty = cli_terminal(STDOUT_FILENO) > 0;

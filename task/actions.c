@@ -9,6 +9,7 @@
 #include "task/claim.h"
 #include "task/index.h"
 #include "task/parts.h"
+#include "task/project.h"
 #include "task/query.h"
 
 #include <string.h>
@@ -52,7 +53,7 @@ create_again(struct draft *d)
     if (rc != 0)
         return task_fail_store(d->c, rc);
     for (i = 0; i < TASK_N_FIELDS; i++)
-        if (draft_given(d, i) && !str_eq(d->args->v[i], d->old.f[i])) {
+        if (draft_given(d, i) && !str_eq(draft_value(d, i), d->old.f[i])) {
             rc = task_fail(d->c, ERR_EXISTS, task_arg_name(i).p, "a task with "
                            "this id has another %s", task_arg_name(i).p);
             d->c->e.version = d->old.version;
@@ -129,6 +130,8 @@ run_create(struct draft *d)
     if (!d->id.p)
         rc = mint(d);
     set_defaults(d);
+    if (!draft_given(d, F_REPO_PATH))
+        d->k.f[F_REPO_PATH] = d->c->who.repo;
     if (rc == 0)
         rc = rules_set_status(d, d->k.status);
     if (rc == 0)
@@ -171,15 +174,29 @@ run_import(struct draft *d)
 
 /* ---- save_checkpoint, handoff_task, mark_exhausted ---- */
 
-/* Notes in the task who made this checkpoint, when, and in which event. */
+/* Where the caller works, raw; .p NULL: unknown. */
+static struct str
+worktree(struct draft *d)
+{
+    const struct project *at = d->c->at;
+
+    return at && at->tree[0]
+               ? draft_keep(d, raw_quote(d->c->a, str_of(at->tree)))
+               : STR_NONE;
+}
+
+/* Notes in the task who made this checkpoint, when, where, and in which
+   event. */
 static void
 set_checkpoint(struct draft *d)
 {
-    static const char *const names[] = {"seq", "agent", "at", "notes"};
+    static const char *const names[] = {"seq", "agent", "at", "worktree",
+                                        "notes"};
     const struct str raw[] = {draft_number(d, store_next_n(d->t->store)),
-                              d->by, d->now, d->args->v[ARG_NOTES]};
+                              d->by, d->now, worktree(d),
+                              d->args->v[ARG_NOTES]};
 
-    d->k.f[F_CHECKPOINT] = draft_object(d, names, raw, 4);
+    d->k.f[F_CHECKPOINT] = draft_object(d, names, raw, 5);
 }
 
 static int
@@ -217,20 +234,22 @@ static int
 run_leave(struct draft *d)
 {
     static const char *const names[] = {"from_agent", "agent", "to_agent",
-                                        "reason", "at", "expires_at"};
-    bool handoff = d->tool == TOOL_HANDOFF;
+                                        "reason", "at", "expires_at",
+                                        "worktree"};
+    bool handoff = d->tool == TOOL_HANDOFF, saves = draft_has_fields(d);
     struct str to = d->args->v[ARG_TO_AGENT];
     const struct str raw[] = {handoff ? d->by : STR_NONE,
                               handoff ? STR_NONE : d->by, to,
                               d->args->v[ARG_REASON], d->now,
-                              to.p ? handoff_end(d) : STR_NONE};
+                              to.p ? handoff_end(d) : STR_NONE,
+                              saves ? STR_NONE : worktree(d)};
     int rc = rules_set_status(d, handoff ? TASK_HANDOFF_READY : TASK_EXHAUSTED);
     if (rc != 0)
         return rc;
-    if (draft_has_fields(d))
+    if (saves)
         set_checkpoint(d);
     d->k.f[handoff ? F_HANDOFF : F_EXHAUSTED] = draft_object(d, names, raw,
-                                                             6);
+                                                             7);
     rules_warn_owner(d);
     draft_take_fields(d);
     d->k.f[F_CURRENT_OWNER] = to;

@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "json/raw.h"
+#include "task/project.h"
 #include "task/rows.h"
 
 #include <stdarg.h>
@@ -496,6 +497,9 @@ take(struct parse *p, enum task_tool tool, const struct row *r,
         if (tool == TOOL_UPDATE && r - task_rows < TASK_N_FIELDS &&
             !(r->flags & FIXED))
             *out = STR("null");
+        /* It would be the caller's project. */
+        if (tool == TOOL_CREATE && r == &task_rows[F_REPO_PATH] && p->c->at)
+            *out = STR("null");
     }
     if (sense != GIVEN)
         return 0;
@@ -648,6 +652,26 @@ take_agent(struct parse *p, enum task_tool tool, struct task_args *out)
     return 0;
 }
 
+/* Takes a directory for its project. */
+static int
+take_repo_path(struct parse *p, enum task_tool tool, struct task_args *out)
+{
+    struct task_ctx *c = p->c;
+    struct str *repo = &out->v[F_REPO_PATH], path;
+
+    if (!c->at || tool == TOOL_IMPORT || !str_starts(*repo, "\"/"))
+        return 0;
+    path = raw_text(c->a, *repo);
+    if (path.p)
+        path = project_named(c->a, c->at, path);
+    if (path.p)
+        path = raw_quote(c->a, path);
+    if (!path.p)
+        return nomem(p);
+    *repo = path;
+    return 0;
+}
+
 /* Empties the fields that clear names. */
 static int
 take_clear(struct parse *p, struct task_args *out)
@@ -721,6 +745,8 @@ parse_args(struct task_ctx *c, enum task_tool tool, const struct json_tok *obj,
         rc = take_extra(&p, &extra, out);
     if (rc == 0 && out->v[ARG_CLEAR].p)
         rc = take_clear(&p, out);
+    if (rc == 0)
+        rc = take_repo_path(&p, tool, out);
     if (rc == 0)
         rc = take_agent(&p, tool, out);
     if (rc == 0)

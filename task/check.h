@@ -34,7 +34,8 @@ struct task_blob {
    list clears a field in update_task, as clear does. A limit or time out of
    range is taken as the nearest in it. If c has a principal, that is the agent:
    ERR_UNAUTHORIZED for another; otherwise c->who.self is the agent if none is
-   given. */
+   given. With c->at a repo_path that is a directory below a repository is that
+   of its project, and an empty one of create_task is "null". */
 int task_args_parse(struct task_ctx *c, enum task_tool tool,
                     const struct json_tok *obj, struct task_args *out);
 /* Who is given what an import cannot take over exactly. */

@@ -12,6 +12,7 @@
 #include "task/claim.h"
 #include "task/index.h"
 #include "task/may.h"
+#include "task/project.h"
 #include "task/query.h"
 
 #define READY_BYTES (TASK_READ_MAX / 4) /* under the lock: others wait */
@@ -44,7 +45,8 @@ is_wanted(const struct tasks *t, const struct task_want *w,
     return (!w->owner.p ||
             str_eq(task_entry_text(t, e, ATOM_OWNER), w->owner)) &&
            (!w->repo_path.p ||
-            str_eq(task_entry_text(t, e, ATOM_REPO_PATH), w->repo_path)) &&
+            project_same(task_entry_text(t, e, ATOM_REPO_PATH),
+                         w->repo_path)) &&
            (!w->tag.p ||
             raw_list_has(task_entry_text(t, e, ATOM_TAGS), w->tag));
 }

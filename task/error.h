@@ -29,6 +29,8 @@ struct task_actor {
     struct str self;      /* the name where none is given; or empty */
     struct str principal; /* of its token; empty: the only principal */
     struct str session;   /* the name of its session, or empty; no escapes */
+    struct str repo;      /* raw: the root of its project; .p NULL: it has none,
+                             or that is not known */
     bool person;          /* a person, not an agent */
     bool ownership_warn;  /* leases of others only warn it */
     /* Whether two names are of one session; whether the session of that name
@@ -38,10 +40,14 @@ struct task_actor {
     const void *of;
 };
 
+struct project;
+
 /* The caller of a request, and its settings. */
 struct task_ctx {
     struct arena *a;
     struct task_actor who;
+    const struct project *at; /* where it works, if that is known and on this
+                                 host: task/project.h; else NULL */
     bool require_evidence; /* refuse done without test_results, */
     bool require_pass;     /* and unless they show that all is well */
     bool unread;           /* nobody reads the receipt: it has no messages */

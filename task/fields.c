@@ -74,12 +74,14 @@ static const struct row test_rows[] = {
     {NAME(failed), .type = T_COUNT},
     {NAME(summary), TEXT, .max = KiB},
 };
+#define WORKTREE NAME(worktree), TEXT, .max = 4 * KiB
 static const struct row handoff_rows[] = {
     {NAME(from_agent), AGENT, .needs = 1},
     {NAME(to_agent), AGENT},
     {NAME(reason), TEXT, .max = 2 * KiB},
     {NAME(at), .type = T_TIME},
     {NAME(expires_at), .type = T_TIME},
+    {WORKTREE},
 };
 static const struct row takeover_rows[] = {
     {NAME(from_agent), AGENT, .needs = 1},
@@ -91,11 +93,13 @@ static const struct row exhausted_rows[] = {
     {NAME(agent), AGENT, .needs = 1},
     {NAME(reason), TEXT, .max = 2 * KiB},
     {NAME(at), .type = T_TIME},
+    {WORKTREE},
 };
 static const struct row checkpoint_rows[] = {
     {NAME(seq), INT(0, 0)},
     {NAME(agent), AGENT, .needs = 1},
     {NAME(at), .type = T_TIME},
+    {WORKTREE},
 };
 static const struct row artifact_rows[] = {
     {NAME(artifact_id), .type = T_ID, .needs = 1},
@@ -313,7 +317,7 @@ const struct row task_rows[TASK_N_ARGS] = {
 
 const struct row_atom row_atoms[TASK_N_ATOMS] = {
     [ATOM_OWNER] = {F_CURRENT_OWNER, F_CURRENT_OWNER, MATCH_WHOLE},
-    [ATOM_REPO_PATH] = {F_REPO_PATH, F_REPO_PATH, MATCH_WHOLE},
+    [ATOM_REPO_PATH] = {F_REPO_PATH, F_REPO_PATH, MATCH_PATH},
     [ATOM_PARENT_ID] = {F_PARENT_ID, F_PARENT_ID, MATCH_WHOLE},
     [ATOM_TAGS] = {F_TAGS, ARG_TAG, MATCH_ELEMENT},
 };

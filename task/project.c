@@ -7,6 +7,7 @@
    which names the repository. */
 
 #include "task/project.h"
+#include "json/raw.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -160,6 +161,7 @@ project_find(const char *dir, const char *home, struct project *out)
         (home != NULL && resolve_path(home, real_home) &&
          strcmp(out->root, real_home) == 0))
         *out = (struct project){0};
+    strcpy(out->found, out->root);
 }
 
 void
@@ -182,4 +184,36 @@ project_path(struct str path)
     while (path.len > 1 && path.p[path.len - 1] == '/')
         path.len--;
     return path;
+}
+
+struct str
+project_named(struct arena *a, const struct project *at, struct str path)
+{
+    const char *dir = arena_str(a, path).p, *root;
+    struct project p;
+
+    if (dir == NULL)
+        return STR_NONE;
+    project_find(dir, getenv("HOME"), &p);
+    if (p.root[0] == '\0')
+        return project_path((struct str){dir, path.len});
+    root = at->root[0] != '\0' && strcmp(p.found, at->found) == 0 ? at->root
+                                                                  : p.root;
+    return arena_str(a, str_of(root));
+}
+
+bool
+project_same(struct str a, struct str b)
+{
+    if (str_eq(a, b))
+        return true;
+    a = project_path(raw_inner(a));
+    return a.len > 0 && str_eq(a, project_path(raw_inner(b)));
+}
+
+bool
+project_offers(struct str root, struct str repo_path)
+{
+    return !root.p || project_path(raw_inner(repo_path)).len == 0 ||
+           project_same(root, repo_path);
 }

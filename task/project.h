@@ -5,12 +5,14 @@
    git repository, so that all linked worktrees are one project. Reads `.git`
    as gitrepository-layout(5) and git-worktree(1) describe it, without git. */
 
+#include "base/base.h"
 #include "base/file.h"
 
 struct project {
     char root[FILE_PATH_MAX]; /* what tasks name as repo_path; "": of none */
     char tree[FILE_PATH_MAX]; /* the working tree around the directory, which
                                  differs in a linked worktree; "": none */
+    char found[FILE_PATH_MAX]; /* root, but for MCP_TASK_REPO */
 };
 
 /* Finds the project of dir, with all links resolved:
@@ -33,5 +35,17 @@ void project_here(struct project *out);
 /* path without slashes at its end; empty if it is not absolute. In path's
    memory. */
 struct str project_path(struct str path);
+
+/* What path, an absolute one, means to a caller at *at: of a directory below a
+   repository the root of that project; else path without slashes at its end. In
+   a; .p NULL: no memory. */
+struct str project_named(struct arena *a, const struct project *at,
+                         struct str path);
+
+/* Whether a and b, a repo_path each (raw, .p NULL: none), are the same. */
+bool project_same(struct str a, struct str b);
+/* Whether a task of this repo_path is offered to a caller whose project has the
+   root: it is of that project or of none. All are without a root. Both raw. */
+bool project_offers(struct str root, struct str repo_path);
 
 #endif

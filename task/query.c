@@ -24,6 +24,7 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "task/index.h"
+#include "task/project.h"
 #include "task/rows.h"
 
 #include <stdlib.h>
@@ -60,7 +61,7 @@ struct scan {
     size_t looked, limit;
     uint64_t bytes;    /* of records read */
     struct {
-        uint32_t atom; /* the list examined last, and whether it has q->has */
+        uint32_t atom; /* the text examined last, and whether it has q->has */
         bool hit;
     } last[TASK_N_ATOMS];
 };
@@ -148,16 +149,19 @@ matches_text(const struct scan *s, const struct task *k)
 /* ---- one task ---- */
 
 /* Whether a value of an entry is, or has, what the query asks for. Many tasks
-   share a list. */
+   share a list, or a path. */
 static bool
 matches_atom(struct scan *s, int i, uint32_t atom)
 {
+    struct str text = atoms_text(&s->t->atoms, atom);
+
     if (row_atoms[i].match == MATCH_WHOLE)
         return atom == s->atom[i];
     if (atom != s->last[i].atom) {
         s->last[i].atom = atom;
-        s->last[i].hit = raw_list_has(atoms_text(&s->t->atoms, atom),
-                                      s->q->has[i]);
+        s->last[i].hit = row_atoms[i].match == MATCH_PATH
+                             ? project_same(text, s->q->has[i])
+                             : raw_list_has(text, s->q->has[i]);
     }
     return s->last[i].hit;
 }

@@ -54,7 +54,7 @@ enum {
 extern const struct row task_rows[TASK_N_ARGS];
 /* By enum task_atom: the field, and the argument of list_tasks that asks for
    it. */
-enum { MATCH_WHOLE, MATCH_ELEMENT };
+enum { MATCH_WHOLE, MATCH_ELEMENT, MATCH_PATH };
 extern const struct row_atom {
     uint8_t field, arg;
     uint8_t match; /* the argument is the field, or an element of its list */

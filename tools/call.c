@@ -14,6 +14,7 @@
 #include "tools/call.h"
 #include "mcp/mark.h"
 #include "task/artifact.h"
+#include "task/project.h"
 #include "task/view.h"
 #include "base/base64.h"
 #include "base/text.h"
@@ -81,6 +82,19 @@ lives(const void *of, struct str session)
     return mcp_session_lives(of, session);
 }
 
+/* Where the caller is: that of this process, if it serves a pipe. */
+static int
+take_place(const struct mcp_call *c, struct task_ctx *x)
+{
+    const struct tools *s = c->ctx;
+
+    x->at = s->env->project;
+    if (!x->at || x->at->root[0] == '\0')
+        return 0;
+    x->who.repo = raw_quote(x->a, str_of(x->at->root));
+    return x->who.repo.p ? 0 : ERR_NOMEM;
+}
+
 int
 tools_args(const struct mcp_call *c, struct task_ctx *x, struct task_args *args)
 {
@@ -101,7 +115,7 @@ tools_args(const struct mcp_call *c, struct task_ctx *x, struct task_args *args)
                                  .is_same = mcp_session_is,
                                  .lives = lives,
                                  .of = c};
-    if (mark.p && !x->who.self.p)
+    if (take_place(c, x) != 0 || (mark.p && !x->who.self.p))
         return task_fail_store(x, ERR_NOMEM);
     return task_args_parse(x, (enum task_tool)c->number, c->args, args);
 }

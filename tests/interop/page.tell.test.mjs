@@ -123,6 +123,9 @@ test('texts are shown as they were meant', LIMIT, async (t) => {
   /* No count of nothing; the end of the agent's name may look like one. */
   assert.doesNotMatch((await body.textContent()).replace(/interop-\w+/g, ''),
     /(^|[^.\d])0([^. \d]|$)/);
+  assert.match(await page.evaluate(() => h('div', checkpoint({ checkpoint:
+    { agent: 'a', at: '2026-07-28T09:30:00Z', worktree: '/srv/api-2' } }))
+    .textContent), /^Checkpointby a, .*, in \/srv\/api-2$/);
   await has('.time li', /^alice saved a checkpoint .*half done$/);
   await has('.time li', /^\S+ created it/);
   await body.getByRole('link', { name: 'm.0: Before' }).click();

@@ -38,6 +38,7 @@ export const LASTING = [
 export function storeEnv(dir) {
   const at = process.env.TEST_ETCD;
   return { MCP_TASK_BASE_DIR: dir,
+    MCP_TASK_REPO: '', /* whatever repository the tests run in */
     ...at && { TEST_ETCD: at,
       MCP_TASK_STORE: `etcd://${at}/${dir.slice(1).replaceAll('/', '.')}` } };
 }

@@ -9,6 +9,7 @@ trap 'rm -rf "$dir"' EXIT
 trap 'fail "no end after $checks checks; the last command: $last"; exit 1' ALRM
 unset MCP_TASK_DB_PATH MCP_TASK_ARTIFACTS_DIR XDG_STATE_HOME MCP_DEBUG
 unset MCP_TASK_AGENT MCP_TASK_SERVER MCP_TASK_TOKEN_FILE CLAUDE_ENV_FILE
+export MCP_TASK_REPO= # whatever repository the tests run in
 unset MAKEFLAGS MFLAGS MAKEOVERRIDES
 checks=0 failed=0 name='' last=''
 

@@ -253,12 +253,68 @@ test_path(void)
     CHECK(str_is(project_path(STR("")), ""));
 }
 
+/* What a task has, and what a caller of project /a is offered. */
+static void
+test_offers(void)
+{
+    static const struct {
+        const char *path;
+        bool same, offered;
+    } cases[] = {
+        {"\"/a\"", true, true}, {"\"/a/\"", true, true},
+        {"\"/ab\"", false, false}, {"\"/a/b\"", false, false},
+        {"\"/\"", false, false}, {"\"a\"", false, true},
+        {"\".\"", false, true}, {NULL, false, true},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct str path = cases[i].path ? str_of(cases[i].path) : STR_NONE;
+
+        CHECK(project_same(STR("\"/a\""), path) == cases[i].same);
+        CHECK(project_same(path, STR("\"/a/\"")) == cases[i].same);
+        CHECK(project_offers(STR("\"/a\""), path) == cases[i].offered);
+        CHECK(project_offers(STR_NONE, path));
+    }
+    CHECK(project_same(STR("\"a\""), STR("\"a\"")));
+    CHECK(project_same(STR("\"/\""), STR("\"//\"")));
+}
+
+/* A directory below a repository counts as that; with MCP_TASK_REPO what is
+   of the caller's own as that name. */
+static void
+test_named(void)
+{
+    struct project here;
+    struct arena a = {0};
+
+    make_repository("a/.git");
+    make_repository("b/.git");
+    make_dir("a/src");
+    make_dir("c/d");
+    project_find(at("a"), NULL, &here);
+#define IS(path, want) \
+    str_is(project_named(&a, &here, str_of(path)), want)
+    CHECK(IS(at("a/src"), at("a")));
+    CHECK(IS(at("a/src/"), at("a")));
+    CHECK(IS(at("b"), at("b")));
+    CHECK(IS(at("c/d//"), at("c/d")));
+    CHECK(IS("/nowhere/at/all/", "/nowhere/at/all"));
+    strcpy(here.root, "/srv/app");
+    CHECK(IS(at("a/src"), "/srv/app"));
+    CHECK(IS(at("b"), at("b")));
+    CHECK(IS("/srv/app/", "/srv/app"));
+    here.root[0] = '\0';
+    CHECK(IS(at("a/src"), at("a")));
+    arena_fini(&a);
+}
+
 int
 main(void)
 {
     static void (*const tests[])(void) = {
         test_main_tree, test_linked_worktree, test_submodule, test_bare,
         test_broken, test_links, test_home, test_long_path, test_here,
+        test_named,
     };
 
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
@@ -271,5 +327,6 @@ main(void)
         free(top);
     }
     test_path();
+    test_offers();
     return test_end("t_project");
 }

@@ -2,6 +2,7 @@
    the limits, principals, log messages, errors, the rounds of a wait. */
 
 #include "mcp/mcp.h"
+#include "task/project.h"
 #include "task/rows.h"
 #include "tests/lib/catalogue.h"
 
@@ -444,6 +445,73 @@ call_with_name(struct fixture *f, const char *tool, const char *before,
     buf_fini(&b);
 }
 
+/* A caller in a project: what it creates is of that one unless it says
+   otherwise, and a checkpoint or handoff says where it worked. */
+static void
+test_project_of_a_caller(void)
+{
+    static const struct project here = {.root = "/srv/api",
+                                        .tree = "/srv/api-2"};
+    static const struct project bare = {.root = "/srv/api"};
+    static const struct {
+        const char *args, *path; /* NULL: none */
+    } made[] = {
+        {"", "'/srv/api'"}, {",'repo_path':null", "'/srv/api'"},
+        {",'repo_path':''", NULL}, {",'repo_path':'/nowhere/'", "'/nowhere'"},
+        {",'repo_path':'api'", "'api'"},
+    };
+    const struct json_tok *made_of;
+    struct fixture f;
+    char args[200];
+    size_t i;
+
+    fixture_init(&f);
+    f.env.project = &here;
+    for (i = 0; i < sizeof made / sizeof *made; i++) {
+        snprintf(args, sizeof args, "{'task_id':'t%zu','title':'T'%s}", i,
+                 made[i].args);
+        call(&f, "create_task", args);
+        CHECK(ok(&f));
+        call(&f, "create_task", args); /* nothing is changed */
+        CHECK(ok(&f) && number(&f, "version") == 1);
+        snprintf(args, sizeof args, "{'task_id':'t%zu'}", i);
+        call(&f, "get_task", args);
+        CHECK(made[i].path ? is_text(&f, "repo_path", made[i].path)
+                           : !json_get(f.json, "repo_path"));
+    }
+    call(&f, "create_task", "{'tasks':[{'task_id':'p','title':'T'},"
+         "{'task_id':'q','title':'T','repo_path':''}]}");
+    call(&f, "get_task", "{'task_id':'p'}");
+    CHECK(is_text(&f, "repo_path", "'/srv/api'"));
+    call(&f, "get_task", "{'task_id':'q'}");
+    CHECK(!json_get(f.json, "repo_path"));
+
+    call(&f, "save_checkpoint", "{'task_id':'p','agent':'me','notes':'n'}");
+    call(&f, "get_task", "{'task_id':'p'}");
+    made_of = json_get(f.json, "checkpoint");
+    CHECK(json_is(json_get(made_of, "worktree"), "/srv/api-2"));
+    call(&f, "handoff_task", "{'task_id':'p','from_agent':'me'}");
+    call(&f, "get_task", "{'task_id':'p'}");
+    made_of = json_get(f.json, "handoff");
+    CHECK(json_is(json_get(made_of, "worktree"), "/srv/api-2"));
+    f.env.project = &bare;
+    call(&f, "handoff_task", "{'task_id':'q','from_agent':'me','branch':'b'}");
+    call(&f, "get_task", "{'task_id':'q'}");
+    CHECK(json_get(f.json, "checkpoint"));
+    CHECK(str_find(buf_view(&f.out), STR("worktree")) == SIZE_MAX);
+    f.env.project = NULL;
+    call(&f, "create_task", "{'task_id':'h','title':'T','repo_path':'/a/'}");
+    call(&f, "get_task", "{'task_id':'h'}");
+    CHECK(is_text(&f, "repo_path", "'/a/'"));
+    call(&f, "list_tasks", "{'repo_path':'/a'}");
+    CHECK(number(&f, "total") == 1);
+    call(&f, "list_tasks", "{'repo_path':'/a//'}");
+    CHECK(number(&f, "total") == 1);
+    call(&f, "list_tasks", "{'repo_path':'/b'}");
+    CHECK(number(&f, "total") == 0);
+    fixture_fini(&f);
+}
+
 static void
 test_arguments_that_are_too_many(void)
 {
@@ -767,6 +835,7 @@ main(void)
     test_principals();
     test_principal_that_may_only_read();
     test_changes_are_logged();
+    test_project_of_a_caller();
     test_arguments_that_are_too_many();
     test_store_errors();
     test_rounds_of_a_wait();

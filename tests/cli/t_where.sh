@@ -1,0 +1,145 @@
+#!/bin/sh
+# Where a caller works, and what it is offered there: t_where.sh [MCPTASK]
+# Repositories are made by hand, as git makes them, and by git if it is here.
+
+# shellcheck source=tests/lib/cli.sh
+. "$(dirname "$0")/../lib/cli.sh"
+unset MCP_TASK_REPO
+top=$(pwd -P)
+mkdir home
+export HOME="$top/home"
+
+# repository DIR: what git init makes, as far as it matters
+repository() {
+    mkdir -p "$1/objects" "$1/refs"
+    echo 'ref: refs/heads/main' >"$1/HEAD"
+}
+
+# linked DIR REPOSITORY NAME: what git worktree add makes
+linked() {
+    mkdir -p "$1" "$2/worktrees/$3"
+    echo "gitdir: $2/worktrees/$3" >"$1/.git"
+    echo 'ref: refs/heads/x' >"$2/worktrees/$3/HEAD"
+    echo ../.. >"$2/worktrees/$3/commondir"
+}
+
+# in_dir DIR CODE ARGUMENT...: as run, in a directory
+in_dir() {
+    there=$1
+    shift
+    cd "$there" || fail "cd $there"
+    run "$@"
+    mv out err "$top/" 2>/dev/null
+    cd "$top" || exit 1
+}
+
+# is_of DIR PATH: a task added in DIR is of the project PATH; empty: of none
+is_of() {
+    in_dir "$1" 0 add --json A task
+    id=$(sed 's/.*"task_id":"\([^"]*\)".*/\1/' out)
+    run 0 show "$id" --json
+    if [ -n "$2" ]; then
+        has out "\"repo_path\":\"$2\""
+    else
+        lacks out repo_path
+    fi
+}
+
+begin a_task_is_of_the_project_around
+repository api/.git
+mkdir -p api/src/deep plain
+is_of api "$top/api"
+is_of api/src/deep "$top/api"
+is_of api/.git "$top/api"
+is_of plain ''
+linked api-2 "$top/api/.git" api-2
+mkdir api-2/src
+is_of api-2/src "$top/api"
+repository api/.git/modules/lib
+mkdir api/lib
+echo 'gitdir: ../.git/modules/lib' >api/lib/.git
+is_of api/lib "$top/api/lib"
+repository bare.git
+linked bare-1 "$top/bare.git" bare-1
+is_of bare.git "$top/bare.git"
+is_of bare-1 "$top/bare.git"
+mkdir -p api/broken
+echo 'gitdir: /nowhere' >api/broken/.git
+is_of api/broken ''
+ln -s "$top/api/src" link
+is_of link "$top/api"
+repository home/.git
+mkdir home/notes
+is_of home ''
+is_of home/notes ''
+export MCP_TASK_REPO=/srv/app/
+is_of api /srv/app
+is_of plain /srv/app
+export MCP_TASK_REPO=
+is_of api ''
+unset MCP_TASK_REPO
+
+if command -v git >git.path; then
+    begin as_git_makes_them
+    in_git() {
+        git -c user.name=a -c user.email=a@example.org \
+            -c protocol.file.allow=always "$@" >git.out 2>&1 ||
+            fail "git $*: $(cat git.out)"
+    }
+    in_git init -q web
+    in_git -C web commit -q --allow-empty -m begin
+    in_git -C web worktree add -q ../web-2
+    in_git clone -q --bare web web.git
+    in_git -C web.git worktree add -q ../web-3
+    in_git init -q --separate-git-dir apart.git apart
+    in_git -C web submodule --quiet add "$top/web.git" sub
+    in_git -C web/sub worktree add -q "$top/sub-2" -b two
+    is_of web "$top/web"
+    is_of web-2 "$top/web"
+    is_of web.git "$top/web.git"
+    is_of web-3 "$top/web.git"
+    is_of apart "$top/apart"
+    is_of web/sub "$top/web/sub"
+    is_of sub-2 "$top/web/sub"
+fi
+
+begin a_path_may_be_relative
+in_dir api 0 add --id here -r . One
+in_dir plain 0 add --id sub -r ../api/src/deep/ Two
+in_dir api 0 add --id none -r '' Three
+in_dir api 0 add --id other -r ../plain Four
+in_dir api 0 add --id gone -r /nowhere/ Five
+run 0 list --json
+has out "$(printf '"title":"One","status":"open","priority":2,"repo_path":"%s"' \
+    "$top/api")" "\"repo_path\":\"$top/plain\"" '"repo_path":"/nowhere"'
+in_dir api/src 0 list --ids -r .
+has out here sub
+lacks out none other
+in_dir api-2 0 list --ids -r ../api/
+has out here sub
+in_dir plain 0 list --ids -r .
+has out other
+lacks out here none
+in_dir api 0 list --ids
+has out here sub none other gone
+in_dir api 0 edit other -r src
+in_dir api 0 list --ids -r .
+has out other
+in_dir api 0 edit other -r ''
+run 0 show other --json
+lacks out repo_path
+ln -s nowhere dangling
+run 2 list -r dangling
+has err '--repo: '
+
+begin a_checkpoint_says_where
+in_dir api 0 add --id api In api
+in_dir api-2/src 0 claim -a me -r . api
+in_dir api-2/src 0 checkpoint api -a me -n half
+run 0 show api
+has out "repo_path: $top/api" "worktree: $top/api-2"
+in_dir api 0 handoff api -a me -r tired
+run 0 show api
+has out 'Handed over' "worktree: $top/api"
+
+finish
