@@ -137,7 +137,12 @@ resolve_repo(struct cli *c)
     const char **repo = &c->arg[F_REPO_PATH].text;
     char *path;
 
-    if (*repo == NULL || **repo == '\0' || **repo == '/')
+    if (c->args.any_repo && *repo != NULL)
+        return cli_misuse(c, "--repo and --any-repo exclude each other");
+    if (c->args.any_repo)
+        *repo = "*";
+    if (*repo == NULL || **repo == '\0' || **repo == '/' ||
+        strcmp(*repo, "*") == 0)
         return 0;
     path = file_real(*repo);
     *repo = path != NULL ? arena_str(&c->kept, str_of(path)).p : NULL;

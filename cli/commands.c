@@ -68,7 +68,8 @@ const struct cli_command cli_commands[] = {
      cli_claim, 0, 1, WRITE | SERVED,
      OPTS(AGENT("the agent that claims it; required"),
           TEXT("repo", 'r', ARG(F_REPO_PATH), "DIR",
-               "only a task of this repository"),
+               "only a task of this repository (the one around, and of none)"),
+          FLAG("any-repo", 0, args.any_repo, "a task of any repository"),
           TEXT("tag", 't', ARG(ARG_TAG), "TAG", "only a task with this tag"),
           TEXT("lease", 0, ARG(ARG_LEASE_SECONDS), "SECONDS",
                "the lease ends this long after the agent's last change (900)"),
@@ -157,6 +158,10 @@ const struct cli_command cli_commands[] = {
                "change (default), terminal, answered (the questions that AGENT "
                "asked), handoff, ready, work (that AGENT could claim), "
                "question (that AGENT could answer), or a status"),
+          TEXT("repo", 'r', ARG(F_REPO_PATH), "DIR",
+               "without ID, ready and work of this repository (the one around, "
+               "and of none)"),
+          FLAG("any-repo", 0, args.any_repo, "of any repository"),
           NUMBER("since-seq", 0, ARG(ARG_SINCE_SEQ), "SEQ",
                  "count only events after SEQ"),
           NUMBER("timeout", 't', args.timeout, "SECONDS",

@@ -61,6 +61,22 @@ put_reasons(struct cli *c, struct buf *b, struct str answer, const char *what,
                    STR_ARG(raw_text(&c->a, raw_member(item, who))));
 }
 
+/* "; 2 ready in other projects, with --any-repo, or --repo /a /b" */
+static void
+put_elsewhere(struct cli *c, struct buf *b, struct str answer)
+{
+    struct str n = raw_member(answer, "elsewhere"), item = STR_NONE;
+    struct str list = raw_member(answer, "elsewhere_in");
+
+    if (n.p == NULL)
+        return;
+    buf_printf(b, "; %.*s ready in other projects, with --any-repo, or --repo",
+               STR_ARG(n));
+    while ((item = raw_list_next(list, item)).p != NULL)
+        buf_printf(b, " %.*s", STR_ARG(raw_text(&c->a, raw_member(item,
+                                                            "repo_path"))));
+}
+
 /* Shows the answer of claim_task that there is no task to claim. Returns the
    exit code. */
 static int
@@ -68,6 +84,7 @@ show_none(struct cli *c, struct str answer)
 {
     struct str damaged = raw_member(answer, "damaged");
     struct str message = raw_text(&c->a, raw_member(answer, "message"));
+    struct str what = str_cut(&message, ';'); /* the rest is for agents */
     struct buf b = {0};
     int rc;
 
@@ -77,9 +94,10 @@ show_none(struct cli *c, struct str answer)
     }
     put_reasons(c, &b, answer, "blocked", "blocked_by", "task_id");
     put_reasons(c, &b, answer, "held", "held_by", "agent");
+    put_elsewhere(c, &b, answer);
     if (damaged.p != NULL)
         buf_printf(&b, "; %.*s damaged", STR_ARG(damaged));
-    rc = cli_fail(c, ERR_NOT_FOUND, "%.*s%.*s", STR_ARG(message),
+    rc = cli_fail(c, ERR_NOT_FOUND, "%.*s%.*s", STR_ARG(what),
                   STR_ARG(buf_view(&b)));
     buf_fini(&b);
     return rc;
@@ -102,6 +120,7 @@ fail_none(struct cli *c, const struct task_receipt *r)
     if (rc != 0)
         return rc;
     w = task_want_of(&args);
+    w.who.repo = x.who.repo;
     rc = tasks_why_none(c->s.tasks, &c->a, &w, &why);
     if (rc != 0)
         return cli_fail_store(c, rc);

@@ -50,6 +50,8 @@ shape_of(const struct request *r, struct arena *a)
         json_put_str(&w, "client", r->call.client);
     if (mark.p != NULL)
         json_put_str(&w, "session", mark);
+    if (r->call.here.len > 0)
+        json_put_str(&w, "here", r->call.here);
     if (r->token.p != NULL && r->run.defers)
         json_put_raw(&w, "token", r->token);
     json_end(&w);
@@ -238,9 +240,12 @@ recall(struct request *r, struct call *k)
             .of = r,
         },
     };
-    if (mcp_text(m->a, json_get(shape, "client"), &r->call.client) != 0 ||
+    if (mcp_text(m->a, json_get(shape, "here"), &r->call.here) != 0 ||
+        mcp_text(m->a, json_get(shape, "client"), &r->call.client) != 0 ||
         mcp_text(m->a, json_get(shape, "session"), &r->call.session) != 0)
         return ERR_NOMEM;
+    if (r->call.here.p == NULL)
+        r->call.here = STR("");
     return mcp_read_questions(m->a, k->questions, &r->run.questions);
 }
 

@@ -49,6 +49,8 @@ mcp_begin_run(struct request *r, struct buf *out)
     r->call.out = out;
     if (!m->waited)
         r->runs_as = STR_NONE;
+    if (r->again == NULL)
+        r->call.here = STR_NONE;
     if (!m->waited && r->again == NULL)
         r->call.since = store_next_n(m->m->store) - 1;
     r->call.is_error = r->call.content = false;

@@ -35,6 +35,10 @@ struct mcp_call {
     struct request *of;          /* mcp's own */
     struct str client;           /* clientInfo.name, or empty */
     struct str session;          /* mcp_session_mark of a deferred call */
+    struct str here;             /* the catalogue's: where the caller is. A run
+                                    may set it; that of a deferred call has what
+                                    the run had that deferred it, or "". Else
+                                    .p NULL */
     struct str principal;        /* empty: there is only one */
     unsigned caps;               /* enum mcp_cap of the client, or 0 */
     bool read_only;              /* the principal may not write */

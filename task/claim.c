@@ -1,9 +1,10 @@
 /* claim - the next task to claim, and why there is none.
 
-   1. A search passes by any number of tasks that the index alone rules out: a
-      ready task must be found behind them all. It reads READY_BYTES of records;
-      then it passes over tasks that depend on others; after twice as many it
-      ends. What was handed to the agent has a budget of its own.
+   1. A search passes by any number of tasks that the index alone rules out,
+      such as those of other projects: a ready task must be found behind them.
+      It reads READY_BYTES of records; then it passes over tasks that depend on
+      others; after twice as many it ends. What was handed to the agent has a
+      budget of its own.
    2. A task that was read and is blocked is parked, so the next search goes on
       after it; unless it is still kept for the agent.
    3. A task that is found has been read as far as a change of it needs: a task
@@ -37,16 +38,24 @@ read_task(struct search *s, struct task_entry *e, struct task *k)
     return rc == 0 ? task_of(s->t, &s->a, &ev, k) : rc;
 }
 
-/* Whether the task of e matches w, whatever its state. */
+/* Whether the task of e is of the project that w asks for. */
+static bool
+is_here(const struct tasks *t, const struct task_want *w,
+        const struct task_entry *e)
+{
+    if (!w->repo_path.p)
+        return task_entry_is_offered(t, e, &w->who);
+    return str_is(w->repo_path, "\"*\"") ||
+           project_same(task_entry_text(t, e, ATOM_REPO_PATH), w->repo_path);
+}
+
+/* Whether the task of e matches w otherwise, whatever its state. */
 static bool
 is_wanted(const struct tasks *t, const struct task_want *w,
           const struct task_entry *e)
 {
     return (!w->owner.p ||
             str_eq(task_entry_text(t, e, ATOM_OWNER), w->owner)) &&
-           (!w->repo_path.p ||
-            project_same(task_entry_text(t, e, ATOM_REPO_PATH),
-                         w->repo_path)) &&
            (!w->tag.p ||
             raw_list_has(task_entry_text(t, e, ATOM_TAGS), w->tag));
 }
@@ -82,7 +91,7 @@ look_at(struct search *s, struct task_entry *e)
 {
     int64_t due;
 
-    if (!is_wanted(s->t, s->w, e))
+    if (!is_here(s->t, s->w, e) || !is_wanted(s->t, s->w, e))
         return 0;
     if (is_free_for(s->t, s->w, e))
         return is_ready(s, e);
@@ -234,6 +243,27 @@ count_blocked(struct search *s, struct arena *a, struct task_entry *e,
     return r && !r->who.p ? ERR_NOMEM : 0;
 }
 
+/* Counts a task of another project, if it is ready. */
+static int
+count_elsewhere(struct search *s, struct arena *a, struct task_entry *e,
+                struct task_why *out)
+{
+    struct str repo = task_entry_text(s->t, e, ATOM_REPO_PATH);
+    struct task k = {.ready = !e->has_deps};
+    struct task_reason *r;
+    int rc = e->has_deps ? read_task(s, e, &k) : 0;
+
+    if (rc == ERR_FORMAT || rc == ERR_GARBLED)
+        return 0;
+    if (rc != 0 || !k.ready)
+        return rc;
+    out->elsewhere++;
+    r = count_reason(out->projects, repo.p ? repo : STR("null"));
+    if (r && r->n == 1)
+        r->who = arena_str(a, r->who);
+    return r && !r->who.p ? ERR_NOMEM : 0;
+}
+
 int
 tasks_why_none(struct tasks *t, struct arena *a, const struct task_want *w,
                struct task_why *out)
@@ -248,10 +278,14 @@ tasks_why_none(struct tasks *t, struct arena *a, const struct task_want *w,
         out->partial = looked++ == TASK_LOOK_MAX || s.bytes > READY_BYTES;
         if (out->partial || !is_wanted(t, w, e))
             continue;
-        if (!is_free_for(t, w, e))
+        if (!is_here(t, w, e)) {
+            if (!e->parked && is_free_for(t, w, e))
+                rc = count_elsewhere(&s, a, e, out);
+        } else if (!is_free_for(t, w, e)) {
             count_held(t, e, out);
-        else
+        } else {
             rc = count_blocked(&s, a, e, out);
+        }
     }
     arena_fini(&s.a);
     return rc;

@@ -10,7 +10,8 @@
 struct task_want {
     struct task_actor who; /* who claims it; without a name: any agent */
     struct str owner;     /* raw, .p NULL: anybody's */
-    struct str repo_path; /* raw, .p NULL: any */
+    struct str repo_path; /* raw; .p NULL: of who's project, or what is handed
+                             to who by its name; "*": any */
     struct str tag;       /* raw, .p NULL: any */
     bool partial;         /* out: not all tasks were examined, */
     bool more;            /* but the next search examines others */
@@ -31,22 +32,25 @@ int tasks_find_ready(struct tasks *t, struct task_want *w, struct str *out);
 int64_t tasks_due_ms(struct tasks *t, struct str id);
 
 /* Why no task is ready: how many are blocked and by which tasks, how many are
-   held and by whom, and how many have a record that is not JSON. */
+   held and by whom, how many have a record that is not JSON; and how many are
+   ready in other projects than those of w, and in which. */
 #define TASK_REASONS 4
 struct task_reason {
-    struct str who;          /* raw: a task's id or an agent; .p NULL: end */
+    struct str who;          /* raw: a task's id, an agent, or a repo_path, null
+                                for none; .p NULL: end */
     struct str status;       /* of that task, .p NULL: there is no such task */
     uint64_t n;              /* tasks */
     int64_t until_ms;        /* when the first one held by the agent is free; 0:
                                 a blocker */
 };
 struct task_why {
-    uint64_t blocked, held, damaged;
+    uint64_t blocked, held, damaged, elsewhere;
     struct task_reason blockers[TASK_REASONS], holders[TASK_REASONS];
+    struct task_reason projects[TASK_REASONS];
     bool partial; /* not all tasks were examined */
 };
-/* Examines the tasks that match w. Memory in a, and as in tasks_owners. 0, or
-   an error of store_read. */
+/* Examines the tasks that match w, but for their project. Memory in a, and as
+   in tasks_owners. 0, or an error of store_read. */
 int tasks_why_none(struct tasks *t, struct arena *a,
                    const struct task_want *w, struct task_why *out);
 

@@ -29,8 +29,8 @@ struct task_actor {
     struct str self;      /* the name where none is given; or empty */
     struct str principal; /* of its token; empty: the only principal */
     struct str session;   /* the name of its session, or empty; no escapes */
-    struct str repo;      /* raw: the root of its project; .p NULL: it has none,
-                             or that is not known */
+    struct str repo;      /* raw: the root of its project: work is handed out
+                             of that one; .p NULL: of all */
     bool person;          /* a person, not an agent */
     bool ownership_warn;  /* leases of others only warn it */
     /* Whether two names are of one session; whether the session of that name

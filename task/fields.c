@@ -176,7 +176,8 @@ const struct row task_rows[TASK_N_ARGS] = {
                     .shown = IN_SUMMARY | IN_BRIEF, .tools = WHOLE},
     [F_REPO_PATH] = {NAME(repo_path), TEXT, .flags = ONE, .max = 4 * KiB,
                      .shown = IN_SUMMARY | IN_BRIEF,
-                     .tools = WHOLE | BIT(LIST) | BIT(CLAIM)},
+                     .tools = WHOLE | BIT(LIST) | BIT(CLAIM) | BIT(WAIT) |
+                              BIT(RESUME) | BIT(STANDUP)},
     [F_PARENT_ID] = {NAME(parent_id), .type = T_ID, .shown = IN_SUMMARY,
                      .tools = WHOLE | BIT(LIST)},
     [F_TAGS] = {NAME(tags), TEXT, .flags = CHARS | ONE | SET, .items = 16,
@@ -468,6 +469,7 @@ task_value_fits(int field, struct str raw)
     X(LIST, ARG_ORDER, "work: as claim_task takes them") \
     X(UPDATE, ARG_EXPECTED_VERSION, "refused if not current") \
     X(UPDATE, ARG_CLEAR, "fields to empty") \
+    X(CLAIM, F_REPO_PATH, "\"*\": any; your project by default") \
     X(CLAIM, ARG_LEASE_SECONDS, "900 by default") \
     X(WAIT, ARG_UNTIL, "change by default; or a status") \
     X(WAIT, ARG_SINCE_SEQ, "only what came after this event")

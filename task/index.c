@@ -29,6 +29,7 @@
 
 #include "task/index.h"
 #include "task/parts.h"
+#include "task/project.h"
 #include "task/rows.h"
 #include "json.h"
 #include "json/raw.h"
@@ -478,6 +479,16 @@ struct str
 task_entry_text(const struct tasks *t, const struct task_entry *e, int atom)
 {
     return atoms_text(&t->atoms, e->atom[atom]);
+}
+
+bool
+task_entry_is_offered(const struct tasks *t, const struct task_entry *e,
+                      const struct task_actor *who)
+{
+    return !who->repo.p ||
+           project_offers(who->repo, task_entry_text(t, e, ATOM_REPO_PATH)) ||
+           (e->status == TASK_HANDOFF_READY && who->name.p &&
+            str_eq(task_entry_text(t, e, ATOM_OWNER), who->name));
 }
 
 struct str

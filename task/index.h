@@ -75,6 +75,10 @@ bool task_entry_free(const struct tasks *t, const struct task_entry *e);
 /* When time alone changes that, or who may begin it: store_skew_ms after the
    end of a lease. */
 int64_t task_entry_due(const struct tasks *t, const struct task_entry *e);
+/* Whether work on the task of e is offered to who, as far as projects go: it is
+   of who's project or of none, or was handed over to exactly who's name. */
+bool task_entry_is_offered(const struct tasks *t, const struct task_entry *e,
+                           const struct task_actor *who);
 /* The agent (raw) to whom the task of e was just handed over; or .p NULL. */
 struct str task_entry_kept_for(const struct tasks *t,
                                const struct task_entry *e);

@@ -192,6 +192,7 @@ matches_entry(struct scan *s, const struct task_entry *e)
         if (q->has[i].p && !matches_atom(s, i, e->atom[i]))
             return false;
     return s->statuses & 1u << e->status &&
+           (!q->offered || task_entry_is_offered(s->t, e, q->offered)) &&
            (!q->ready || (free && e->has_deps) ||
             is_asked(q->ready, free)) &&
            (!q->stale || is_asked(q->stale, is_stale(s, e))) &&
@@ -469,7 +470,7 @@ prepare(struct scan *s)
     s->limit = q->limit == 0 ? DEFAULT_LIMIT : q->limit;
     if (s->limit > TASK_LIST_MAX)
         s->limit = TASK_LIST_MAX;
-    s->filtered = q->text.len || q->ready || q->stale ||
+    s->filtered = q->text.len || q->ready || q->stale || q->offered ||
                   q->needs_input || q->since_ms || q->since_n;
     find_atoms(s);
     return prepare_text(s);

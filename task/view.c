@@ -340,13 +340,12 @@ view_error_json(struct buf *b, const struct task_error *e)
 
 /* A count and, unless it is 0, whose they are. */
 static void
-put_reasons(struct buf *b, const char *name, const char *who, uint64_t n,
-            const struct task_reason r[TASK_REASONS])
+put_reasons(struct buf *b, const char *name, const char *list, const char *who,
+            uint64_t n, const struct task_reason r[TASK_REASONS])
 {
     if (n == 0)
         return;
-    buf_printf(b, ",\"%s\":%llu,\"%s_by\":[", name, (unsigned long long)n,
-               name);
+    buf_printf(b, ",\"%s\":%llu,\"%s\":[", name, (unsigned long long)n, list);
     for (size_t i = 0; i < TASK_REASONS && r[i].who.p; i++) {
         buf_printf(b, "%s{\"%s\":%.*s,\"tasks\":%llu", i > 0 ? "," : "", who,
                    STR_ARG(r[i].who), (unsigned long long)r[i].n);
@@ -362,10 +361,15 @@ put_reasons(struct buf *b, const char *name, const char *who, uint64_t n,
 void
 view_none_json(struct buf *b, const struct task_why *w, bool partial)
 {
-    buf_printf(b, "{\"claimed\":false,\"message\":\"no task is ready%s\"",
-               partial ? " among those that were looked at" : "");
-    put_reasons(b, "blocked", "task_id", w->blocked, w->blockers);
-    put_reasons(b, "held", "agent", w->held, w->holders);
+    buf_printf(b, "{\"claimed\":false,\"message\":\"no task is ready%s%s\"",
+               partial ? " among those that were looked at" : "",
+               w->elsewhere > 0 ? "; other projects have some: for them, "
+                                  "repo_path * or one of elsewhere_in" : "");
+    put_reasons(b, "blocked", "blocked_by", "task_id", w->blocked,
+                w->blockers);
+    put_reasons(b, "held", "held_by", "agent", w->held, w->holders);
+    put_reasons(b, "elsewhere", "elsewhere_in", "repo_path", w->elsewhere,
+                w->projects);
     if (w->damaged)
         buf_printf(b, ",\"damaged\":%llu", (unsigned long long)w->damaged);
     buf_z(b, partial || w->partial ? ",\"partial\":true}" : "}");

@@ -82,26 +82,50 @@ lives(const void *of, struct str session)
     return mcp_session_lives(of, session);
 }
 
-/* Where the caller is: that of this process, if it serves a pipe. */
+/* Where the caller is: that of this process, if it serves a pipe; of a deferred
+   call what keep_place noted. */
 static int
 take_place(const struct mcp_call *c, struct task_ctx *x)
 {
     const struct tools *s = c->ctx;
+    const struct project *at = c->here.p == NULL ? s->env->project : NULL;
+    struct str root = at != NULL ? str_of(at->root) : c->here;
 
-    x->at = s->env->project;
-    if (!x->at || x->at->root[0] == '\0')
+    x->at = at;
+    x->who.repo = root.len > 0 ? raw_quote(x->a, root) : STR_NONE;
+    return root.len > 0 && !x->who.repo.p ? ERR_NOMEM : 0;
+}
+
+/* Notes for a deferred call whose work it asks for: the repo_path that is given
+   or, like *, that of the caller's project. Other processes may see other
+   paths, so that it is the same for all. */
+static int
+keep_place(struct mcp_call *c, const struct task_ctx *x, struct task_args *args)
+{
+    struct str *given = &args->v[F_REPO_PATH];
+    bool all = !given->p || str_is(*given, "\"*\"");
+
+    if (c->number != TOOL_CLAIM && c->number != TOOL_WAIT)
         return 0;
-    x->who.repo = raw_quote(x->a, str_of(x->at->root));
-    return x->who.repo.p ? 0 : ERR_NOMEM;
+    if (c->here.p != NULL) {
+        if (!all && c->here.len > 0)
+            *given = x->who.repo;
+        return 0;
+    }
+    c->here = x->at != NULL ? str_of(x->at->root) : STR("");
+    if (x->at != NULL && !all)
+        c->here = raw_text(c->arena, *given);
+    return c->here.p != NULL ? 0 : ERR_NOMEM;
 }
 
 int
-tools_args(const struct mcp_call *c, struct task_ctx *x, struct task_args *args)
+tools_args(struct mcp_call *c, struct task_ctx *x, struct task_args *args)
 {
     const struct tools *s = c->ctx;
     bool acts = c->number != TOOL_GET && c->number != TOOL_LIST &&
                 c->number < TASK_N_TOOLS;
     struct str mark = acts ? mcp_session_mark(c) : STR_NONE;
+    int rc;
 
     *x = (struct task_ctx){.a = c->arena,
                            .require_evidence = s->env->require_evidence,
@@ -115,9 +139,13 @@ tools_args(const struct mcp_call *c, struct task_ctx *x, struct task_args *args)
                                  .is_same = mcp_session_is,
                                  .lives = lives,
                                  .of = c};
-    if (take_place(c, x) != 0 || (mark.p && !x->who.self.p))
+    rc = take_place(c, x);
+    if (rc != 0 || (mark.p && !x->who.self.p))
         return task_fail_store(x, ERR_NOMEM);
-    return task_args_parse(x, (enum task_tool)c->number, c->args, args);
+    rc = task_args_parse(x, (enum task_tool)c->number, c->args, args);
+    if (rc == 0 && keep_place(c, x, args) != 0)
+        rc = task_fail_store(x, ERR_NOMEM);
+    return rc;
 }
 
 void

@@ -29,9 +29,9 @@ const char *tools_text(const struct tools *s, const char *name);
 /* Writes the error, which is an answer: returns 0, or ERR_NOMEM. */
 int tools_error(struct mcp_call *c, const struct task_error *e);
 
-/* Begins x for c, and checks the arguments of its tool or prompt. Returns 0, or
-   a code that x->e explains. */
-int tools_args(const struct mcp_call *c, struct task_ctx *x,
+/* Begins x for c, and checks the arguments of its tool or prompt. Sets c->here
+   for a call that may be deferred. Returns 0, or a code that x->e explains. */
+int tools_args(struct mcp_call *c, struct task_ctx *x,
                struct task_args *args);
 /* Adds to the answer at the end of out, an object, how arguments out of range
    were taken. Changes have it among their warnings. */

@@ -63,6 +63,8 @@ look_begin(struct tasks *t, struct task_ctx *x, const struct task_args *args,
         .id = task_arg_text(x->a, args, F_TASK_ID),
         .agent = args->v[ARG_AGENT],
         .self = args->self,
+        .repo = x->who.repo,
+        .repo_path = args->v[F_REPO_PATH],
         .until = (enum look_until)i,
         .statuses = statuses_of((enum look_until)i, task_status_of(until)),
         .heard = since,
@@ -374,8 +376,9 @@ static int
 find_work(struct look *w)
 {
     bool own = w->until == UNTIL_READY;
-    struct task_want want = {.who = {.name = w->agent},
-                             .owner = own ? w->agent : STR_NONE};
+    struct task_want want = {.who = {.name = w->agent, .repo = w->repo},
+                             .owner = own ? w->agent : STR_NONE,
+                             .repo_path = w->repo_path};
     struct str id;
     int rc;
 

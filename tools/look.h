@@ -24,6 +24,8 @@ struct look {
     struct str id;        /* .p NULL: any */
     struct str agent;     /* raw; .p NULL: anyone's */
     struct str self;      /* raw: the own name of who waits; or .p NULL */
+    struct str repo;      /* raw: the root of its project; or .p NULL */
+    struct str repo_path; /* as in struct task_want */
     enum look_until until;
     unsigned statuses;    /* those waited for, a bit each; or 0 */
     bool holds;           /* one counts while it holds, whenever reached */

@@ -108,6 +108,19 @@ is_offered(const struct brief *p, const struct task *k)
                            may(&who, k, ACT_CLAIM) == MAY_YES);
 }
 
+/* Asks for the tasks of a project: the one given, else the caller's. */
+static void
+ask_project(struct brief *p, struct task_query *q)
+{
+    struct str repo = p->args.v[F_REPO_PATH];
+
+    p->x.who.name = p->args.v[ARG_AGENT];
+    if (!repo.p && p->x.who.repo.p)
+        q->offered = &p->x.who;
+    else if (repo.p && !str_is(repo, "\"*\""))
+        q->has[ATOM_REPO_PATH] = repo;
+}
+
 /* Appends up to FEW tasks that q finds, under a heading. */
 static int
 put_some(struct brief *p, const char *head, struct task_query *q)
@@ -117,6 +130,7 @@ put_some(struct brief *p, const char *head, struct task_query *q)
     int rc;
 
     q->read_max = p->x.read_max;
+    ask_project(p, q);
     rc = tasks_list(p->t, p->x.a, q, &list);
 
     buf_printf(&p->data, "%s:\n", head);
@@ -216,6 +230,7 @@ write_standup(struct brief *p)
         task_query_since(&p->args, ARG_SINCE, &q);
     else
         q.since_ms = store_now_ms(tasks_store(p->t)) - DAY_MS;
+    ask_project(p, &q);
     rc = tasks_list(p->t, p->x.a, &q, &list);
     if (rc != 0)
         return rc;
@@ -283,9 +298,11 @@ run_prompt_tool(struct mcp_call *c)
     return rc;
 }
 
+#define REPO_PATH "Work of this repository; *: of any; default: your project"
 static const struct mcp_prompt_arg resume_args[] = {
     {"task_id", "The task; default: the agent chooses one", false},
     {"agent", "The agent that continues it", false},
+    {"repo_path", REPO_PATH, false},
     {NULL, NULL, false},
 };
 static const struct mcp_prompt_arg brief_args[] = {
@@ -295,6 +312,7 @@ static const struct mcp_prompt_arg brief_args[] = {
 };
 static const struct mcp_prompt_arg standup_args[] = {
     {"since", "A time or a seq; default: the last 24 hours", false},
+    {"repo_path", REPO_PATH, false},
     {NULL, NULL, false},
 };
 

@@ -132,14 +132,40 @@ ln -s nowhere dangling
 run 2 list -r dangling
 has err '--repo: '
 
-begin a_checkpoint_says_where
+begin work_is_offered_by_project
 in_dir api 0 add --id api In api
-in_dir api-2/src 0 claim -a me -r . api
+in_dir plain 0 add --id none In none
+in_dir api 0 add --id given -r /elsewhere Given
+run 0 handoff given -a you -t me
+in_dir bare.git 0 wait -a me -u work -t 0
+has out given
+in_dir bare.git 0 claim -a me
+has out '# Task given'
+in_dir bare.git 0 claim -a me
+has out '# Task none'
+in_dir bare.git 1 claim -a me
+has err 'no task is ready' "1 ready in other projects" '--any-repo' "$top/api"
+in_dir bare.git 1 claim -a me --json
+has out '"elsewhere":1' "{\"repo_path\":\"$top/api\",\"tasks\":1}"
+in_dir bare.git 1 wait -a me -u work -t 0
+in_dir bare.git 0 wait -a me -u work -t 0 --any-repo
+in_dir bare.git 0 wait -a me -u work -t 0 -r ../api/src
+in_dir plain 0 wait -a me -u work -t 0
+in_dir api-2 0 claim -a me
+has out '# Task api' "repo_path: $top/api"
 in_dir api-2/src 0 checkpoint api -a me -n half
 run 0 show api
-has out "repo_path: $top/api" "worktree: $top/api-2"
+has out "worktree: $top/api-2"
 in_dir api 0 handoff api -a me -r tired
 run 0 show api
 has out 'Handed over' "worktree: $top/api"
+in_dir bare.git 1 claim -a me -r .
+in_dir bare.git 2 claim -a me -r . --any-repo
+has err 'exclude each other'
+in_dir bare.git 0 claim -a me -r ../api/src
+has out '# Task api'
+in_dir api 0 add --id again Again
+in_dir bare.git 0 claim -a me --any-repo
+has out '# Task again'
 
 finish

@@ -163,6 +163,7 @@ export class Agent {
         command: store.program.command,
         args: [...store.program.stdio(store.dir), ...args],
         env: this.env,
+        cwd: store.cwd, /* undefined: that of this process */
         stderr: 'inherit'
       });
     }

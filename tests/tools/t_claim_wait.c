@@ -3,6 +3,7 @@
    while there is work. */
 
 #include "tests/lib/tools_turn.h"
+#include "task/project.h"
 
 #include <sched.h>
 #include <sys/wait.h>
@@ -252,6 +253,52 @@ test_survives_restart(void)
 }
 
 /* A commit that fails undoes the claim; the next one makes it. */
+/* A deferred claim, and a wait for work, ask for the same whichever process
+   runs them: the caller's, one in another project, or one that serves HTTP. */
+static void
+test_project_survives_restart(void)
+{
+    static struct project api = {.root = "/api"}, web = {.root = "/web"};
+    static const struct {
+        const struct project *at, *then;
+        const char *more, *gets; /* of tasks of /web, /api/x and /api */
+    } cases[] = {
+        {&api, NULL, "", "a"}, {&api, &web, "", "a"},
+        {NULL, &api, "", "w"}, {&web, NULL, ",'repo_path':'/api'", "a"},
+        {&api, &web, ",'repo_path':'*'", "w"},
+        {&api, NULL, ",'repo_path':'/api/x'", "x"},
+        {NULL, &web, ",'repo_path':'/api/x/'", "x"},
+    };
+    static const char *const ids[] = {"w", "x", "a"};
+    static const char *const paths[] = {"/web", "/api/x", "/api/"};
+    char text[300], want[60];
+
+    for (size_t i = 0; i < 2 * (sizeof cases / sizeof *cases); i++) {
+        bool claims = i % 2 == 0;
+
+        env.project = cases[i / 2].at;
+        begin();
+        snprintf(text, sizeof text, claims ? LATER("%s")
+                 : WAIT("'agent':'me','until':'work'%s"), cases[i / 2].more);
+        makes(&ann, text);
+        CHECK(is_status("working"));
+        stop();
+        env.project = cases[i / 2].then;
+        start();
+        for (size_t k = 0; k < 3; k++) {
+            snprintf(text, sizeof text, "{'task_id':'%s','title':'t',"
+                     "'repo_path':'%s'}", ids[k], paths[k]);
+            does("create_task", text);
+            settle_all();
+        }
+        snprintf(want, sizeof want, "'task_id':'%s'", cases[i / 2].gets);
+        if (!CHECK(text_has(asks(&ann, OLD("tasks/result")), want)))
+            fprintf(stderr, "  case %zu: %s\n", i, last(&ann));
+        end();
+    }
+    env.project = NULL;
+}
+
 static void
 test_commit_fails(void)
 {
@@ -752,6 +799,7 @@ main(void)
     test_unknown_is_refused_at_once();
     test_one_batch();
     test_survives_restart();
+    test_project_survives_restart();
     test_commit_fails();
     test_no_claim_without_a_caller();
     test_own_name();

@@ -3,6 +3,7 @@
 
 #include "tests/lib/catalogue.h"
 #include "mcp/catalogue.h"
+#include "task/project.h"
 
 /* ---- what changes resources ---- */
 
@@ -264,6 +265,46 @@ test_prompt_offers_tasks(void)
     fixture_fini(&f);
 }
 
+/* A caller with a project is offered what is of it or of none, and what was
+   handed over to its name. */
+static void
+test_prompts_of_a_project(void)
+{
+    static const struct project api = {.root = "/api"};
+    struct fixture f;
+    struct str text;
+
+    fixture_init(&f);
+    call(&f, "create_task", "{'task_id':'here','title':'T','repo_path':"
+         "'/api/'}");
+    call(&f, "create_task", "{'task_id':'free','title':'T'}");
+    call(&f, "create_task", "{'task_id':'there','title':'T','repo_path':"
+         "'/web'}");
+    call(&f, "create_task", "{'task_id':'given','title':'T','repo_path':"
+         "'/web','status':'handoff_ready','current_owner':'me'}");
+    call(&f, "create_task", "{'task_id':'left','title':'T','repo_path':"
+         "'/web','current_owner':'me'}");
+    CHECK(prompt(&f, "resume_task", "{'agent':'me'}", &text) == 0);
+    CHECK(strstr(text.p, "  there  ") && strstr(text.p, "  left  "));
+    f.env.project = &api;
+    CHECK(prompt(&f, "resume_task", "{'agent':'me'}", &text) == 0);
+    CHECK(in_order(text.p, "  given  ", "Ready:"));
+    CHECK(in_order(text.p, "Ready:", "  here  "));
+    CHECK(in_order(text.p, "Ready:", "  free  "));
+    CHECK(!strstr(text.p, "  there  ") && !strstr(text.p, "  left  "));
+    CHECK(prompt(&f, "resume_task", "{'agent':'me','repo_path':'*'}",
+                 &text) == 0);
+    CHECK(strstr(text.p, "  there  ") && strstr(text.p, "  left  "));
+    CHECK(prompt(&f, "resume_task", "{'repo_path':'/web/'}", &text) == 0);
+    CHECK(strstr(text.p, "  there  ") && !strstr(text.p, "  here  "));
+    CHECK(prompt(&f, "standup", NULL, &text) == 0);
+    CHECK(strstr(text.p, "  here  ") && strstr(text.p, "  free  "));
+    CHECK(!strstr(text.p, "  there  ") && !strstr(text.p, "  given  "));
+    CHECK(prompt(&f, "standup", "{'repo_path':'*'}", &text) == 0);
+    CHECK(strstr(text.p, "  there  ") && strstr(text.p, "  here  "));
+    fixture_fini(&f);
+}
+
 static void
 test_standup(void)
 {
@@ -469,6 +510,7 @@ main(void)
     test_changes_of_the_list();
     test_prompts_of_one_task();
     test_prompt_offers_tasks();
+    test_prompts_of_a_project();
     test_standup();
     test_standup_is_bounded();
     test_completions();

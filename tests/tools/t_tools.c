@@ -512,6 +512,65 @@ test_project_of_a_caller(void)
     fixture_fini(&f);
 }
 
+/* The order of claims, and what is said of those that are left. */
+static void
+test_claims_of_a_project(void)
+{
+    static const struct project here = {.root = "/api"};
+    static const char *const order[] = {"given", "urgent", "mine", "none",
+                                        "relative"};
+    struct fixture f;
+    size_t i;
+
+    fixture_init(&f);
+    call(&f, "create_task", "{'task_id':'there','title':'T','priority':0,"
+         "'repo_path':'/web'}");
+    call(&f, "create_task", "{'task_id':'mine','title':'T','repo_path':"
+         "'/api/'}");
+    call(&f, "create_task", "{'task_id':'none','title':'T'}");
+    call(&f, "create_task", "{'task_id':'urgent','title':'T','priority':0}");
+    call(&f, "create_task", "{'task_id':'relative','title':'T','repo_path':"
+         "'web'}");
+    call(&f, "create_task", "{'task_id':'given','title':'T','priority':4,"
+         "'repo_path':'/web'}");
+    call(&f, "handoff_task", "{'task_id':'given','from_agent':'you',"
+         "'to_agent':'me'}");
+    call(&f, "create_task", "{'task_id':'waits','title':'T','repo_path':"
+         "'/web','depends_on':['there']}");
+    call(&f, "create_task", "{'task_id':'late','title':'T','repo_path':"
+         "'/web/x','depends_on':[]}");
+    f.env.project = &here;
+    for (i = 0; i < sizeof order / sizeof *order; i++) {
+        call(&f, "claim_task", "{'agent':'me'}");
+        CHECK(has(&f, "task_id", order[i]));
+    }
+    call(&f, "claim_task", "{'agent':'me'}");
+    CHECK(ok(&f) && json_get(f.json, "claimed")->type == JSON_FALSE);
+    CHECK(str_find(buf_view(&f.out), STR("other projects")) != SIZE_MAX);
+    CHECK(number(&f, "elsewhere") == 2);
+    CHECK(is_text(&f, "elsewhere_in", "[{'repo_path':'/web/x','tasks':1},"
+                  "{'repo_path':'/web','tasks':1}]"));
+    call(&f, "wait_for_task", "{'agent':'me','until':'work',"
+         "'timeout_seconds':0}");
+    CHECK(json_get(f.json, "met")->type == JSON_FALSE);
+    call(&f, "wait_for_task", "{'agent':'me','until':'work',"
+         "'timeout_seconds':0,'repo_path':'/web/x/'}");
+    CHECK(json_get(f.json, "met")->type == JSON_TRUE);
+    call(&f, "wait_for_task", "{'agent':'me','until':'work',"
+         "'timeout_seconds':0,'repo_path':'*'}");
+    CHECK(json_is(json_get(json_get(f.json, "task"), "task_id"), "there"));
+    /* By id there are no projects. */
+    call(&f, "claim_task", "{'agent':'me','task_id':'there'}");
+    CHECK(ok(&f));
+    call(&f, "claim_task", "{'agent':'me','repo_path':'/web'}");
+    CHECK(number(&f, "elsewhere") == 1 && number(&f, "blocked") == 1);
+    call(&f, "claim_task", "{'agent':'me','repo_path':'*'}");
+    CHECK(has(&f, "task_id", "late"));
+    call(&f, "claim_task", "{'agent':'me'}");
+    CHECK(!json_get(f.json, "elsewhere"));
+    fixture_fini(&f);
+}
+
 static void
 test_arguments_that_are_too_many(void)
 {
@@ -836,6 +895,7 @@ main(void)
     test_principal_that_may_only_read();
     test_changes_are_logged();
     test_project_of_a_caller();
+    test_claims_of_a_project();
     test_arguments_that_are_too_many();
     test_store_errors();
     test_rounds_of_a_wait();
