@@ -652,12 +652,14 @@ take_agent(struct parse *p, enum task_tool tool, struct task_args *out)
     return 0;
 }
 
-/* Takes a directory for its project. */
+/* Takes a directory for its project. Who asks for tasks of a directory below it
+   gets those, too, that have that very path from elsewhere. */
 static int
 take_repo_path(struct parse *p, enum task_tool tool, struct task_args *out)
 {
     struct task_ctx *c = p->c;
     struct str *repo = &out->v[F_REPO_PATH], path;
+    bool sets = tool == TOOL_CREATE || tool == TOOL_UPDATE;
 
     if (!c->at || tool == TOOL_IMPORT || !str_starts(*repo, "\"/"))
         return 0;
@@ -666,6 +668,9 @@ take_repo_path(struct parse *p, enum task_tool tool, struct task_args *out)
         path = project_named(c->a, c->at, path);
     if (path.p)
         path = raw_quote(c->a, path);
+    if (path.p && !sets && !project_same(path, *repo))
+        path = arena_printf(c->a, "[%.*s,%.*s]", STR_ARG(path),
+                            STR_ARG(*repo));
     if (!path.p)
         return nomem(p);
     *repo = path;

@@ -35,7 +35,8 @@ struct task_blob {
    range is taken as the nearest in it. If c has a principal, that is the agent:
    ERR_UNAUTHORIZED for another; otherwise c->who.self is the agent if none is
    given. With c->at a repo_path that is a directory below a repository is that
-   of its project, and an empty one of create_task is "null". */
+   of its project, or a list of both where tasks are asked for, and an empty one
+   of create_task is "null". */
 int task_args_parse(struct task_ctx *c, enum task_tool tool,
                     const struct json_tok *obj, struct task_args *out);
 /* Who is given what an import cannot take over exactly. */

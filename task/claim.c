@@ -46,7 +46,8 @@ is_here(const struct tasks *t, const struct task_want *w,
     if (!w->repo_path.p)
         return task_entry_is_offered(t, e, &w->who);
     return str_is(w->repo_path, "\"*\"") ||
-           project_same(task_entry_text(t, e, ATOM_REPO_PATH), w->repo_path);
+           project_matches(w->repo_path,
+                           task_entry_text(t, e, ATOM_REPO_PATH));
 }
 
 /* Whether the task of e matches w otherwise, whatever its state. */

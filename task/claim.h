@@ -11,7 +11,7 @@ struct task_want {
     struct task_actor who; /* who claims it; without a name: any agent */
     struct str owner;     /* raw, .p NULL: anybody's */
     struct str repo_path; /* raw; .p NULL: of who's project, or what is handed
-                             to who by its name; "*": any */
+                             to who by its name; "*": any; a list: one */
     struct str tag;       /* raw, .p NULL: any */
     bool partial;         /* out: not all tasks were examined, */
     bool more;            /* but the next search examines others */

@@ -212,6 +212,19 @@ project_same(struct str a, struct str b)
 }
 
 bool
+project_matches(struct str asked, struct str repo_path)
+{
+    struct str item = STR_NONE;
+
+    if (!str_starts(asked, "["))
+        return project_same(asked, repo_path);
+    do
+        item = raw_list_next(asked, item);
+    while (item.p && !project_same(item, repo_path));
+    return item.p != NULL;
+}
+
+bool
 project_offers(struct str root, struct str repo_path)
 {
     return !root.p || project_path(raw_inner(repo_path)).len == 0 ||

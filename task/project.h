@@ -44,6 +44,9 @@ struct str project_named(struct arena *a, const struct project *at,
 
 /* Whether a and b, a repo_path each (raw, .p NULL: none), are the same. */
 bool project_same(struct str a, struct str b);
+/* Whether repo_path is the one that is asked for, or in that if it is a raw
+   list of them. */
+bool project_matches(struct str asked, struct str repo_path);
 /* Whether a task of this repo_path is offered to a caller whose project has the
    root: it is of that project or of none. All are without a root. Both raw. */
 bool project_offers(struct str root, struct str repo_path);

@@ -160,7 +160,7 @@ matches_atom(struct scan *s, int i, uint32_t atom)
     if (atom != s->last[i].atom) {
         s->last[i].atom = atom;
         s->last[i].hit = row_atoms[i].match == MATCH_PATH
-                             ? project_same(text, s->q->has[i])
+                             ? project_matches(s->q->has[i], text)
                              : raw_list_has(text, s->q->has[i]);
     }
     return s->last[i].hit;

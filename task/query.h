@@ -25,7 +25,8 @@ enum task_text { /* where to search for a text */
 struct task_query {
     unsigned status; /* a bit (1u << status) each, 0: any; one that has ended
                         includes ended tasks */
-    struct str has[TASK_N_ATOMS]; /* raw: what a task has to have */
+    struct str has[TASK_N_ATOMS]; /* raw: what a task has to have; several
+                                     repo_paths: one of them */
     const struct task_actor *offered; /* only what is offered to this caller, as
                                          far as projects go; NULL: any */
     struct str text; /* ASCII letters of either case are the same */

@@ -88,34 +88,37 @@ static int
 take_place(const struct mcp_call *c, struct task_ctx *x)
 {
     const struct tools *s = c->ctx;
-    const struct project *at = c->here.p == NULL ? s->env->project : NULL;
-    struct str root = at != NULL ? str_of(at->root) : c->here;
 
-    x->at = at;
-    x->who.repo = root.len > 0 ? raw_quote(x->a, root) : STR_NONE;
-    return root.len > 0 && !x->who.repo.p ? ERR_NOMEM : 0;
-}
-
-/* Notes for a deferred call whose work it asks for: the repo_path that is given
-   or, like *, that of the caller's project. Other processes may see other
-   paths, so that it is the same for all. */
-static int
-keep_place(struct mcp_call *c, const struct task_ctx *x, struct task_args *args)
-{
-    struct str *given = &args->v[F_REPO_PATH];
-    bool all = !given->p || str_is(*given, "\"*\"");
-
-    if (c->number != TOOL_CLAIM && c->number != TOOL_WAIT)
-        return 0;
     if (c->here.p != NULL) {
-        if (!all && c->here.len > 0)
-            *given = x->who.repo;
+        x->who.repo = c->here.len > 0 ? c->here : STR_NONE;
         return 0;
     }
-    c->here = x->at != NULL ? str_of(x->at->root) : STR("");
-    if (x->at != NULL && !all)
-        c->here = raw_text(c->arena, *given);
-    return c->here.p != NULL ? 0 : ERR_NOMEM;
+    x->at = s->env->project;
+    if (!x->at || x->at->root[0] == '\0')
+        return 0;
+    x->who.repo = raw_quote(x->a, str_of(x->at->root));
+    return x->who.repo.p ? 0 : ERR_NOMEM;
+}
+
+/* Notes for a deferred call whose work it asks for, raw: the repo_path that is
+   given or else, also with *, that of the caller's project. Other processes may
+   see other directories, so that it is the same for all. */
+static void
+keep_place(struct mcp_call *c, const struct task_ctx *x, struct task_args *args)
+{
+    struct str *given = &args->v[F_REPO_PATH], here = x->who.repo;
+    bool names = given->p && !str_is(*given, "\"*\"");
+
+    if (c->number != TOOL_CLAIM && c->number != TOOL_WAIT)
+        return;
+    if (c->here.p != NULL) {
+        if (names && c->here.len > 0)
+            *given = c->here;
+        return;
+    }
+    if (names && x->at)
+        here = *given;
+    c->here = here.p ? here : STR("");
 }
 
 int
@@ -139,12 +142,11 @@ tools_args(struct mcp_call *c, struct task_ctx *x, struct task_args *args)
                                  .is_same = mcp_session_is,
                                  .lives = lives,
                                  .of = c};
-    rc = take_place(c, x);
-    if (rc != 0 || (mark.p && !x->who.self.p))
+    if (take_place(c, x) != 0 || (mark.p && !x->who.self.p))
         return task_fail_store(x, ERR_NOMEM);
     rc = task_args_parse(x, (enum task_tool)c->number, c->args, args);
-    if (rc == 0 && keep_place(c, x, args) != 0)
-        rc = task_fail_store(x, ERR_NOMEM);
+    if (rc == 0)
+        keep_place(c, x, args);
     return rc;
 }
 

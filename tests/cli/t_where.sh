@@ -128,6 +128,21 @@ has out other
 in_dir api 0 edit other -r ''
 run 0 show other --json
 lacks out repo_path
+# One that has the path of a directory from elsewhere.
+printf '{"task_id":"old","title":"Old","repo_path":"%s/api/src"}\n' "$top" |
+    run 0 import -
+in_dir api/src 0 list --ids -r .
+has out here old
+in_dir api 0 list --ids -r .
+has out here
+lacks out old
+in_dir plain 0 list --ids -r "$top/api/src/"
+has out here old
+in_dir bare.git 0 claim -a me -r "$top/api/src"
+in_dir bare.git 0 claim -a me -r "$top/api/src"
+in_dir bare.git 0 claim -a me -r "$top/api/src"
+run 0 show old
+has out 'current_owner: me'
 ln -s nowhere dangling
 run 2 list -r dangling
 has err '--repo: '

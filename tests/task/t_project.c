@@ -275,6 +275,10 @@ test_offers(void)
         CHECK(project_offers(STR("\"/a\""), path) == cases[i].offered);
         CHECK(project_offers(STR_NONE, path));
     }
+    CHECK(project_matches(STR("[\"/a\",\"/a/b\"]"), STR("\"/a/b/\"")));
+    CHECK(project_matches(STR("[\"/a\",\"/a/b\"]"), STR("\"/a\"")));
+    CHECK(!project_matches(STR("[\"/a\",\"/a/b\"]"), STR("\"/b\"")));
+    CHECK(!project_matches(STR("[\"/a\",\"/a/b\"]"), STR_NONE));
     CHECK(project_same(STR("\"a\""), STR("\"a\"")));
     CHECK(project_same(STR("\"/\""), STR("\"//\"")));
 }
