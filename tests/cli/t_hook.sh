@@ -14,7 +14,7 @@ web=$(cd web && pwd -P)
 
 one=7d41c0de-7d41-4b7e-9d0c-2a5c0f3c9a52
 two=7d41c0de-30aa-4f6e-8c55-91f0b81d4e77
-me=claude-code-0f3c9a52
+own=claude-code-0f3c9a52
 you=claude-code-b81d4e77
 
 # hook CLIENT EVENT CAUSE SESSION [DIR]: what clients send; output in out
@@ -59,7 +59,7 @@ begin names
 task add --id first 'Something to do' --repo "$api"
 starts startup $one
 has out '{"hookSpecificOutput":{"hookEventName":"SessionStart",' \
-    "\"additionalContext\":\"Your name in mcptask is $me:" \
+    "\"additionalContext\":\"Your name in mcptask is $own:" \
     'Ready for any agent:\n- first (P2) Something to do\n' '"}}'
 starts startup $two
 has out "Your name in mcptask is $you:"
@@ -77,7 +77,7 @@ name=shell
 export CLAUDE_ENV_FILE="$dir/env"
 starts startup $one
 unset CLAUDE_ENV_FILE
-echo "export MCP_TASK_AGENT='$me'" >want
+echo "export MCP_TASK_AGENT='$own'" >want
 same want env
 
 name=projects
@@ -92,10 +92,18 @@ has out web-1 any
 lacks out first deep
 starts startup $one "$dir"
 has out first web-1
+ln -s "$api" link
+starts startup $one "$dir/link"
+lacks out web-1
+export MCP_TASK_REPO="$web"
+starts startup $one
+has out web-1
+lacks out first
+unset MCP_TASK_REPO
 
 name=own_tasks_first
-task claim first --agent $me
-task checkpoint first --agent $me --resume-prompt 'lines 1 to 40
+task claim first --agent $own
+task checkpoint first --agent $own --resume-prompt 'lines 1 to 40
 are done
 ## not a heading'
 for cause in resume compact; do
@@ -110,7 +118,7 @@ lacks out 'lines 1 to 40'
 # After /clear the client has another id for the same session.
 name=clear
 ends clear $one
-owns $me first
+owns $own first
 starts clear $two
 has out 'In progress under another name of this client' 'lines 1 to 40'
 starts clear $two "$web"
@@ -122,13 +130,13 @@ task claim yours --agent $you
 ends prompt_input_exit $one
 silent
 # shellcheck disable=SC2119
-owns $me
+owns $own
 owns $you yours
 run 0 show first --json
-has out "\"from_agent\":\"$me\",\"to_agent\":\"claude-code\"" \
+has out "\"from_agent\":\"$own\",\"to_agent\":\"claude-code\"" \
     '"reason":"the session ended"'
 starts startup $two
-has out 'Handed to you:\n- first (P2) Something to do, from '"$me: the session"
+has out 'Handed to you:\n- first (P2) Something to do, from '"$own: the session"
 hook codex SessionStart startup $one
 lacks out first
 starts startup $two "$web"
@@ -152,11 +160,11 @@ lacks out for-codex
 name=a_command_goes_on
 mkfifo go
 # shellcheck disable=SC2016 # for the other shell
-run 0 run -d --agent $me --title Build -- \
+run 0 run -d --agent $own --title Build -- \
     sh -c 'read -r code <"$0"; exit "$code"' "$dir/go"
 id=$(cat out)
 ends other $one
-owns $me "$id"
+owns $own "$id"
 check timeout 60 sh -c 'echo 3 >go'
 check "$bin" wait "$id" --until failed --timeout 60
 

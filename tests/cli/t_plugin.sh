@@ -47,11 +47,12 @@ has "$skill" 'name: mcptask' 'description: '
 ask tools/list '{}'
 mv out tools
 awk '/^\|/' "$docs/faq.md" >>tools
+# shellcheck disable=SC2016 # backticks of Markdown
 grep -o '`[a-z]*_[a-z_]*`' "$skill" | tr -d '`' | sort -u >words
 check test "$(wc -l <words)" -gt 15
 while read -r word; do
     checks=$((checks + 1))
-    grep -qE "[\"\`]$word[\"\`]" tools || fail "the skill names $word"
+    grep -qE "[\"\`]${word}[\"\`]" tools || fail "the skill names $word"
 done <words
 check test "$(wc -l <"$skill")" -lt 60
 
