@@ -49,7 +49,8 @@
     LIST("after", 0, ARG(F_DEPENDS_ON), "ID", \
          "a task that must be done first; may be repeated"), \
     TEXT("parent", 0, ARG(F_PARENT_ID), "ID", "the task that it is part of"), \
-    TEXT("repo", 'r', ARG(F_REPO_PATH), "DIR", "the repository of the work (the one around)"), \
+    TEXT("repo", 'r', ARG(F_REPO_PATH), "DIR", \
+         "the repository of the work (the one around)"), \
     TEXT("owner", 'o', ARG(F_CURRENT_OWNER), "AGENT", "the owner")
 
 const struct cli_command cli_commands[] = {
