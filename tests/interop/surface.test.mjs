@@ -312,11 +312,11 @@ inBoth('what the arguments may be', async (agent) => {
   await agent.tool('create_task', { task_id: 'a', title: 'A' });
   await agent.tool('claim_task', { task_id: 'a', agent: 'a' });
   await is('invalid_argument', 'wait_seconds', 'claim_task',
-    { agent: 'a', wait_seconds: 51 });
+    { agent: 'a', wait_seconds: 'long' });
   await is('invalid_argument', 'reason', 'claim_task',
     { task_id: 'a', agent: 'a', takeover: true });
   await is('invalid_argument', 'lines', 'get_task', { task_id: 'a',
-    section: 'artifact', artifact_id: 'a1', match: 'x', lines: 21 });
+    section: 'artifact', artifact_id: 'a1', match: 'x', lines: 'all' });
   assert.match((await is('invalid_argument', 'until', 'wait_for_task',
     { task_id: 'a', until: 'soon' })).message, /, work, .*, cancelled$/);
   for (const n of [1, 2, 3, 4]) {
@@ -334,6 +334,9 @@ inBoth('what the arguments may be', async (agent) => {
     { tasks: [{ title: 'B' }, { title: 'C', depends_on: ['#1'] }] })).message,
   /^tasks\[1\]: /);
   assert.equal((await agent.tool('list_tasks', {})).total, 1);
+  /* A limit out of range is taken as the nearest one. */
+  assert.deepEqual((await agent.tool('list_tasks', { limit: 1000 })).warnings,
+    ['limit: taken as 100, the most']);
 });
 
 inBoth('what a wait brings', async (agent) => {
