@@ -71,6 +71,7 @@ struct mcp_catalogue {
     const char *name, *title, *version; /* of the server */
     const char *description, *icon;     /* a sentence, a data: URI; or NULL */
     const char *instructions; /* or NULL */
+    const char *agent;        /* whom clients on a pipe act for; or NULL */
     void *ctx;
     const struct mcp_tool *tools;
     const struct mcp_prompt *prompts;

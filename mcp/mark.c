@@ -59,3 +59,11 @@ mcp_session_lives(const struct mcp_call *c, struct str mark)
     return str_u64(mark, &by) && store_alive(m->store, by) &&
            (by != store_instance(m->store) || tag.len != 16);
 }
+
+bool
+mcp_is_principal(const struct mcp_call *c, struct str name)
+{
+    const struct mcp *m = c->of->m->m;
+
+    return m->is_principal != NULL && m->is_principal(m->principals, name);
+}

@@ -14,5 +14,7 @@ bool mcp_session_is(struct str a, struct str b);
 /* Whether that session lives: its process does, and its client, as far as this
    process knows, is connected or made a request not long ago. */
 bool mcp_session_lives(const struct mcp_call *c, struct str mark);
+/* Whether a token of this process has that agent. */
+bool mcp_is_principal(const struct mcp_call *c, struct str name);
 
 #endif

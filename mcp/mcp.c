@@ -42,6 +42,13 @@ mcp_new(struct mcp **out, const struct mcp_catalogue *c, struct store *store,
 }
 
 void
+mcp_principals(struct mcp *m, mcp_principal_fn *is, const void *of)
+{
+    m->is_principal = is;
+    m->principals = of;
+}
+
+void
 mcp_free(struct mcp *m)
 {
     if (m == NULL)

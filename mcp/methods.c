@@ -711,6 +711,8 @@ fill_call(struct request *r)
         .may_wait = !m->batch,
         .of = r,
     };
+    if (m->s->local && m->m->cat->agent != NULL)
+        c->agent = str_of(m->m->cat->agent);
     if (is_modern(r)) {
         c->caps = mcp_caps_of(json_get(r->meta, MCP_META
                                        "clientCapabilities"));

@@ -46,6 +46,8 @@ struct mcp {
     struct store *store;
     struct sign *sign;
     struct calls *calls;
+    mcp_principal_fn *is_principal; /* of mcp_principals; or NULL */
+    const void *principals;
     struct mcp_session *sessions;
     size_t n_sessions;
     size_t n_sinks, n_subs;   /* of all sessions; n_subs of listens too */

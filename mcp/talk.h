@@ -34,6 +34,8 @@ struct mcp_call {
     bool content;                /* see mcp_tool.run */
     struct request *of;          /* mcp's own */
     struct str client;           /* clientInfo.name, or empty */
+    struct str agent;            /* the catalogue's, for a client on a pipe; or
+                                    empty */
     struct str session;          /* mcp_session_mark of a deferred call */
     struct str principal;        /* empty: there is only one */
     unsigned caps;               /* enum mcp_cap of the client, or 0 */

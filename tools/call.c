@@ -14,6 +14,7 @@
 #include "tools/call.h"
 #include "mcp/mark.h"
 #include "task/artifact.h"
+#include "task/name.h"
 #include "task/view.h"
 #include "base/base64.h"
 #include "base/text.h"
@@ -22,8 +23,6 @@
 
 #define LOOK_BACK 1000 /* records */
 #define IDS_ROOM 16384 /* an answer that names TASK_MAX_NEW tasks, twice */
-#define OWN_NAME 20    /* bytes of a client's name, and of a session's mark, */
-#define OWN_MARK 8     /* in the name of an agent that gives none */
 
 enum { LOG_WARNING = 4, LOG_DEBUG = 7 }; /* RFC 5424 */
 
@@ -54,25 +53,40 @@ tools_error(struct mcp_call *c, const struct task_error *e)
     return c->out->err;
 }
 
-/* The name of an agent that has given none: its client's name, with '-' for
-   other characters than those of an id, and the start of its session's mark. */
+/* Digits for the name of an agent that has no session, which it has to repeat:
+   the same for a claim that is retried with its key. .p NULL: no memory. */
 static struct str
-own_name(const struct mcp_call *c, struct str mark)
+minted_digits(const struct mcp_call *c)
 {
-    struct str name = c->client.len > 0 ? c->client : STR("agent");
-    char *p;
+    struct str key = json_str(c->arena, json_get(c->args, "idempotency_key"));
+    uint32_t n = (uint32_t)str_hash(key);
 
-    if (mark.len < OWN_MARK)
+    if (key.len == 0 && random_bytes(&n, sizeof n) != 0)
         return STR_NONE;
-    if (name.len > OWN_NAME)
-        name.len = OWN_NAME;
-    name = arena_printf(c->arena, "%.*s-%.*s", STR_ARG(name), OWN_MARK,
-                        mark.p);
-    p = (char *)(uintptr_t)name.p;
-    for (size_t i = 0; p && i < name.len; i++)
-        if (!task_is_id((struct str){p + i, 1}) || p[i] == ':')
-            p[i] = '-';
-    return name;
+    return arena_printf(c->arena, "%08x", n);
+}
+
+/* Fills in the name of an agent that gives none, and its client. 0 or
+   ERR_NOMEM. */
+static int
+name_caller(const struct mcp_call *c, struct task_actor *who)
+{
+    bool mints = c->number == TOOL_CLAIM && who->session.len == 0;
+    struct str digits = mints ? minted_digits(c) : who->session;
+
+    who->client = name_product(c->arena, c->client);
+    who->chosen = c->agent.len > 0;
+    who->self = c->agent;
+    if (!who->chosen && digits.len >= NAME_HEX)
+        who->self = name_default(c->arena, who->client, digits);
+    return who->client.p && (who->self.p || digits.len < NAME_HEX) &&
+           digits.p ? 0 : ERR_NOMEM;
+}
+
+static bool
+has_token(const void *of, struct str agent)
+{
+    return mcp_is_principal(of, agent);
 }
 
 static bool
@@ -93,15 +107,15 @@ tools_args(const struct mcp_call *c, struct task_ctx *x, struct task_args *args)
                            .require_evidence = s->env->require_evidence,
                            .require_pass = s->env->require_pass,
                            .read_max = c->read_max};
-    x->who = (struct task_actor){.self = own_name(c, mark),
-                                 .principal = c->principal,
+    x->who = (struct task_actor){.principal = c->principal,
                                  .session = mark.p ? mark : STR(""),
                                  .person = c->person,
                                  .ownership_warn = s->env->ownership_warn,
                                  .is_same = mcp_session_is,
                                  .lives = lives,
+                                 .has_token = has_token,
                                  .of = c};
-    if (mark.p && !x->who.self.p)
+    if (acts && name_caller(c, &x->who) != 0)
         return task_fail_store(x, ERR_NOMEM);
     return task_args_parse(x, (enum task_tool)c->number, c->args, args);
 }

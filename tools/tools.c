@@ -161,6 +161,7 @@ tools_new(struct tools **out, struct tasks *t, const struct cli_env *env)
                        "to continue",
         .icon = ICON,
         .instructions = tools_text(s, "instructions"),
+        .agent = env_agent(env),
         .ctx = s,
         .tools = s->tool,
         .prompts = tools_prompts,

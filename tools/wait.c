@@ -119,9 +119,11 @@ put_claimed(struct mcp_call *c, struct tools_change *w)
     }
     if (c->out->err == 0)
         c->out->len--; /* its brace */
-    buf_printf(c->out, ",\"claimed\":true%s%s%.*s,\"warnings\":%.*s}",
+    buf_printf(c->out, ",\"claimed\":true%s%s%.*s%s,\"warnings\":%.*s}",
                w->r.renewed ? ",\"renewed\":true" : "",
                w->r.agent.p ? ",\"agent\":" : "", STR_ARG(w->r.agent),
+               w->args.own_name && !w->x.who.chosen
+                   ? ",\"next\":\"pass it as agent from now on\"" : "",
                STR_ARG(w->r.warnings.p ? w->r.warnings : STR("[]")));
     return c->out->err;
 }

@@ -35,6 +35,7 @@ static int64_t wait_ms;
 
 /* The session that calls, and one that is gone; NULL: none. */
 static const char *session_mark, *session_dead;
+static const char *other_token; /* another principal; NULL: none */
 
 bool __wrap_mcp_defer(struct mcp_call *c);
 const struct json_tok *__wrap_mcp_request(struct mcp_call *c,
@@ -49,6 +50,7 @@ void __wrap_mcp_progress(struct mcp_call *c, uint64_t progress,
 
 struct str __wrap_mcp_session_mark(const struct mcp_call *c);
 bool __wrap_mcp_session_lives(const struct mcp_call *c, struct str mark);
+bool __wrap_mcp_is_principal(const struct mcp_call *c, struct str name);
 
 struct str
 __wrap_mcp_session_mark(const struct mcp_call *c)
@@ -62,6 +64,13 @@ __wrap_mcp_session_lives(const struct mcp_call *c, struct str mark)
 {
     CHECK(c != NULL);
     return !session_dead || !str_is(mark, session_dead);
+}
+
+bool
+__wrap_mcp_is_principal(const struct mcp_call *c, struct str name)
+{
+    (void)c;
+    return other_token && str_is(name, other_token);
 }
 
 bool
@@ -142,6 +151,7 @@ struct fixture {
     bool is_error;
     const char *principal; /* the caller; NULL: the only one */
     const char *client;   /* the client's name; NULL: none */
+    const char *agent;    /* MCP_TASK_AGENT; NULL: none */
     bool read_only;       /* the caller's permission */
     bool person;          /* the caller is a person */
     bool hold;            /* run without commit: stage only */
@@ -236,6 +246,8 @@ call_raw(struct fixture *f, const char *name, struct str args)
         call.principal = str_of(f->principal);
     if (f->client)
         call.client = str_of(f->client);
+    if (f->agent)
+        call.agent = str_of(f->agent);
     call.number = tool->number;
     logs = 0;
     if (tool->prepare && !f->read_only)

@@ -185,17 +185,17 @@ test_an_agent_without_a_name(void)
     session_mark = "0123abcdef.7";
     STEPS(&f,
         {"create_task", "{'title':'T'}", 0, "agent",
-         "Claude-Code---x-0123abcd"},
+         "claude-code---x-0123abcd"},
         {"create_task", "{'tasks':[{'title':'T'}]}", 0, "agent",
-         "Claude-Code---x-0123abcd"},
+         "claude-code---x-0123abcd"},
         {"claim_task", "{'task_id':'a'}", 0, "agent",
-         "Claude-Code---x-0123abcd"},
+         "claude-code---x-0123abcd"},
         {"get_task", "{'task_id':'a'}", 0, "current_owner",
-         "Claude-Code---x-0123abcd"},
+         "claude-code---x-0123abcd"},
         {"save_checkpoint", "{'task_id':'a'}", 0, "agent",
-         "Claude-Code---x-0123abcd"},
+         "claude-code---x-0123abcd"},
         {"handoff_task", "{'task_id':'a'}", 0, "agent",
-         "Claude-Code---x-0123abcd"},
+         "claude-code---x-0123abcd"},
         {"claim_task", "{'task_id':'a','agent':'me'}", 0, "current_owner",
          "me"});
     CHECK(!json_get(f.json, "agent"));
@@ -203,10 +203,13 @@ test_an_agent_without_a_name(void)
     CHECK(ok(&f) && !json_get(f.json, "agent"));
     call(&f, "create_task", "{'tasks':[{'title':'T'}],'agent':'me'}");
     CHECK(ok(&f) && !json_get(f.json, "agent"));
-    /* A long name is cut; without one it is "agent". */
+    /* A long name is not cut; one that says nothing is "agent". */
     f.client = "abcdefghijklmnopqrstuvwxyz";
     call(&f, "create_task", "{'title':'T'}");
-    CHECK(has(&f, "agent", "abcdefghijklmnopqrst-0123abcd"));
+    CHECK(has(&f, "agent", "abcdefghijklmnopqrstuvwxyz-0123abcd"));
+    f.client = "mcp";
+    call(&f, "create_task", "{'title':'T'}");
+    CHECK(has(&f, "agent", "agent-0123abcd"));
     f.client = NULL;
     call(&f, "create_task", "{'title':'T'}");
     CHECK(has(&f, "agent", "agent-0123abcd"));
@@ -261,6 +264,91 @@ test_a_handoff_is_retried(void)
     end(&f);
 }
 
+/* Models call themselves by their product: that says no more than nothing. */
+static void
+test_an_agent_that_names_its_product(void)
+{
+    struct fixture f;
+
+    begin(&f);
+    f.client = "codex-mcp-client";
+    session_mark = "0123abcdef.7";
+    STEPS(&f,
+        {"claim_task", "{'task_id':'a','agent':'codex'}", 0, "agent",
+         "codex-mcp-client-0123abcd"},
+        {"save_checkpoint", "{'task_id':'a'}", 0, "agent",
+         "codex-mcp-client-0123abcd"},
+        {"save_checkpoint", "{'task_id':'a','agent':'Codex MCP client'}", 0,
+         "agent", "codex-mcp-client-0123abcd"},
+        {"handoff_task", "{'task_id':'a','from_agent':'codex-mcp'}", 0,
+         "agent", "codex-mcp-client-0123abcd"},
+        /* Another word is a name. */
+        {"claim_task", "{'task_id':'a','agent':'codex-1'}", 0,
+         "current_owner", "codex-1"});
+    f.client = "mcp";
+    call(&f, "create_task", "{'task_id':'b','title':'T','agent':'mcp'}");
+    CHECK(ok(&f) && !json_get(f.json, "agent"));
+    /* MCP_TASK_AGENT is a name that somebody chose. */
+    f.client = "codex-mcp-client";
+    f.agent = "ops";
+    STEPS(&f, {"claim_task", "{'task_id':'b'}", 0, "agent", "ops"},
+          {"save_checkpoint", "{'task_id':'b','agent':'codex'}", 0, "agent",
+           "ops"});
+    CHECK(!json_get(f.json, "next"));
+    end(&f);
+}
+
+/* Without a session a claim makes a name, which the caller repeats. */
+static void
+test_an_agent_without_a_session(void)
+{
+    static const char args[] = "{'task_id':'a','idempotency_key':'k'}";
+    struct str name;
+    struct fixture f;
+
+    begin(&f);
+    f.keep_arena = true;
+    f.client = "claude-code";
+    call(&f, "claim_task", args);
+    name = json_str(&f.a, json_get(f.json, "agent"));
+    CHECK(ok(&f) && str_begins(name, STR("claude-code-")) &&
+          name.len == strlen("claude-code-") + 8 &&
+          has(&f, "next", "pass it as agent from now on"));
+    call(&f, "claim_task", args);
+    CHECK(ok(&f) && number(&f, "version") == 2 &&
+          str_eq(json_str(&f.a, json_get(f.json, "agent")), name));
+    end(&f);
+}
+
+/* The agent of a token goes by its name, and by that with digits unless they
+   are another token's. */
+static void
+test_names_of_a_token(void)
+{
+    struct fixture f;
+
+    begin(&f);
+    f.client = "claude-code";
+    f.principal = "ann";
+    other_token = "ann-12345678";
+    session_mark = ONE;
+    STEPS(&f,
+        {"claim_task", "{'task_id':'a'}", 0, "agent", "ann"},
+        {"save_checkpoint", "{'task_id':'a','agent':'claude'}", 0, "agent",
+         "ann"},
+        {"save_checkpoint", "{'task_id':'a','agent':'bob'}", "unauthorized", 0,
+         0},
+        {"save_checkpoint", "{'task_id':'a','agent':'ann-12345678'}",
+         "unauthorized", 0, 0},
+        {"save_checkpoint", "{'task_id':'a','agent':'ann-b'}", "unauthorized",
+         0, 0},
+        {"create_task", "{'task_id':'b','title':'T','agent':'ann-87654321'}",
+         0, 0, 0},
+        {"get_task", "{'task_id':'b'}", 0, "created_by", "ann-87654321"});
+    other_token = NULL;
+    end(&f);
+}
+
 static void
 test_unknown_holds_no_lease(void)
 {
@@ -268,8 +356,8 @@ test_unknown_holds_no_lease(void)
 
     begin(&f);
     STEPS(&f,
-        {"claim_task", "{'task_id':'a'}", "invalid_argument", "field",
-         "agent"},
+        {"claim_task", "{'task_id':'a','agent':'unknown'}", "invalid_argument",
+         "field", "agent"},
         {"wait_for_task", "{'timeout_seconds':0}", "invalid_argument", 0, 0},
         {"save_checkpoint", "{'task_id':'a'}", 0, "status", "in_progress"});
     CHECK(!json_get(f.json, "lease") && !json_get(f.json, "agent") &&
@@ -303,6 +391,9 @@ main(void)
     test_sessions_over_http();
     test_an_agent_without_a_name();
     test_a_handoff_is_retried();
+    test_an_agent_that_names_its_product();
+    test_an_agent_without_a_session();
+    test_names_of_a_token();
     test_unknown_holds_no_lease();
     return test_end("who");
 }
