@@ -57,7 +57,16 @@ is_free_for(const struct tasks *t, const struct task_want *w,
     struct str kept_for = task_entry_kept_for(t, e);
 
     return task_entry_free(t, e) &&
-           (!kept_for.p || actor_is(&w->who, kept_for));
+           (!kept_for.p || actor_reached(&w->who, kept_for));
+}
+
+/* Whether the caller handed the task to its own product: that is meant for
+   another session of it. */
+static bool
+is_for_others(const struct task_actor *who, const struct task *k)
+{
+    return k->kept && actor_gave(who, k) &&
+           !actor_is(who, k->f[F_CURRENT_OWNER]);
 }
 
 /* Whether the task of e is ready and can be read: 1, 0, or an error. */
@@ -71,7 +80,7 @@ is_ready(struct search *s, struct task_entry *e)
         return 0;
     if (rc == 0 && k.blocked)
         task_entry_park(s->t, e, raw_list_next(k.blocked_by, STR_NONE));
-    return rc == 0 ? k.ready : rc;
+    return rc == 0 ? k.ready && !is_for_others(&s->w->who, &k) : rc;
 }
 
 /* Examines one task. 1: take it; 0: do not; or an error. */
@@ -127,7 +136,7 @@ find_in(struct search *s, const struct task_queue q[N_QUEUES], bool handed,
     while (rc == 0 && (e = next_in(s, at)) != NULL) {
         *out = task_entry_id(e);
         mine = e->status == TASK_HANDOFF_READY &&
-               actor_is(&s->w->who, task_entry_text(s->t, e, ATOM_OWNER));
+               actor_reached(&s->w->who, task_entry_text(s->t, e, ATOM_OWNER));
         if (mine == handed)
             rc = look_at(s, e);
     }

@@ -12,6 +12,7 @@
 
 #include "task/may.h"
 #include "base/clock.h"
+#include "task/name.h"
 #include "task/parts.h"
 
 /* ---- who is who ---- */
@@ -26,6 +27,30 @@ bool
 actor_is(const struct task_actor *who, struct str name)
 {
     return name.p && str_eq(name, who->name);
+}
+
+/* The caller's product, if its name is the default one of that. */
+static struct str
+product_of(const struct task_actor *who)
+{
+    struct str stem = name_stem(raw_inner(who->name));
+
+    return name_says_product(who->client) && str_eq(stem, who->client)
+               ? who->client : STR_NONE;
+}
+
+bool
+actor_reached(const struct task_actor *who, struct str word)
+{
+    struct name_agent me = {.name = raw_inner(who->name),
+                            .product = product_of(who)};
+
+    if (!word.p || !who->name.p)
+        return false;
+    word = raw_inner(word);
+    if (who->has_token && who->has_token(who->of, word))
+        return str_eq(word, who->principal);
+    return name_reaches(word, &me);
 }
 
 struct task_holder
@@ -63,9 +88,8 @@ actor_loss(const struct task_actor *who, struct str takeover)
                                                              : STR_NONE;
 }
 
-/* Whether the caller handed the task over and nobody has claimed it since. */
-static bool
-gave_it(const struct task_actor *who, const struct task *k)
+bool
+actor_gave(const struct task_actor *who, const struct task *k)
 {
     return k->status == TASK_HANDOFF_READY &&
            actor_is(who, raw_member(k->f[F_HANDOFF], "from_agent"));
@@ -97,13 +121,14 @@ judge_owner(const struct task_actor *who, const struct task *k,
     struct str owner = k->f[F_CURRENT_OWNER];
     bool takes = what == ACT_TAKE_OVER;
 
-    if (!owner.p || actor_is(who, owner))
+    if (!owner.p || actor_is(who, owner) ||
+        (k->status == TASK_HANDOFF_READY && actor_reached(who, owner)))
         return MAY_YES;
     if (what == ACT_HAND_OVER)
-        return who->person || gave_it(who, k) ? MAY_YES : MAY_NOT_OWNED;
+        return who->person || actor_gave(who, k) ? MAY_YES : MAY_NOT_OWNED;
     if (!k->free && !takes)
         return MAY_NOT_WORKED_ON;
-    if (k->kept && !(takes && (who->person || gave_it(who, k))))
+    if (k->kept && !(takes && (who->person || actor_gave(who, k))))
         return MAY_NOT_HANDED;
     return MAY_YES;
 }

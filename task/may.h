@@ -14,6 +14,12 @@ bool actor_is_named(const struct task_actor *who);
    or an agent that handed it over, gave it up or lost it. */
 bool actor_is(const struct task_actor *who, struct str name);
 
+/* Whether what is addressed to word (raw) is for the caller: see name_reaches.
+   What is addressed to the agent of a token is for nobody else. */
+bool actor_reached(const struct task_actor *who, struct str word);
+/* Whether the caller handed the task over and nobody has claimed it since. */
+bool actor_gave(const struct task_actor *who, const struct task *k);
+
 /* The lease of a task. */
 struct task_holder {
     struct str name;    /* raw: the agent; .p NULL: there is no lease */

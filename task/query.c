@@ -24,6 +24,7 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "task/index.h"
+#include "task/name.h"
 #include "task/rows.h"
 
 #include <stdlib.h>
@@ -147,17 +148,30 @@ matches_text(const struct scan *s, const struct task *k)
 
 /* ---- one task ---- */
 
+/* Whether an owner (raw) is one whom the wanted name (raw) reaches, as far as
+   the names tell. */
+static bool
+is_owner(struct str wanted, struct str owner)
+{
+    return owner.p && name_reaches(raw_inner(wanted), &(struct name_agent){
+                          .name = raw_inner(owner)});
+}
+
 /* Whether a value of an entry is, or has, what the query asks for. Many tasks
-   share a list. */
+   share a list, or an owner. */
 static bool
 matches_atom(struct scan *s, int i, uint32_t atom)
 {
+    struct str text, wanted = s->q->has[i];
+
     if (row_atoms[i].match == MATCH_WHOLE)
         return atom == s->atom[i];
     if (atom != s->last[i].atom) {
+        text = atoms_text(&s->t->atoms, atom);
         s->last[i].atom = atom;
-        s->last[i].hit = raw_list_has(atoms_text(&s->t->atoms, atom),
-                                      s->q->has[i]);
+        s->last[i].hit = row_atoms[i].match == MATCH_NAME
+                             ? is_owner(wanted, text)
+                             : raw_list_has(text, wanted);
     }
     return s->last[i].hit;
 }

@@ -62,6 +62,7 @@ look_begin(struct tasks *t, struct task_ctx *x, const struct task_args *args,
         .a = x->a,
         .id = task_arg_text(x->a, args, F_TASK_ID),
         .agent = args->v[ARG_AGENT],
+        .who = x->who,
         .self = args->self,
         .until = (enum look_until)i,
         .statuses = statuses_of((enum look_until)i, task_status_of(until)),
@@ -71,6 +72,7 @@ look_begin(struct tasks *t, struct task_ctx *x, const struct task_args *args,
                               i == UNTIL_QUESTION ? 0 : since),
         .pass = NEWS,
     };
+    w->who.name = w->agent;
     w->from = w->since;
     if (holds && w->id.p == NULL && w->statuses != 0)
         w->pass = STATES;
@@ -152,7 +154,8 @@ is_asked_of(const struct look *w, struct str question)
 
     if (raw_member(question, "answer").p != NULL ||
         (w->agent.p != NULL && is_asked_by(w, question)) ||
-        (w->agent.p != NULL && to.p != NULL && !str_eq(to, w->agent)))
+        (w->agent.p != NULL && to.p != NULL &&
+         !actor_reached(&w->who, to)))
         return false;
     return n == 0 || n > w->since;
 }
@@ -230,7 +233,6 @@ answer_seq(const struct look *w, const struct task *k)
 static uint64_t
 met_seq(const struct look *w, const struct task *k)
 {
-    struct task_actor who = {.name = w->agent};
     bool is = k->ready;
 
     switch (w->until) {
@@ -244,8 +246,8 @@ met_seq(const struct look *w, const struct task *k)
     case UNTIL_READY:
         break;
     case UNTIL_WORK:
-        is = is && (who.name.p == NULL ||
-                    may(&who, k, ACT_CLAIM) == MAY_YES);
+        is = is && (w->agent.p == NULL ||
+                    may(&w->who, k, ACT_CLAIM) == MAY_YES);
         break;
     default:
         return status_seq(w, k);
@@ -319,7 +321,8 @@ look_at_page(struct look *w, bool *last)
         rc = w->cursor.p != NULL ? 0 : ERR_NOMEM;
     }
     for (size_t i = 0; rc == 0 && i < list.n; i++)
-        if (!list.tasks[i].garbled)
+        if (!list.tasks[i].garbled &&
+            (is_of_all(w) || is_agents(w, &list.tasks[i])))
             rc = look_at_task(w, &list.tasks[i]);
     arena_fini(&own);
     return rc;
@@ -374,7 +377,7 @@ static int
 find_work(struct look *w)
 {
     bool own = w->until == UNTIL_READY;
-    struct task_want want = {.who = {.name = w->agent},
+    struct task_want want = {.who = w->who,
                              .owner = own ? w->agent : STR_NONE};
     struct str id;
     int rc;

@@ -186,6 +186,53 @@ test_the_holder(void)
     }
 }
 
+/* ---- whom a name reaches ---- */
+
+static bool
+has_token(const void *of, struct str agent)
+{
+    (void)of;
+    return str_is(agent, "a") || str_is(agent, "a-b") ||
+           str_is(agent, "codex");
+}
+
+static void
+test_whom_a_name_reaches(void)
+{
+#define CODEX STR("codex-mcp-client")
+    static const struct {
+        struct task_actor who;
+        const char *word;
+        bool reaches;
+    } rows[] = {
+        {{.name = STR("\"me\"")}, "\"me\"", true},
+        {{.name = STR("\"me-0123abcd\"")}, "\"me\"", true},
+        {{.name = STR("\"me-you\"")}, "\"me\"", false},
+        {{.name = STR("\"codex-mcp-client-0123abcd\""), .client = CODEX},
+         "\"Codex\"", true},
+        /* Not under a name of its own, nor as a client that says nothing. */
+        {{.name = STR("\"me\""), .client = CODEX}, "\"codex\"", false},
+        {{.name = STR("\"mcp-0123abcd\""), .client = STR("mcp")}, "\"MCP\"",
+         false},
+        {{.name = STR_NONE, .client = CODEX}, "\"codex\"", false},
+        /* What is a token's is nobody else's. */
+        {{.name = STR("\"codex-mcp-client-0123abcd\""), .client = CODEX,
+          .has_token = has_token}, "\"codex\"", false},
+        {{.name = STR("\"a-b\""), .principal = STR("a-b"),
+          .has_token = has_token}, "\"a\"", false},
+        {{.name = STR("\"a-0123abcd\""), .principal = STR("a"),
+          .has_token = has_token}, "\"a\"", true},
+        {{.name = STR("\"a-0123abcd\""), .principal = STR("a"),
+          .has_token = has_token}, "\"a-b\"", false},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (!CHECK(actor_reached(&rows[i].who, str_of(rows[i].word)) ==
+                   rows[i].reaches))
+            fprintf(stderr, "  row %zu\n", i);
+    CHECK(!actor_reached(&rows[0].who, STR_NONE));
+}
+
 /* ---- what a refusal says ---- */
 
 static void
@@ -282,6 +329,7 @@ main(void)
     test_a_session_that_is_gone();
     test_any_task();
     test_the_holder();
+    test_whom_a_name_reaches();
     test_what_a_refusal_says();
     test_who_lost_it();
     return test_end("may");

@@ -349,6 +349,58 @@ test_names_of_a_token(void)
     end(&f);
 }
 
+/* What is handed to a product goes to any session of it but the giver's. */
+static void
+test_what_is_handed_to_a_product(void)
+{
+    struct fixture f;
+
+    begin(&f);
+    f.client = "claude-code";
+    session_mark = ONE;
+    STEPS(&f, {"claim_task", "{'task_id':'a'}", 0, 0, 0},
+          {"handoff_task", "{'task_id':'a','to_agent':'Codex'}", 0, 0, 0});
+    f.client = "gemini-cli";
+    call(&f, "claim_task", "{}");
+    CHECK(ok(&f) && !is_true(&f, "claimed"));
+    f.client = "codex-mcp-client";
+    session_mark = TWO;
+    STEPS(&f,
+        {"wait_for_task", "{'until':'work','timeout_seconds':0}", 0, 0, 0});
+    CHECK(is_true(&f, "met"));
+    STEPS(&f,
+        {"claim_task", "{}", 0, "current_owner", "codex-mcp-client-22222222"},
+        {"handoff_task", "{'task_id':'a','to_agent':'codex'}", 0, 0, 0});
+    call(&f, "claim_task", "{}");
+    CHECK(ok(&f) && !is_true(&f, "claimed"));
+    call(&f, "wait_for_task", "{'until':'work','timeout_seconds':0}");
+    CHECK(!is_true(&f, "met"));
+    session_mark = "3333333333.3";
+    STEPS(&f,
+        {"claim_task", "{}", 0, "current_owner", "codex-mcp-client-33333333"},
+        {"handoff_task", "{'task_id':'a','to_agent':'codex'}", 0, 0, 0},
+        {"claim_task", "{'task_id':'a'}", 0, "current_owner",
+         "codex-mcp-client-33333333"});
+    /* A filter by owner finds it under its name without the digits. */
+    call(&f, "list_tasks", "{'current_owner':'codex-mcp-client'}");
+    CHECK(ok(&f) && number(&f, "total") == 1);
+    call(&f, "list_tasks", "{'current_owner':'codex-mcp-client-2'}");
+    CHECK(ok(&f) && number(&f, "total") == 0);
+    /* So does a question. */
+    f.client = "claude-code";
+    session_mark = ONE;
+    call(&f, "create_task", "{'task_id':'q','title':'T'}");
+    call(&f, "request_input", "{'task_id':'q','question':'Q','to':'codex'}");
+    CHECK(ok(&f));
+    f.client = "gemini-cli";
+    call(&f, "wait_for_task", "{'until':'question','timeout_seconds':0}");
+    CHECK(ok(&f) && !is_true(&f, "met"));
+    f.client = "codex-mcp-client";
+    call(&f, "wait_for_task", "{'until':'question','timeout_seconds':0}");
+    CHECK(ok(&f) && is_true(&f, "met"));
+    end(&f);
+}
+
 static void
 test_unknown_holds_no_lease(void)
 {
@@ -394,6 +446,7 @@ main(void)
     test_an_agent_that_names_its_product();
     test_an_agent_without_a_session();
     test_names_of_a_token();
+    test_what_is_handed_to_a_product();
     test_unknown_holds_no_lease();
     return test_end("who");
 }
