@@ -21,6 +21,7 @@ struct mcp_session {
     bool read_only;    /* its principal may not write: it has no record, and
                          its id is unknown once it leaves memory */
     bool ended;
+    bool called;        /* it has called a tool */
     enum mcp_rev rev;
     unsigned caps;      /* enum mcp_cap */
     int log_level;      /* RFC 5424 severity asked for, 0-7; default 6 */

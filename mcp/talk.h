@@ -37,6 +37,7 @@ struct mcp_call {
     struct str agent;            /* the catalogue's, for a client on a pipe; or
                                     empty */
     struct str session;          /* mcp_session_mark of a deferred call */
+    bool first;                  /* the first tool call of a session on HTTP */
     struct str principal;        /* empty: there is only one */
     unsigned caps;               /* enum mcp_cap of the client, or 0 */
     bool read_only;              /* the principal may not write */

@@ -285,7 +285,7 @@ run_claim(struct draft *d)
         seconds = raw_member(lease, "seconds");
     d->k.f[F_CURRENT_OWNER] = d->by;
     d->k.f[F_LEASE] = draft_keep(d, task_lease_make(d->c->a, d->by, seconds,
-        mine ? raw_member(lease, "session") : STR_NONE, 0));
+        mine ? task_seat(lease) : STR(""), 0));
     d->hold = HOLD_OWN;
     return 0;
 }

@@ -34,10 +34,11 @@ struct task_actor {
     struct str session;   /* the name of its session, or empty; no escapes */
     bool person;          /* a person, not an agent */
     bool ownership_warn;  /* leases of others only warn it */
-    /* Whether two names are of one session; whether the session of that name
-       lives. NULL if session is empty. */
+    bool unnamed;         /* it gave no name: name is a default one or none; set
+                             by task_change */
+    bool first;           /* it is the first call of a session over HTTP */
+    /* Whether two names are of one session. NULL if session is empty. */
     bool (*is_same)(struct str a, struct str b);
-    bool (*lives)(const void *of, struct str session);
     /* Whether a token has this agent (text). NULL if nobody knows tokens. */
     bool (*has_token)(const void *of, struct str agent);
     const void *of;

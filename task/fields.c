@@ -113,6 +113,8 @@ static const struct row lease_rows[] = {
     {NAME(expires_at), .type = T_TIME, .needs = 1},
     {NAME(seconds), LEASE_SECONDS(0)},
     {NAME(session), TEXT, .flags = ONE, .max = 64},
+    {NAME(client), TEXT, .max = MAX_AGENT},
+    {NAME(first), .type = T_BOOL},
 };
 #define QUESTION NAME(question), TEXT, .flags = ONE, .max = 4 * KiB
 #define OPTIONS NAME(options), TEXT, .flags = CHARS | ONE, .items = 10, \

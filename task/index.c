@@ -433,6 +433,26 @@ tasks_bind(struct tasks *t, struct store *s)
 }
 
 void
+tasks_watch(struct tasks *t, task_see_fn *see, const void *of)
+{
+    t->see = see;
+    t->see_of = of;
+}
+
+enum sight
+tasks_see(const struct tasks *t, struct str lease)
+{
+    struct str seat = task_seat(lease);
+    enum sight sight;
+
+    if (!t->see || seat.len == 0)
+        return SIGHT_UNKNOWN;
+    sight = t->see(t->see_of, raw_inner(raw_member(lease, "session")));
+    return sight == SIGHT_GONE && raw_member(lease, "first").p ? SIGHT_UNKNOWN
+                                                               : sight;
+}
+
+void
 tasks_free(struct tasks *t)
 {
     if (!t)

@@ -44,6 +44,8 @@ enum { QUEUE_PLAIN, QUEUE_DEPS, QUEUE_HANDED, N_QUEUES };
 
 struct tasks {
     struct store *store;
+    task_see_fn *see; /* of tasks_watch; or NULL */
+    const void *see_of;
     struct task_entry *newest[N_LISTS];
     struct task_queue queue[TASK_N_PRIORITIES][N_QUEUES];
     struct task_queue parks[TASK_PARKS]; /* by what blocks them */
@@ -54,6 +56,9 @@ struct tasks {
     struct buf body; /* for the next record; reused, since it is in the cache */
 };
 
+/* What can be seen of who holds the lease (raw). The first call of a session
+   over HTTP may be its only one: its end says nothing. */
+enum sight tasks_see(const struct tasks *t, struct str lease);
 /* The entry of a task's id, or NULL. */
 struct task_entry *tasks_find(struct tasks *t, struct str id);
 /* Returns the later changed of the two entries at[], initially the heads of

@@ -90,15 +90,29 @@ check_reason(struct draft *d)
     return 0;
 }
 
-int
-rules_check_may(struct draft *d)
+bool
+rules_meet_holder(struct draft *d)
 {
     struct task_holder holder = task_holder_of(&d->old);
-    enum task_may answer;
-    int rc;
+    bool claims;
 
     d->act = act_of(d);
     d->hold = actor_hold(&d->c->who, &holder);
+    claims = d->act == ACT_CLAIM || d->act == ACT_TAKE_OVER;
+    if (d->act == ACT_SAY || (d->hold != HOLD_SESSION &&
+                              (d->hold != HOLD_CLIENT || claims)))
+        return false;
+    d->by = d->c->who.name = holder.name;
+    d->hold = HOLD_OWN;
+    return true;
+}
+
+int
+rules_check_may(struct draft *d)
+{
+    enum task_may answer;
+    int rc;
+
     answer = may(&d->c->who, &d->old, d->act);
     rc = answer == MAY_YES ? check_reason(d)
                            : may_refuse(d->c, &d->old, answer);
@@ -143,14 +157,17 @@ rules_forget_loss(struct draft *d)
         *takeover = STR_NONE;
 }
 
-/* The session to store in the lease, raw: the caller's or, if that is unknown,
-   the old one. .p NULL: unknown. */
+/* Where the lease is taken or renewed: in the caller's session or, if that is
+   unknown, where it was, unless that is seen to be gone. */
 static struct str
-session_of(struct draft *d, struct str old)
+seat_of(struct draft *d, struct str lease)
 {
-    return d->c->who.session.len > 0
-        ? draft_keep(d, arena_printf(d->c->a, "\"%.*s\"",
-                                     STR_ARG(d->c->who.session))) : old;
+    const struct task_actor *who = &d->c->who;
+
+    if (who->session.len > 0)
+        return draft_keep(d, task_seat_make(d->c->a, who->session, who->client,
+                                            who->first));
+    return d->old.sight == SIGHT_GONE ? STR("") : task_seat(lease);
 }
 
 void
@@ -169,7 +186,7 @@ rules_renew_lease(struct draft *d)
     else if (d->hold == HOLD_OWN)
         *lease = draft_keep(d, task_lease_make(d->c->a, agent,
             raw_member(*lease, "seconds"),
-            session_of(d, raw_member(*lease, "session")), now));
+            seat_of(d, *lease), now));
 }
 
 /* ---- messages ---- */

@@ -14,6 +14,7 @@
 #include "tools/call.h"
 #include "mcp/mark.h"
 #include "task/artifact.h"
+#include "task/may.h"
 #include "task/name.h"
 #include "task/view.h"
 #include "base/base64.h"
@@ -89,12 +90,6 @@ has_token(const void *of, struct str agent)
     return mcp_is_principal(of, agent);
 }
 
-static bool
-lives(const void *of, struct str session)
-{
-    return mcp_session_lives(of, session);
-}
-
 int
 tools_args(const struct mcp_call *c, struct task_ctx *x, struct task_args *args)
 {
@@ -110,9 +105,9 @@ tools_args(const struct mcp_call *c, struct task_ctx *x, struct task_args *args)
     x->who = (struct task_actor){.principal = c->principal,
                                  .session = mark.p ? mark : STR(""),
                                  .person = c->person,
+                                 .first = c->first,
                                  .ownership_warn = s->env->ownership_warn,
                                  .is_same = mcp_session_is,
-                                 .lives = lives,
                                  .has_token = has_token,
                                  .of = c};
     if (acts && name_caller(c, &x->who) != 0)
@@ -149,12 +144,17 @@ log_change(struct mcp_call *c, const struct task_receipt *r)
         mcp_log(c, level, data);
 }
 
-/* The caller's name, for a receipt, if it comes from the session or the token;
-   else .p NULL. */
+/* The name under which the caller acted, for a receipt, unless it is the one
+   that it gave; else .p NULL. */
 static struct str
-told_name(const struct mcp_call *c, const struct task_args *args, int arg)
+told_name(const struct mcp_call *c, const struct task_args *args,
+          const struct task_actor *who)
 {
-    return args->own_name || c->principal.len > 0 ? args->v[arg] : STR_NONE;
+    int arg = c->number == TOOL_HANDOFF ? ARG_FROM_AGENT : ARG_AGENT;
+
+    return actor_is_named(who) && (args->own_name || c->principal.len > 0 ||
+                                   !str_eq(who->name, args->v[arg]))
+               ? who->name : STR_NONE;
 }
 
 /* The rest of tools_change, after the arguments are checked and, for
@@ -171,8 +171,7 @@ change(struct mcp_call *c, size_t room, struct tools_change *w,
         return ERR_NOMEM;
     if (task_change(s->t, &w->x, tool, &w->args, blob, &w->r) != 0)
         return tools_error(c, &w->x.e);
-    w->r.agent = told_name(c, &w->args, tool == TOOL_HANDOFF ? ARG_FROM_AGENT
-                                                             : ARG_AGENT);
+    w->r.agent = told_name(c, &w->args, &w->x.who);
     if (w->r.seq == next) /* not a repeated call, nor one without effect */
         log_change(c, &w->r);
     return 1;
@@ -237,7 +236,7 @@ tools_create(struct mcp_call *c)
         return tools_error(c, &x.e);
     for (size_t i = 0; i < n && r[0].seq == next; i++)
         log_change(c, &r[i]);
-    r[0].agent = told_name(c, &args, ARG_AGENT);
+    r[0].agent = told_name(c, &args, &x.who);
     put_ids(c, r, n);
     return c->out->err;
 }

@@ -49,7 +49,6 @@ void __wrap_mcp_progress(struct mcp_call *c, uint64_t progress,
                          uint64_t total, const char *message);
 
 struct str __wrap_mcp_session_mark(const struct mcp_call *c);
-bool __wrap_mcp_session_lives(const struct mcp_call *c, struct str mark);
 bool __wrap_mcp_is_principal(const struct mcp_call *c, struct str name);
 
 struct str
@@ -59,11 +58,16 @@ __wrap_mcp_session_mark(const struct mcp_call *c)
     return session_mark ? str_of(session_mark) : STR_NONE;
 }
 
-bool
-__wrap_mcp_session_lives(const struct mcp_call *c, struct str mark)
+/* What is seen of a session: all live but session_dead, and nothing is seen of
+   one whose mark ends in "?". */
+static enum sight
+see_session(const void *of, struct str mark)
 {
-    CHECK(c != NULL);
-    return !session_dead || !str_is(mark, session_dead);
+    CHECK(of == &session_dead);
+    if (mark.p[mark.len - 1] == '?')
+        return SIGHT_UNKNOWN;
+    return session_dead && str_is(mark, session_dead) ? SIGHT_GONE
+                                                      : SIGHT_ALIVE;
 }
 
 bool
@@ -184,6 +188,7 @@ fixture_open(struct fixture *f)
         exit(1);
     }
     tasks_bind(f->t, f->s);
+    tasks_watch(f->t, see_session, &session_dead);
     f->env.log_path = f->log;
     f->env.artifacts_dir = f->artifacts;
     CHECK(tools_new(&f->tools, f->t, &f->env) == 0);

@@ -401,6 +401,105 @@ test_what_is_handed_to_a_product(void)
     end(&f);
 }
 
+#define CC_ONE "claude-code-11111111"
+#define CC_TWO "claude-code-22222222"
+
+/* An agent that gives no name has the lease of its client's other sessions,
+   unless they are seen to live; but no claim makes two holders of it. */
+static void
+test_another_session_of_the_client(void)
+{
+    static const struct {
+        const char *first, *dead;
+        bool writes;
+    } rows[] = {
+        {ONE, NULL, false}, {ONE, ONE, true}, {"1111111111.1?", NULL, true},
+        {NULL, NULL, true},
+    };
+    struct fixture f;
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        begin(&f);
+        f.keep_arena = true;
+        f.client = "claude-code";
+        session_mark = rows[i].first;
+        call(&f, "claim_task", "{'task_id':'a'}");
+        CHECK(ok(&f));
+        struct str holder = json_str(&f.a, json_get(f.json, "agent"));
+        CHECK(rows[i].first == NULL ||
+              json_is(json_get(json_get(f.json, "lease"), "client"),
+                      "claude-code"));
+        session_mark = TWO;
+        session_dead = rows[i].dead;
+        if (!rows[i].dead) {
+            call(&f, "claim_task", "{'task_id':'a'}");
+            CHECK(failed(&f, "lease_held"));
+        }
+        call(&f, "save_checkpoint", "{'task_id':'a'}");
+        CHECK(rows[i].writes ? ok(&f) : failed(&f, "lease_held"));
+        CHECK(!rows[i].writes ||
+              str_eq(json_str(&f.a, json_get(f.json, "agent")), holder));
+        /* Another client has not. */
+        f.client = "codex";
+        session_mark = "3333333333.3";
+        call(&f, "save_checkpoint", "{'task_id':'a'}");
+        CHECK(failed(&f, "lease_held"));
+        end(&f);
+    }
+}
+
+/* A retry is one, whether or not it acts under the holder's name. */
+static void
+test_a_retry_as_the_holder(void)
+{
+    static const char args[] = "{'task_id':'a','notes':'n','expected_version':"
+                               "2,'idempotency_key':'k'}";
+    struct fixture f;
+
+    begin(&f);
+    f.client = "claude-code";
+    session_mark = ONE;
+    call(&f, "claim_task", "{'task_id':'a'}");
+    session_dead = ONE;
+    session_mark = TWO;
+    for (int i = 0; i < 2; i++) {
+        call(&f, "save_checkpoint", args);
+        CHECK(ok(&f) && number(&f, "version") == 3 && has(&f, "agent", CC_ONE));
+    }
+    end(&f);
+}
+
+/* Within a session the names that nobody chose are one agent, also that of a
+   hook; two that were chosen are two. */
+static void
+test_names_within_a_session(void)
+{
+    struct fixture f;
+
+    begin(&f);
+    f.client = "claude-code";
+    session_mark = ONE;
+    STEPS(&f,
+        {"claim_task", "{'task_id':'a'}", 0, "agent", CC_ONE},
+        {"save_checkpoint", "{'task_id':'a','agent':'claude-code-abcdef01'}",
+         0, "agent", CC_ONE},
+        {"claim_task", "{'task_id':'a','agent':'one'}", 0, "agent", CC_ONE},
+        {"claim_task", "{'task_id':'a','agent':'one','takeover':true,'reason':"
+         "'r'}", 0, "agent", CC_ONE});
+    CHECK(is_true(&f, "renewed") && !json_get(f.json, "takeover"));
+    STEPS(&f,
+        {"handoff_task", "{'task_id':'a','from_agent':'one'}", 0, "agent",
+         CC_ONE},
+        {"claim_task", "{'task_id':'a','agent':'one'}", 0, "current_owner",
+         "one"},
+        {"save_checkpoint", "{'task_id':'a'}", 0, "agent", "one"},
+        {"save_checkpoint", "{'task_id':'a','agent':'two'}", "lease_held", 0,
+         0},
+        /* What is said changes no work, and is said by who says it. */
+        {"update_task", "{'task_id':'a','message':'m'}", 0, "agent", CC_ONE});
+    end(&f);
+}
+
 static void
 test_unknown_holds_no_lease(void)
 {
@@ -447,6 +546,9 @@ main(void)
     test_an_agent_without_a_session();
     test_names_of_a_token();
     test_what_is_handed_to_a_product();
+    test_another_session_of_the_client();
+    test_a_retry_as_the_holder();
+    test_names_within_a_session();
     test_unknown_holds_no_lease();
     return test_end("who");
 }
