@@ -62,6 +62,7 @@ struct mcp {
     bool followed;       /* the store was followed in this turn */
     bool stopping;
     bool follows_due;    /* a session has to be told of deferred calls */
+    int64_t look_ms;     /* when to ask the catalogue for what is unrecorded */
     int64_t delivery_ms; /* when mcp_delivery_tick is due */
     struct arena runs;        /* memory of the runs of this turn */
     uint64_t last_poll;        /* in the id of the last poll of a client */

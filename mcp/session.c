@@ -89,11 +89,12 @@ apply_session(void *ctx, struct store_entry *e, const struct store_rec *r)
 static void
 undo_session(void *ctx, struct store_entry *e, struct store_entry *old)
 {
-    struct str key = {e->key, e->key_len};
+    uint64_t tag = tag_of((struct str){e->key, e->key_len});
 
     (void)ctx;
     (void)old;
-    if (last_ended.n > 0 && last_ended.tag[(last_ended.n - 1) % ENDED_MAX] == tag_of(key))
+    if (last_ended.n > 0 &&
+        last_ended.tag[(last_ended.n - 1) % ENDED_MAX] == tag)
         last_ended.n--;
 }
 

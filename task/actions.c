@@ -283,6 +283,8 @@ run_claim(struct draft *d)
         set_takeover(d);
     if (!seconds.p && mine)
         seconds = raw_member(lease, "seconds");
+    if (d->act == ACT_CLAIM && d->old.gone && !mine)
+        d->resumed = raw_member(lease, "agent");
     d->k.f[F_CURRENT_OWNER] = d->by;
     d->k.f[F_LEASE] = draft_keep(d, task_lease_make(d->c->a, d->by, seconds,
         mine ? task_seat(lease) : STR(""), 0));

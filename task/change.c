@@ -382,6 +382,7 @@ stage(struct draft *d, struct task_receipt *out)
         .artifact_id = d->artifact_id,
         .question_id = d->question_id,
         .renewed = d->renews,
+        .resumed = d->resumed,
     };
     put_task(d, &d->k, d->by, out);
     return rc;

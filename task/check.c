@@ -562,7 +562,7 @@ task_is_derived(struct str name)
 {
     static const char *const derived[] = {
         "seq", "updated_at", "ready", "blocked_by", "deps_failed", "stale",
-        "needs_input", "lease_expired", "damaged",
+        "needs_input", "lease_expired", "agent_gone", "damaged",
     };
 
     for (size_t i = 0; i < sizeof derived / sizeof *derived; i++)

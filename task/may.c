@@ -252,6 +252,12 @@ refuse_leased(struct task_ctx *c, const struct task *k, bool twin)
                   "holds the lease");
         task_next(c, "claim_task with a different agent name, or with "
                   "takeover and a reason");
+    } else if (k->gone) {
+        task_fail(c, ERR_LEASE, NULL, "another agent holds a lease on the "
+                  "task %.*s until %.*s, but is gone", STR_ARG(k->ev.id),
+                  STR_ARG(raw_inner(expires)));
+        task_next(c, "claim_task with takeover and a reason, or take other "
+                  "work; if it is yours, give the same agent");
     } else {
         task_fail(c, ERR_LEASE, NULL, "another agent holds a lease on the "
                   "task %.*s until %.*s", STR_ARG(k->ev.id),

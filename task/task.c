@@ -198,6 +198,7 @@ judge_time(const struct tasks *t, struct task *k)
         k->leased = kept;
         k->lease_expired = !kept;
         k->sight = kept ? tasks_see(t, k->f[F_LEASE]) : SIGHT_UNKNOWN;
+        k->gone = k->sight == SIGHT_GONE;
     }
     k->stale = k->status == TASK_IN_PROGRESS && now - at > TASK_STALE_MS;
     k->kept = k->status == TASK_HANDOFF_READY && k->f[F_CURRENT_OWNER].p &&

@@ -158,6 +158,7 @@ struct fixture {
     const char *agent;    /* MCP_TASK_AGENT; NULL: none */
     bool read_only;       /* the caller's permission */
     bool person;          /* the caller is a person */
+    bool first;           /* the first call of a session on HTTP */
     bool hold;            /* run without commit: stage only */
     bool keep_arena;      /* keep earlier answers valid */
 };
@@ -234,7 +235,8 @@ call_raw(struct fixture *f, const char *name, struct str args)
     struct mcp_call call = {.ctx = c->ctx, .arena = &f->a,
                             .rev = MCP_2025_11_25, .out = &f->out,
                             .read_only = f->read_only,
-                            .person = f->person};
+                            .person = f->person,
+                            .first = f->first};
     bool unknown;
     size_t i;
 
@@ -475,7 +477,9 @@ dump_queues(const struct tasks *t, struct buf *b)
             for (e = t->queue[i][k].first; e; e = e->later) {
                 CHECK(e->priority == i &&
                       (k == QUEUE_HANDED ? e->status == TASK_HANDOFF_READY
-                                         : e->has_deps == (k == QUEUE_DEPS)));
+                       : k == QUEUE_HELD
+                           ? e->status == TASK_IN_PROGRESS && e->has_lease
+                           : e->has_deps == (k == QUEUE_DEPS)));
                 if (k != QUEUE_DEPS)
                     buf_printf(b, "%d %d: %.*s\n", i, k,
                                STR_ARG(task_entry_id(e)));

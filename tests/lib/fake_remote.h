@@ -498,7 +498,8 @@ fake_new(struct fake *f, struct fake_list *list, const char *dir)
     f->remote = (struct remote){f, false, fake_pull, fake_commit, fake_step,
                                 fake_watch, fake_examine, fake_member,
                                 fake_why, fake_alive, fake_instance,
-                                fake_gone, fake_compacted, fake_uploads, fake_content};
+                                fake_gone, fake_compacted, fake_uploads,
+                                fake_content};
 }
 
 static inline void

@@ -307,8 +307,8 @@ test_a_session_is_known_by_its_mark(void)
     close_world(&b);
 }
 
-/* Over HTTP a client is seen while it has a stream, and gone once it has deleted
-   its session. */
+/* Over HTTP a client is seen while it has a stream, and is gone once it has
+   deleted its session. */
 static void
 test_a_client_that_leaves(void)
 {

@@ -2,6 +2,7 @@
    give none. */
 
 #include "tests/lib/catalogue.h"
+#include "task/query.h"
 #include "task/change.h"
 
 #define ONE "1111111111.1" /* on a pipe */
@@ -500,6 +501,177 @@ test_names_within_a_session(void)
     end(&f);
 }
 
+/* Creates tasks b and c, of which c is urgent, beside a. */
+static void
+create_others(struct fixture *f)
+{
+    call(f, "create_task", "{'task_id':'b','title':'T'}");
+    call(f, "create_task", "{'task_id':'c','title':'T','priority':0}");
+}
+
+/* What a session of the product left when it ended comes before all other work,
+   once; another product takes it over with a reason. */
+static void
+test_what_a_session_left(void)
+{
+    struct fixture f;
+
+    begin(&f);
+    create_others(&f);
+    f.client = "claude-code";
+    session_mark = ONE;
+    STEPS(&f,
+        {"claim_task", "{'task_id':'a'}", 0, 0, 0},
+        {"save_checkpoint", "{'task_id':'a','resume_prompt':'line 40'}", 0, 0,
+         0});
+    session_mark = TWO;
+    call(&f, "claim_task", "{}");
+    CHECK(has(&f, "task_id", "c") && !json_get(f.json, "resumed_from"));
+    call(&f, "handoff_task", "{'task_id':'c'}");
+    session_dead = ONE;
+    call(&f, "get_task", "{'task_id':'a'}");
+    CHECK(is_true(&f, "agent_gone") && !is_true(&f, "ready"));
+    /* Another product */
+    f.client = "codex";
+    session_mark = "3333333333.3";
+    STEPS(&f,
+        {"save_checkpoint", "{'task_id':'a'}", "lease_held", "next",
+         "claim_task with takeover and a reason, or take other work; if it is "
+         "yours, give the same agent"},
+        {"claim_task", "{'task_id':'a'}", "lease_held", "holder", CC_ONE},
+        {"claim_task", "{}", 0, "task_id", "c"},
+        {"handoff_task", "{'task_id':'c'}", 0, 0, 0});
+    /* The same one */
+    f.client = "claude-code";
+    session_mark = TWO;
+    STEPS(&f,
+        {"claim_task", "{}", 0, "task_id", "a"});
+    CHECK(has(&f, "resumed_from", CC_ONE) && has(&f, "agent", CC_TWO) &&
+          has(&f, "resume_prompt", "line 40"));
+    session_mark = "4444444444.4";
+    STEPS(&f, {"claim_task", "{}", 0, "task_id", "c"});
+    /* It is not the first one's any more. */
+    session_dead = NULL;
+    session_mark = ONE;
+    STEPS(&f, {"save_checkpoint", "{'task_id':'a'}", "lease_held", 0, 0});
+    /* A takeover needs no time, but a reason. */
+    session_dead = TWO;
+    f.client = "codex";
+    session_mark = "3333333333.3";
+    STEPS(&f,
+        {"claim_task", "{'task_id':'a','takeover':true,'reason':'r'}", 0,
+         "agent", "codex-33333333"});
+    CHECK(json_get(f.json, "takeover") != NULL);
+    end(&f);
+}
+
+/* A name that somebody chose comes back under its name only. */
+static void
+test_what_a_name_left(void)
+{
+    struct fixture f;
+
+    begin(&f);
+    create_others(&f);
+    f.client = "claude-code";
+    as(&f, ONE, "claim_task", "");
+    session_dead = ONE;
+    session_mark = TWO;
+    call(&f, "claim_task", "{}");
+    CHECK(has(&f, "task_id", "c"));
+    call(&f, "claim_task", "{'agent':'me'}");
+    CHECK(has(&f, "task_id", "a") && is_true(&f, "renewed"));
+    end(&f);
+}
+
+/* A session whose only call was the claim is perhaps one of many: its end says
+   nothing. Its next change is another matter. */
+static void
+test_a_session_for_each_call(void)
+{
+    struct fixture f;
+
+    begin(&f);
+    create_others(&f);
+    f.client = "desk";
+    f.first = true;
+    session_mark = WEB;
+    call(&f, "claim_task", "{'task_id':'a'}");
+    CHECK(ok(&f));
+    session_dead = WEB;
+    session_mark = OTHER_WEB;
+    STEPS(&f,
+        {"claim_task", "{}", 0, "task_id", "c"},
+        {"claim_task", "{'task_id':'a'}", "lease_held", 0, 0},
+        {"save_checkpoint", "{'task_id':'a'}", 0, "agent", "desk-33333333"});
+    session_dead = OTHER_WEB;
+    session_mark = "5555555555555555.1";
+    STEPS(&f, {"claim_task", "{}", 0, "task_id", "b"});
+    f.first = false;
+    STEPS(&f, {"save_checkpoint", "{'task_id':'a'}", 0, "agent",
+               "desk-33333333"});
+    session_dead = session_mark;
+    session_mark = "6666666666666666.1";
+    STEPS(&f, {"claim_task", "{}", 0, "task_id", "a"});
+    CHECK(has(&f, "resumed_from", "desk-33333333"));
+    end(&f);
+}
+
+/* A claim does not hand out what the session holds, but says it. */
+static void
+test_what_a_session_holds(void)
+{
+    const struct json_tok *held;
+    struct fixture f;
+
+    begin(&f);
+    create_others(&f);
+    f.client = "claude-code";
+    session_mark = ONE;
+    STEPS(&f,
+        {"claim_task", "{'task_id':'a'}", 0, 0, 0},
+        {"save_checkpoint", "{'task_id':'a','resume_prompt':'line 40'}", 0, 0,
+         0},
+        {"claim_task", "{'agent':'sub'}", 0, "task_id", "c"});
+    held = json_get(f.json, "you_hold");
+    CHECK(held && held->n == 1 && json_is(json_get(held + 1, "task_id"), "a") &&
+          json_is(json_get(held + 1, "agent"), CC_ONE) &&
+          json_is(json_get(held + 1, "resume_prompt"), "line 40"));
+    call(&f, "claim_task", "{'task_id':'b'}");
+    CHECK(ok(&f) && !json_get(f.json, "you_hold"));
+    call(&f, "claim_task", "{}");
+    held = json_get(f.json, "you_hold");
+    CHECK(!is_true(&f, "claimed") && held && held->n == 3);
+    /* Elsewhere only what its name holds is its. */
+    session_mark = TWO;
+    call(&f, "claim_task", "{}");
+    CHECK(!json_get(f.json, "you_hold"));
+    session_mark = NULL;
+    call(&f, "claim_task", "{'agent':'" CC_ONE "'}");
+    held = json_get(f.json, "you_hold");
+    CHECK(held && held->n == 2);
+    end(&f);
+}
+
+/* Deferred claims are woken when another agent is gone. */
+static void
+test_who_looks_for_the_gone(void)
+{
+    struct fixture f;
+    const struct mcp_catalogue *c;
+
+    begin(&f);
+    c = tools_catalogue(f.tools);
+    f.client = "claude-code";
+    session_mark = ONE;
+    call(&f, "claim_task", "{'task_id':'a'}");
+    CHECK(c->unrecorded(c->ctx) == NULL);
+    session_dead = ONE;
+    CHECK(strcmp(c->unrecorded(c->ctx), TASK_FREE) == 0);
+    CHECK(c->unrecorded(c->ctx) == NULL); /* it is known */
+    end(&f);
+}
+
 static void
 test_unknown_holds_no_lease(void)
 {
@@ -549,6 +721,11 @@ main(void)
     test_another_session_of_the_client();
     test_a_retry_as_the_holder();
     test_names_within_a_session();
+    test_what_a_session_left();
+    test_what_a_name_left();
+    test_a_session_for_each_call();
+    test_what_a_session_holds();
+    test_who_looks_for_the_gone();
     test_unknown_holds_no_lease();
     return test_end("who");
 }
