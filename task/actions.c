@@ -1,7 +1,8 @@
 /* actions - what each tool that changes a task does to it.
 
-   1. A checkpoint is saved even if the task is blocked or another agent owns
-      it, so that finished work is not lost. A warning says what is unusual. */
+   1. A checkpoint of work that goes on is saved even if the task is blocked or
+      another agent owns it, so that finished work is not lost. A warning says
+      what is unusual. */
 
 #include "task/actions.h"
 #include "base/clock.h"

@@ -8,6 +8,7 @@
       lease towards its product's next session, nor towards a takeover.
    2. Without a lease an owner keeps a task until it has not changed for a day,
       and the agent that it was handed to until the handoff's time is up.
+      So it does towards a change that begins the task, as towards a claim.
    3. Takeover passes by 2, but for a handoff only for the agent that made it.
       A person's takeover passes by leases and handoffs, too.
    4. What is only said, an answer, a message or a request to stop, changes no
@@ -199,6 +200,8 @@ judge_owner(const struct task_actor *who, const struct task *k,
         return MAY_YES;
     if (what == ACT_HAND_OVER)
         return who->person || actor_gave(who, k) ? MAY_YES : MAY_NOT_OWNED;
+    if (what == ACT_TAKE_UP && who->ownership_warn)
+        return MAY_YES;
     if (!k->free && !takes)
         return MAY_NOT_WORKED_ON;
     if (k->kept && !(takes && (who->person || actor_gave(who, k))))
@@ -232,7 +235,8 @@ may(const struct task_actor *who, const struct task *k, enum task_act what)
         return MAY_NOT_ENDED;
     if (what != ACT_SAY)
         answer = judge_lease(who, k, what);
-    if (answer == MAY_YES && (claims || what == ACT_HAND_OVER))
+    if (answer == MAY_YES &&
+        (claims || what == ACT_HAND_OVER || what == ACT_TAKE_UP))
         answer = judge_owner(who, k, what);
     if (answer == MAY_YES && (claims || what == ACT_BEGIN))
         answer = judge_blockers(who, k, what);

@@ -60,7 +60,8 @@ enum task_act {
     ACT_REOPEN,    /* set an ended task to a status that may follow */
     ACT_HAND_OVER,
     ACT_CLAIM,
-    ACT_TAKE_OVER  /* claim it from its owner */
+    ACT_TAKE_OVER, /* claim it from its owner */
+    ACT_TAKE_UP    /* begin it by a change, which makes the caller its owner */
 };
 enum task_may {
     MAY_YES,

@@ -107,6 +107,21 @@ rules_meet_holder(struct draft *d)
     return true;
 }
 
+/* Whether the change begins the task, by which the caller becomes its owner, or
+   names another one than the task has. A caller without a name does not. */
+static bool
+takes_up(const struct draft *d)
+{
+    int to = task_status_of(raw_inner(d->args->v[F_STATUS]));
+
+    if (!actor_is_named(&d->c->who) ||
+        (draft_given(d, F_CURRENT_OWNER) &&
+         str_eq(d->args->v[F_CURRENT_OWNER], d->old.f[F_CURRENT_OWNER])))
+        return false;
+    return (d->tool == TOOL_CHECKPOINT && d->old.status != TASK_IN_PROGRESS) ||
+           (d->tool == TOOL_UPDATE && to == TASK_IN_PROGRESS);
+}
+
 int
 rules_check_may(struct draft *d)
 {
@@ -114,6 +129,8 @@ rules_check_may(struct draft *d)
     int rc;
 
     answer = may(&d->c->who, &d->old, d->act);
+    if (answer == MAY_YES && d->act == ACT_WORK && takes_up(d))
+        answer = may(&d->c->who, &d->old, ACT_TAKE_UP);
     rc = answer == MAY_YES ? check_reason(d)
                            : may_refuse(d->c, &d->old, answer);
     if (rc == ERR_TERMINAL)

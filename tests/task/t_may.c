@@ -154,6 +154,23 @@ test_a_session_that_is_not_seen(void)
     here = SIGHT_ALIVE;
 }
 
+/* A change that begins a task takes it from nobody from whom a claim would not,
+   though --ownership warn lets it. */
+static void
+test_a_change_that_begins_a_task(void)
+{
+    for (int t = 0; t < N_TASKS; t++)
+        for (int who = 0; who < YOU_PERSON; who++) {
+            struct task k = task_in(t);
+            enum task_may claim = may(&callers[who], &k, ACT_CLAIM);
+
+            if (!k.blocked)
+                CHECK(may(&callers[who], &k, ACT_TAKE_UP) == claim);
+        }
+    struct task k = task_in(HANDED);
+    CHECK(may(&callers[YOU_WARNED], &k, ACT_TAKE_UP) == MAY_YES);
+}
+
 /* Before a task is chosen only the name is judged. */
 static void
 test_any_task(void)
@@ -402,6 +419,7 @@ main(void)
 {
     test_who_may_do_what();
     test_a_session_that_is_not_seen();
+    test_a_change_that_begins_a_task();
     test_any_task();
     test_the_holder();
     test_holders_under_default_names();
