@@ -94,8 +94,7 @@ int
 tools_args(const struct mcp_call *c, struct task_ctx *x, struct task_args *args)
 {
     const struct tools *s = c->ctx;
-    bool acts = c->number != TOOL_GET && c->number != TOOL_LIST &&
-                c->number < TASK_N_TOOLS;
+    bool acts = c->number != TOOL_GET && c->number != TOOL_LIST;
     struct str mark = acts ? mcp_session_mark(c) : STR_NONE;
 
     *x = (struct task_ctx){.a = c->arena,
