@@ -9,6 +9,7 @@
    most. */
 
 #include "mcp/calls.h"
+#include "mcp/mark.h"
 #include "cli/cli.h"
 #include "cli/run.h"
 #include "cli/store.h"
@@ -446,6 +447,7 @@ open_parts(struct parts *p, const struct options *o, char why[256])
         (err = loop_new(&p->loop)) < 0 ||
         (err = turn_new(&p->turn, p->loop, p->s.store, p->mcp)) < 0)
         return err;
+    tasks_watch(p->s.tasks, mcp_see, p->mcp);
     return o->http ? web_open(&p->web, p->turn, p->loop, p->s.store, &o->web,
                               why)
                    : stdio_open(&p->stdio, p->turn, p->loop);

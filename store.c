@@ -268,6 +268,23 @@ store_alive(const struct store *s, uint64_t instance)
     return r != NULL && r->alive(r->ctx, instance);
 }
 
+enum sight
+store_sight(const struct store *s, uint64_t instance)
+{
+    const struct remote *r = s->opt.remote;
+    bool here = lock_has(&s->lock, instance);
+
+    if (instance == 0 || s->lock.fd < 0 || (!here && r == NULL))
+        return SIGHT_UNKNOWN;
+    if (instance == s->lock.instance)
+        return SIGHT_ALIVE;
+    if (here)
+        return lock_is_free(&s->lock, instance) ? SIGHT_GONE : SIGHT_ALIVE;
+    if (r->alive(r->ctx, instance))
+        return SIGHT_ALIVE;
+    return r->gone(r->ctx, instance) ? SIGHT_GONE : SIGHT_UNKNOWN;
+}
+
 /* ---- commit ---- */
 
 static int

@@ -236,6 +236,11 @@ int64_t store_past_ms(int64_t t, int64_t now_ms);
 uint64_t store_instance(struct store *s);
 /* Returns whether the process with that number is alive, this one included. */
 bool store_alive(const struct store *s, uint64_t instance);
+/* What can be seen of whoever took something in a process or a session. */
+enum sight { SIGHT_UNKNOWN, SIGHT_GONE, SIGHT_ALIVE };
+/* What can be seen of that process. One of another host that does not answer
+   is gone after a minute; 0 is unknown. */
+enum sight store_sight(const struct store *s, uint64_t instance);
 
 /* ---- room and compaction ---- */
 

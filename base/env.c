@@ -10,11 +10,14 @@
 #include "base/env.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "base/utf8.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#define AGENT_MAX 128 /* bytes */
 
 char *
 env_absolute(const char *path)
@@ -101,6 +104,7 @@ env_resolve(struct cli_env *e, char why[256])
     const char *debug = env_get("MCP_DEBUG");
 
     e->debug = debug != NULL && strcmp(debug, "0") != 0;
+    e->agent = env_get("MCP_TASK_AGENT");
     if (check_paths(why) < 0)
         return ERR_INVALID;
     if (!find_base(&e->base_dir)) {
@@ -129,6 +133,33 @@ env_fini(struct cli_env *e)
     free(e->artifacts_dir);
     free(e->artifact_root);
     *e = (struct cli_env){0};
+}
+
+const char *
+env_agent(const struct cli_env *e)
+{
+    struct str name = str_of(e->agent != NULL ? e->agent : "");
+
+    return name.len > 0 && name.len <= AGENT_MAX && utf8_is_valid(name)
+               ? e->agent : NULL;
+}
+
+const char *
+env_person(const struct cli_env *e)
+{
+    static const char *const names[] = {"LOGNAME", "USER"};
+    static char number[32];
+    const char *name = e->agent;
+
+    for (size_t i = 0; name == NULL && i < 2; i++) {
+        name = env_get(names[i]);
+        if (name != NULL && strcmp(name, "unknown") == 0)
+            name = NULL;
+    }
+    if (name != NULL)
+        return name;
+    text_put(number, sizeof(number), "user-%lu", (unsigned long)getuid());
+    return number;
 }
 
 /* ---- options ---- */

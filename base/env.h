@@ -29,6 +29,7 @@ struct cli_env {
     const char *token_file; /* for the server; NULL: no token */
     const struct env_opt *opts, *http_opts; /* all that may precede a command */
     size_t n_opts, n_http_opts;
+    const char *agent;         /* MCP_TASK_AGENT; or NULL */
     bool core;                 /* --tools core */
     bool read_only;            /* --read-only */
     bool require_evidence;     /* --require-evidence, with or without ... */
@@ -47,6 +48,11 @@ int env_resolve(struct cli_env *e, char why[256]);
 /* Makes path absolute, based on the working directory. On the heap, or NULL. */
 char *env_absolute(const char *path);
 void env_fini(struct cli_env *e);
+/* Its agent, if that is one: UTF-8 of at most 128 bytes; else NULL. */
+const char *env_agent(const struct cli_env *e);
+/* The agent of a command that names none: that, or else the name under which
+   somebody is logged in, or their number. Until the next call. */
+const char *env_person(const struct cli_env *e);
 
 /* The value of a variable; NULL if unset or empty. */
 const char *env_get(const char *name);

@@ -73,6 +73,16 @@ tokens_find(const struct tokens *t, struct str bearer)
     return at < tokens_count(t) ? &entries_of(t)[at].token : NULL;
 }
 
+bool
+tokens_have(const struct tokens *t, struct str agent)
+{
+    size_t n = tokens_count(t), i = 0;
+
+    while (i < n && !str_eq(entries_of(t)[i].token.agent, agent))
+        i++;
+    return i < n;
+}
+
 /* ---- a line ---- */
 
 struct str

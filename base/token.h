@@ -30,6 +30,8 @@ void tokens_free(struct tokens *t);
 struct str token_word(struct str *line);
 /* The number of tokens. */
 size_t tokens_count(const struct tokens *t);
+/* Whether one of them has this agent. */
+bool tokens_have(const struct tokens *t, struct str agent);
 /* The bearer's entry, or NULL. The time taken depends only on the number of
    tokens. */
 const struct token *tokens_find(const struct tokens *t, struct str bearer);

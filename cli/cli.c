@@ -97,11 +97,13 @@ begin_numbers(struct cli *c)
     }
 }
 
-/* The agent of a command that names none. */
+/* The agent of a command that names none. What only reads looks at all agents,
+   unless MCP_TASK_AGENT says for whom. */
 static void
 take_own_agent(struct cli *c)
 {
-    const char *name = env_get("MCP_TASK_AGENT");
+    const char *name = c->cmd->store == WRITE ? env_person(c->env)
+                                              : c->env->agent;
 
     for (size_t i = 0; i < c->cmd->n_opts; i++) {
         const struct env_opt *o = &c->cmd->opts[i];

@@ -106,8 +106,6 @@ cli_reopen(struct cli *c)
 int
 cli_ask(struct cli *c)
 {
-    if (c->arg[ARG_AGENT].text == NULL)
-        return cli_misuse(c, "--agent is required");
     cli_args_begin(c, NULL, c->operand[0]);
     cli_args_put(c, "question", c->operand[1]);
     return cli_change_and_tell(c, TOOL_ASK);

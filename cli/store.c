@@ -4,6 +4,7 @@
 
 #include "cli/store.h"
 #include "cli/text.h"
+#include "mcp/mark.h"
 #include "mcp/mcp.h"
 #include "base/text.h"
 #include "task/query.h"
@@ -43,6 +44,7 @@ cli_open_store(const struct cli_env *env, bool readonly,
     rc = store_open(&out->store, &o, kinds, 3, why);
     if (rc == 0) {
         tasks_bind(out->tasks, out->store);
+        tasks_watch(out->tasks, mcp_see_process, out->store);
         calls_bind(out->calls, out->store);
     }
     return rc;

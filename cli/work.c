@@ -204,8 +204,6 @@ cli_claim(struct cli *c)
     bool none;
     int rc;
 
-    if (c->arg[ARG_AGENT].text == NULL)
-        return cli_misuse(c, "--agent is required");
     if (c->arg[ARG_TAKEOVER].flag && (reason == NULL || *reason == '\0'))
         return cli_misuse(c, "--takeover needs --reason");
     if (c->env->server != NULL)
@@ -239,9 +237,6 @@ save(struct cli *c, enum task_tool tool)
 
     if (dash != NULL && strcmp(dash, "-") != 0)
         return cli_misuse(c, "unexpected operand: %s", dash);
-    if (dash == NULL && c->arg[ARG_AGENT].text == NULL &&
-        c->arg[ARG_FROM_AGENT].text == NULL)
-        return cli_misuse(c, "--agent is required");
     if (dash != NULL && (rc = cli_args_read(c, &input)) != 0)
         return rc;
     cli_args_begin(c, input, c->operand[0]);

@@ -727,6 +727,12 @@ remote_instance(void *ctx, uint64_t instance)
     tend_instance(ctx, instance);
 }
 
+static bool
+remote_gone(void *ctx, uint64_t instance)
+{
+    return tend_gone(ctx, instance);
+}
+
 static void
 remote_compacted(void *ctx, const char *path, const char *head, int64_t end)
 {
@@ -797,7 +803,7 @@ remote_new(const struct remote **out, struct str url, struct str auth,
     b->table = (struct remote){
         &b->e, b->e.url.local_reads, remote_pull, remote_commit, remote_step,
         remote_watch, remote_examine, remote_member, remote_why, remote_alive,
-        remote_instance, remote_compacted, remote_uploads,
+        remote_instance, remote_gone, remote_compacted, remote_uploads,
         b->e.url.artifacts_mib > 0 ? remote_content : NULL};
     *out = &b->table;
     return 0;

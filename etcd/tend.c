@@ -18,6 +18,7 @@
 #define RENEW_MS 5000
 #define REST_MS 1000 /* after a failure */
 #define DOUBT_MS 3000
+#define GONE_MS 60000 /* a host that was cut off may come back before */
 #define LOOK_MS 60000 /* how long after a question the list is kept current */
 
 static int
@@ -150,26 +151,48 @@ tend_instance(struct engine *e, uint64_t instance)
     e->life.due_ms = 0;
 }
 
+/* The place of an instance that was missing when it was last asked for, or
+   LIFE_DOUBTS. */
+static size_t
+find_doubt(const struct engine *e, uint64_t instance)
+{
+    size_t i = 0;
+
+    while (i < LIFE_DOUBTS && e->life.doubt[i].instance != instance)
+        i++;
+    return i;
+}
+
 bool
 tend_alive(struct engine *e, uint64_t instance)
 {
     int64_t now = clock_mono_ms();
-    size_t i;
+    size_t i, doubt = find_doubt(e, instance);
 
     if (instance < REMOTE_INSTANCES)
         return false; /* a process that uses no engine */
     e->life.wanted_ms = now;
     for (i = 0; i < e->life.n_living; i++)
-        if (e->life.living[i] == instance)
+        if (e->life.living[i] == instance) {
+            if (doubt < LIFE_DOUBTS)
+                e->life.doubt[doubt].instance = 0;
             return true;
+        }
     if (i == LIFE_MAX) /* there may be more */
         return true;
-    for (i = 0; i < LIFE_DOUBTS && e->life.doubt[i].instance != instance; i++)
-        ;
-    if (i < LIFE_DOUBTS)
-        return e->life.list_ms < e->life.doubt[i].since_ms + DOUBT_MS;
+    if (doubt < LIFE_DOUBTS)
+        return e->life.list_ms < e->life.doubt[doubt].since_ms + DOUBT_MS;
     i = e->life.next_doubt++ % LIFE_DOUBTS;
     e->life.doubt[i].instance = instance;
     e->life.doubt[i].since_ms = now;
     return true;
+}
+
+bool
+tend_gone(struct engine *e, uint64_t instance)
+{
+    size_t i = find_doubt(e, instance);
+
+    return instance >= REMOTE_INSTANCES && i < LIFE_DOUBTS &&
+           e->life.list_ms >= e->life.doubt[i].since_ms + GONE_MS;
 }

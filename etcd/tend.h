@@ -38,8 +38,9 @@ bool tend(struct engine *e);
 /* When to call tend; INT64_MAX: never. */
 int64_t tend_due(const struct engine *e);
 
-/* As instance and alive in store/remote.h. */
+/* As instance, alive and gone in store/remote.h. */
 void tend_instance(struct engine *e, uint64_t instance);
 bool tend_alive(struct engine *e, uint64_t instance);
+bool tend_gone(struct engine *e, uint64_t instance);
 
 #endif

@@ -616,6 +616,18 @@ calls_mark(struct calls *c, struct str id)
         mark_slot(c, e->slot);
 }
 
+void
+calls_wake(struct calls *c, struct str name)
+{
+    mark_waiting(c, name);
+}
+
+bool
+calls_wait(const struct calls *c)
+{
+    return c->waiting > 0;
+}
+
 bool
 calls_mark_due(struct calls *c, struct str id)
 {

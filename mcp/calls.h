@@ -66,6 +66,10 @@ bool calls_has_questions(const struct calls *c, struct str id);
 void calls_mark(struct calls *c, struct str id);
 /* Marks the call if it is due; false if it has ended or does not exist. */
 bool calls_mark_due(struct calls *c, struct str id);
+/* Marks the calls that wait under this name, as a record of it would; only in
+   memory. Whether any call waits for a name. */
+void calls_wake(struct calls *c, struct str name);
+bool calls_wait(const struct calls *c);
 /* A run of the call found nothing in all that is committed: from now on
    calls_get returns the end of that as its since, in this process. */
 void calls_saw(struct calls *c, struct str id);

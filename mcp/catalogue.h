@@ -71,6 +71,7 @@ struct mcp_catalogue {
     const char *name, *title, *version; /* of the server */
     const char *description, *icon;     /* a sentence, a data: URI; or NULL */
     const char *instructions; /* or NULL */
+    const char *agent;        /* whom clients on a pipe act for; or NULL */
     void *ctx;
     const struct mcp_tool *tools;
     const struct mcp_prompt *prompts;
@@ -93,6 +94,9 @@ struct mcp_catalogue {
                         struct str *key);
     /* Whether a record changes the list of resources. */
     bool (*resources_change)(void *ctx, const struct mcp_change *c);
+    /* Asked every few seconds while deferred calls wait: the name, as of a
+       watch, under which something has changed that no record says; or NULL. */
+    const char *(*unrecorded)(void *ctx);
     /* As in calls_options. */
     struct str (*alias)(struct str key, struct str body,
                         char buf[CALL_WATCH_MAX]);

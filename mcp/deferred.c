@@ -48,6 +48,8 @@ shape_of(const struct request *r, struct arena *a)
     json_put_int(&w, "caps", r->call.caps);
     if (r->call.client.len > 0)
         json_put_str(&w, "client", r->call.client);
+    if (r->call.agent.len > 0)
+        json_put_str(&w, "agent", r->call.agent);
     if (mark.p != NULL)
         json_put_str(&w, "session", mark);
     if (r->call.here.len > 0)
@@ -242,6 +244,7 @@ recall(struct request *r, struct call *k)
     };
     if (mcp_text(m->a, json_get(shape, "here"), &r->call.here) != 0 ||
         mcp_text(m->a, json_get(shape, "client"), &r->call.client) != 0 ||
+        mcp_text(m->a, json_get(shape, "agent"), &r->call.agent) != 0 ||
         mcp_text(m->a, json_get(shape, "session"), &r->call.session) != 0)
         return ERR_NOMEM;
     if (r->call.here.p == NULL)

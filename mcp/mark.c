@@ -7,8 +7,9 @@
 #include "base/text.h"
 #include "mcp/message.h"
 #include "mcp/run.h"
+#include "mcp/session.h"
 
-#define QUIET_MS (15 * 60 * 1000) /* of a client that opens no stream */
+#define WEB_TAG 16 /* digits of the tag of a session over HTTP; else 10 */
 
 struct str
 mcp_session_mark(const struct mcp_call *c)
@@ -32,30 +33,65 @@ mcp_session_is(struct str a, struct str b)
     return str_eq(str_cut(&a, '.'), str_cut(&b, '.'));
 }
 
-/* Whether the client of s, over HTTP, is still there. */
-static bool
-is_there(const struct mcp_session *s)
+enum sight
+mcp_see_process(const void *of, struct str mark)
 {
-    return mcp_is_reachable(s) ||
-           (!s->ended && !s->streamed &&
-            clock_mono_ms() - s->heard_ms < QUIET_MS);
-}
-
-bool
-mcp_session_lives(const struct mcp_call *c, struct str mark)
-{
-    const struct mcp *m = c->of->m->m;
     struct str tag = str_cut(&mark, '.');
     uint32_t high, low;
     uint64_t by;
 
-    /* A session over HTTP may have moved to this process since. */
-    if (tag.len == 16 && text_hex32(tag.p, &high) &&
-        text_hex32(tag.p + 8, &low))
-        for (const struct mcp_session *s = m->sessions; s; s = s->next)
-            if (str_hash(str_of(s->id)) == ((uint64_t)high << 32 | low) &&
-                (s->ended || is_there(s)))
-                return !s->ended;
-    return str_u64(mark, &by) && store_alive(m->store, by) &&
-           (by != store_instance(m->store) || tag.len != 16);
+    if (!str_u64(mark, &by))
+        return SIGHT_UNKNOWN;
+    if (tag.len != WEB_TAG)
+        return store_sight(of, by);
+    if (text_hex32(tag.p, &high) && text_hex32(tag.p + 8, &low) &&
+        mcp_session_ended((uint64_t)high << 32 | low))
+        return SIGHT_GONE;
+    return store_sight(of, by) == SIGHT_ALIVE ? SIGHT_ALIVE : SIGHT_UNKNOWN;
+}
+
+/* The session over HTTP of this tag that is in memory, or NULL. */
+static const struct mcp_session *
+session_of_tag(const struct mcp *m, struct str tag)
+{
+    const struct mcp_session *s = m->sessions;
+    uint32_t high, low;
+
+    if (tag.len != WEB_TAG || !text_hex32(tag.p, &high) ||
+        !text_hex32(tag.p + 8, &low))
+        return NULL;
+    while (s != NULL && (s->local || str_hash(str_of(s->id)) !=
+                                         ((uint64_t)high << 32 | low)))
+        s = s->next;
+    return s;
+}
+
+enum sight
+mcp_see(const void *of, struct str mark)
+{
+    const struct mcp *m = of;
+    struct str by = mark, tag = str_cut(&by, '.');
+    const struct mcp_session *s = session_of_tag(m, tag);
+    enum sight sight;
+    uint64_t n;
+
+    if (s != NULL && !s->ended)
+        return s->news.sinks != NULL || s->n_waiting > 0 || s->n_queued > 0
+                   ? SIGHT_ALIVE : SIGHT_UNKNOWN;
+    if (s != NULL)
+        return SIGHT_GONE;
+    sight = mcp_see_process(m->store, mark);
+    /* That this process lives says nothing of a session that left it. */
+    if (tag.len == WEB_TAG && sight == SIGHT_ALIVE && str_u64(by, &n) &&
+        n == store_instance(m->store))
+        sight = SIGHT_UNKNOWN;
+    return sight;
+}
+
+bool
+mcp_is_principal(const struct mcp_call *c, struct str name)
+{
+    const struct mcp *m = c->of->m->m;
+
+    return m->is_principal != NULL && m->is_principal(m->principals, name);
 }

@@ -4,6 +4,7 @@
 /* mark - names of sessions, for records. */
 
 #include "mcp/talk.h"
+#include "store.h"
 
 /* A name for the session of c, or for the process on a pipe, that records and
    other processes understand; in c's memory. It begins with eight characters
@@ -11,8 +12,14 @@
 struct str mcp_session_mark(const struct mcp_call *c);
 /* Whether two marks are of one session. */
 bool mcp_session_is(struct str a, struct str b);
-/* Whether that session lives: its process does, and its client, as far as this
-   process knows, is connected or made a request not long ago. */
-bool mcp_session_lives(const struct mcp_call *c, struct str mark);
+/* What can be seen of the session of a mark; of is a struct mcp, or a struct
+   store where there is none. One on a pipe is alive or gone with its process.
+   One over HTTP is gone once it was deleted, and alive while it has an open
+   stream or a request under way or, for other processes, while its server runs;
+   that the server has ended says nothing of it. */
+enum sight mcp_see(const void *of, struct str mark);
+enum sight mcp_see_process(const void *of, struct str mark);
+/* Whether a token of this process has that agent. */
+bool mcp_is_principal(const struct mcp_call *c, struct str name);
 
 #endif

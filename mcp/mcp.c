@@ -34,11 +34,19 @@ mcp_new(struct mcp **out, const struct mcp_catalogue *c, struct store *store,
         .calls = calls,
         .call = mcp_method_call,
         .delivery_ms = INT64_MAX,
+        .look_ms = INT64_MAX,
         /* Above the ids of polls of earlier processes: sessions outlive them,
            and their clients may still answer. */
         .last_poll = (uint64_t)clock_wall_ms(),
     };
     return 0;
+}
+
+void
+mcp_principals(struct mcp *m, mcp_principal_fn *is, const void *of)
+{
+    m->is_principal = is;
+    m->principals = of;
 }
 
 void
@@ -257,6 +265,7 @@ mcp_due_ms(const struct mcp *m)
 {
     int64_t due = earlier(mcp_waiting_due_ms(m), mcp_delivery_due_ms(m));
 
+    due = earlier(due, m->look_ms);
     if (m->list_due != 0)
         due = earlier(due, m->list_sent_ms + MCP_LIST_PAUSE_MS);
     return m->notify_if_due ? earlier(due, m->notify_ms) : due;

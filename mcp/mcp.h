@@ -15,6 +15,9 @@ int mcp_new(struct mcp **out, const struct mcp_catalogue *c,
             struct store *store, struct sign *sign, struct calls *calls);
 /* All messages and joined sessions must be gone. */
 void mcp_free(struct mcp *m);
+/* Says which principals there are besides the one of a message. */
+typedef bool mcp_principal_fn(const void *of, struct str name);
+void mcp_principals(struct mcp *m, mcp_principal_fn *is, const void *of);
 
 /* ---- one message ---- */
 

@@ -711,6 +711,12 @@ fill_call(struct request *r)
         .may_wait = !m->batch,
         .of = r,
     };
+    if (r->method == mcp_method_call) {
+        c->first = !m->s->local && !m->s->called;
+        m->s->called = true;
+    }
+    if (m->s->local && m->m->cat->agent != NULL)
+        c->agent = str_of(m->m->cat->agent);
     if (is_modern(r)) {
         c->caps = mcp_caps_of(json_get(r->meta, MCP_META
                                        "clientCapabilities"));

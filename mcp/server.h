@@ -21,6 +21,7 @@ struct mcp_session {
     bool read_only;    /* its principal may not write: it has no record, and
                          its id is unknown once it leaves memory */
     bool ended;
+    bool called;        /* it has called a tool */
     enum mcp_rev rev;
     unsigned caps;      /* enum mcp_cap */
     int log_level;      /* RFC 5424 severity asked for, 0-7; default 6 */
@@ -46,6 +47,8 @@ struct mcp {
     struct store *store;
     struct sign *sign;
     struct calls *calls;
+    mcp_principal_fn *is_principal; /* of mcp_principals; or NULL */
+    const void *principals;
     struct mcp_session *sessions;
     size_t n_sessions;
     size_t n_sinks, n_subs;   /* of all sessions; n_subs of listens too */
@@ -59,6 +62,7 @@ struct mcp {
     bool followed;       /* the store was followed in this turn */
     bool stopping;
     bool follows_due;    /* a session has to be told of deferred calls */
+    int64_t look_ms;     /* when to ask the catalogue for what is unrecorded */
     int64_t delivery_ms; /* when mcp_delivery_tick is due */
     struct arena runs;        /* memory of the runs of this turn */
     uint64_t last_poll;        /* in the id of the last poll of a client */

@@ -35,6 +35,7 @@
 
 #define PREFIX "session/"
 #define MAX_KEY (sizeof(PREFIX) + MCP_ID_MAX)
+#define ENDED_MAX 1024 /* sessions that are known to have ended */
 #define SHARES 1024 /* principals are told apart by a hash below this */
 #define MAX_RECORD ((size_t)32 * 1024) /* bytes; then no uri is added */
 
@@ -57,11 +58,63 @@ keep_session(void *ctx, const struct store_rec *r, bool newest, int64_t now_ms)
            now_ms - ms < MCP_SESSION_AGE_MS;
 }
 
+/* Hashes of the ids of the sessions that ended last, by their records. */
+static struct {
+    uint64_t tag[ENDED_MAX];
+    size_t n; /* in all */
+} last_ended;
+
+static bool
+is_end(const struct store_rec *r)
+{
+    return str_starts(r->body, "\"op\":\"end\"");
+}
+
+static uint64_t
+tag_of(struct str key)
+{
+    return str_hash(str_from(key, strlen(PREFIX)));
+}
+
+static int
+apply_session(void *ctx, struct store_entry *e, const struct store_rec *r)
+{
+    (void)ctx;
+    (void)e;
+    if (is_end(r))
+        last_ended.tag[last_ended.n++ % ENDED_MAX] = tag_of(r->key);
+    return 0;
+}
+
+static void
+undo_session(void *ctx, struct store_entry *e, struct store_entry *old)
+{
+    uint64_t tag = tag_of((struct str){e->key, e->key_len});
+
+    (void)ctx;
+    (void)old;
+    if (last_ended.n > 0 &&
+        last_ended.tag[(last_ended.n - 1) % ENDED_MAX] == tag)
+        last_ended.n--;
+}
+
+bool
+mcp_session_ended(uint64_t tag)
+{
+    size_t n = last_ended.n < ENDED_MAX ? last_ended.n : ENDED_MAX;
+
+    while (n > 0 && last_ended.tag[n - 1] != tag)
+        n--;
+    return n > 0;
+}
+
 void
 mcp_session_kind(struct store_kind *out)
 {
     *out = (struct store_kind){.prefix = PREFIX,
                                .entry_size = sizeof(struct store_entry),
+                               .apply = apply_session,
+                               .undo = undo_session,
                                .keep = keep_session,
                                .transient = true};
 }

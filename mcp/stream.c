@@ -183,6 +183,29 @@ notify_if_due(struct mcp_listener *l, const void *with)
         mcp_notify_again(l);
 }
 
+#define LOOK_MS 5000 /* between two looks for what is unrecorded */
+
+/* Deferred calls wait for records, and what no record says has to be looked
+   for. Other calls run again by themselves. */
+static void
+look_for_unrecorded(struct mcp *m, int64_t now_ms)
+{
+    const char *name;
+
+    if (m->cat->unrecorded == NULL || !calls_wait(m->calls)) {
+        m->look_ms = INT64_MAX;
+        return;
+    }
+    if (m->look_ms == INT64_MAX)
+        m->look_ms = now_ms + LOOK_MS;
+    if (now_ms < m->look_ms)
+        return;
+    m->look_ms = now_ms + LOOK_MS;
+    name = m->cat->unrecorded(m->cat->ctx);
+    if (name != NULL)
+        calls_wake(m->calls, str_of(name));
+}
+
 void
 mcp_tick(struct mcp *m, int64_t now_ms)
 {
@@ -194,6 +217,7 @@ mcp_tick(struct mcp *m, int64_t now_ms)
     }
     mcp_flush_lists(m, now_ms);
     mcp_delivery_tick(m, now_ms);
+    look_for_unrecorded(m, now_ms);
 }
 
 bool

@@ -34,7 +34,10 @@ struct mcp_call {
     bool content;                /* see mcp_tool.run */
     struct request *of;          /* mcp's own */
     struct str client;           /* clientInfo.name, or empty */
+    struct str agent;            /* the catalogue's, for a client on a pipe; or
+                                    empty */
     struct str session;          /* mcp_session_mark of a deferred call */
+    bool first;                  /* the first tool call of a session on HTTP */
     struct str here;             /* the catalogue's: where the caller is. A run
                                     may set it; that of a deferred call has what
                                     the run had that deferred it, or "". Else

@@ -262,3 +262,11 @@ access_reload(struct access *a)
     a->tokens = t;
     return true;
 }
+
+bool
+access_has(const void *of, struct str agent)
+{
+    const struct access *a = of;
+
+    return a->tokens != NULL && tokens_have(a->tokens, agent);
+}

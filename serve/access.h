@@ -65,4 +65,7 @@ unsigned access_wait_ms(struct access *a, struct str principal,
 void access_charge(struct access *a, struct str principal, int64_t now_ms,
                    uint64_t n);
 
+/* Whether a token has this agent; of is a struct access. */
+bool access_has(const void *of, struct str agent);
+
 #endif

@@ -400,6 +400,8 @@ web_open(struct web **out, struct turn *t, struct loop *l,
         return err;
     }
     turn_on_hangup(t, on_hangup, w);
+    if (x->access.tokens != NULL)
+        mcp_principals(turn_mcp(t), access_has, &x->access);
     *out = w;
     return 0;
 }
@@ -409,6 +411,7 @@ web_close(struct web *w)
 {
     if (w == NULL)
         return;
+    mcp_principals(turn_mcp(w->x.turn), NULL, NULL);
     loop_timer_stop(w->x.loop, &w->x.timer);
     for (struct exchange *x = w->x.first; x != NULL; x = x->next) {
         turn_leave(x->peer); /* there was no time for its messages */

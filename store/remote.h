@@ -107,6 +107,8 @@ struct remote {
        others while it lives. */
     bool (*alive)(void *ctx, uint64_t instance);
     void (*instance)(void *ctx, uint64_t instance);
+    /* Whether it was missing for a minute in all lists that were asked for. */
+    bool (*gone)(void *ctx, uint64_t instance);
     /* A local compaction has ended: the log at path has the records up to head,
        which may be "", in its first `end` bytes. The engine may keep it as a
        snapshot and drop the batches that it covers. */

@@ -1,7 +1,8 @@
 /* actions - what each tool that changes a task does to it.
 
-   1. A checkpoint is saved even if the task is blocked or another agent owns
-      it, so that finished work is not lost. A warning says what is unusual. */
+   1. A checkpoint of work that goes on is saved even if the task is blocked or
+      another agent owns it, so that finished work is not lost. A warning says
+      what is unusual. */
 
 #include "task/actions.h"
 #include "base/clock.h"
@@ -302,9 +303,11 @@ run_claim(struct draft *d)
         set_takeover(d);
     if (!seconds.p && mine)
         seconds = raw_member(lease, "seconds");
+    if (d->act == ACT_CLAIM && d->old.gone && !mine)
+        d->resumed = raw_member(lease, "agent");
     d->k.f[F_CURRENT_OWNER] = d->by;
     d->k.f[F_LEASE] = draft_keep(d, task_lease_make(d->c->a, d->by, seconds,
-        mine ? raw_member(lease, "session") : STR_NONE, 0));
+        mine ? task_seat(lease) : STR(""), 0));
     d->hold = HOLD_OWN;
     return 0;
 }

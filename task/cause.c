@@ -120,6 +120,8 @@ task_cause_text(struct arena *a, const struct task *k)
     case CAUSE_STALE:
         return STR("unchanged for a day");
     case CAUSE_HELD: /* perhaps it was begun before it was blocked */
+        if (k->gone)
+            return STR("agent gone");
         return k->blocked ? blocked(a, k) : STR("");
     case CAUSE_DAMAGED: case CAUSE_READY: case TASK_N_CAUSES:
         break;

@@ -382,6 +382,7 @@ stage(struct draft *d, struct task_receipt *out)
         .artifact_id = d->artifact_id,
         .question_id = d->question_id,
         .renewed = d->renews,
+        .resumed = d->resumed,
     };
     put_task(d, &d->k, d->by, out);
     return rc;
@@ -409,17 +410,27 @@ read_old(struct draft *d)
     return rc;
 }
 
-/* Loads the task and makes the checks that all changes share. */
+/* Loads the task. Under the holder's name, the request may have been made
+   before. */
 static int
-load(struct draft *d)
+load(struct draft *d, struct task_receipt *out)
 {
-    uint64_t version;
     int rc = read_old(d);
 
     if (rc != 0)
         return task_fail_read(d->c, d->t, d->id, rc);
     d->exists = true;
     d->k = d->old;
+    return rules_meet_holder(d) ? find_replay(d, out) : 0;
+}
+
+/* Makes the checks that all changes share. */
+static int
+check(struct draft *d)
+{
+    uint64_t version;
+    int rc;
+
     version = task_arg_u64(d->args, ARG_EXPECTED_VERSION, d->old.version);
     if (version != d->old.version) {
         rc = task_fail(d->c, ERR_VERSION, "expected_version",
@@ -442,6 +453,8 @@ begin(struct draft *d)
     d->id = raw_inner(v[F_TASK_ID]);
     d->by = v[agent].p ? v[agent] : STR("\"unknown\"");
     d->c->who.name = d->by;
+    d->c->who.unnamed = !d->c->who.chosen && !d->c->who.principal.len &&
+                        (d->args->own_name || !v[agent].p);
     d->note = v[ARG_NOTES].p ? v[ARG_NOTES]
         : d->tool == TOOL_UPDATE || d->tool == TOOL_CLAIM ? v[ARG_REASON]
         : STR_NONE;
@@ -485,8 +498,12 @@ task_change(struct tasks *t, struct task_ctx *c, enum task_tool tool,
         if (rc != 0 || !d.id.p)
             return rc;
     }
-    if (tool != TOOL_CREATE)
-        rc = load(&d);
+    if (tool != TOOL_CREATE) {
+        rc = load(&d, out);
+        if (rc != 0)
+            return rc < 0 ? rc : 0;
+        rc = check(&d);
+    }
     return rc == 0 ? finish(&d, out) : rc;
 }
 

@@ -21,6 +21,8 @@ struct task_receipt {
     struct str taken;       /* raw: who took it over from the caller */
     struct str agent;       /* raw: the caller's, if it need not give one */
     bool renewed;           /* a claim of a task that the caller held */
+    struct str resumed;     /* raw: the agent that is gone, whose task the
+                               caller claimed; .p NULL: none */
     /* if no task was found to claim: as in struct task_want */
     bool partial, more;
     int64_t due_ms;

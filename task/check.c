@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "json/raw.h"
+#include "task/name.h"
 #include "task/project.h"
 #include "task/rows.h"
 
@@ -565,7 +566,7 @@ task_is_derived(struct str name)
 {
     static const char *const derived[] = {
         "seq", "updated_at", "ready", "blocked_by", "deps_failed", "stale",
-        "needs_input", "lease_expired", "damaged",
+        "needs_input", "lease_expired", "agent_gone", "damaged",
     };
 
     for (size_t i = 0; i < sizeof derived / sizeof *derived; i++)
@@ -614,42 +615,77 @@ take_extra(struct parse *p, const struct buf *extra, struct task_args *out)
     return rc;
 }
 
+/* Whether the name (raw) is what models write for themselves: their product. */
+static bool
+is_client(const struct task_ctx *c, struct str name)
+{
+    return name_says_product(c->who.client) &&
+           name_covers(raw_text(c->a, name), c->who.client);
+}
+
+/* Whether the token's agent may go by this name (raw): its own, or that with
+   digits, which no other token has. */
+static bool
+is_of_token(const struct task_ctx *c, struct str name)
+{
+    struct str text = raw_text(c->a, name);
+
+    return str_eq(text, c->who.principal) ||
+           (str_eq(name_stem(text), c->who.principal) &&
+            !(c->who.has_token && c->who.has_token(c->who.of, text)));
+}
+
+/* The caller's name in one argument: the one that was given or, if that says
+   nothing, self (raw, .p NULL: none). With a token it must be one of its. */
+static int
+take_name(struct parse *p, struct str self, struct str *name,
+          struct task_args *out)
+{
+    struct task_ctx *c = p->c;
+    bool token = c->who.principal.len > 0;
+
+    if (name->p && !is_client(c, *name)) {
+        if (!token || is_of_token(c, *name))
+            return 0;
+        refuse(p, ERR_UNAUTHORIZED, "is not the token's agent");
+        return task_next(c, "leave it out: the token says who you are");
+    }
+    if (self.p)
+        *name = self;
+    out->own_name = !token;
+    return 0;
+}
+
 /* With a token, its agent is the caller. Otherwise a caller that gives no name
    gets its session's. */
 static int
 take_agent(struct parse *p, enum task_tool tool, struct task_args *out)
 {
     struct task_ctx *c = p->c;
-    struct str who = c->who.principal.len ? c->who.principal : c->who.self;
+    bool token = c->who.principal.len > 0;
+    struct str self = token ? c->who.principal : c->who.self;
     struct str *from = &out->v[ARG_FROM_AGENT];
-    int arg;
+    int rc = 0;
 
     if (tool == TOOL_HANDOFF && !from->p) /* its name for agent */
         *from = out->v[ARG_AGENT];
-    if (!who.len)
-        return 0;
-    who = raw_quote(c->a, who);
-    if (!who.p)
+    self = self.len ? raw_quote(c->a, self) : STR_NONE;
+    if (!self.p && (token || c->who.self.len))
         return nomem(p);
-    out->self = who;
-    /* A wait for a task is met by anybody, unless an agent is named. */
-    if (!c->who.principal.len && tool == TOOL_WAIT && out->v[F_TASK_ID].p)
-        return 0;
-    for (arg = ARG_AGENT; arg <= ARG_FROM_AGENT; arg++) {
-        if (!(task_rows[arg].tools & 1u << tool))
+    out->self = self;
+    for (int arg = ARG_AGENT; arg <= ARG_FROM_AGENT && rc == 0; arg++) {
+        struct str *name = &out->v[arg];
+
+        if (!(task_rows[arg].tools & 1u << tool) || (!self.p && !name->p))
+            continue;
+        /* A wait for a task is met by anybody, unless an agent is named. */
+        if (!token && !name->p && ((tool == TOOL_WAIT && out->v[F_TASK_ID].p) ||
+                                   (tool == TOOL_HANDOFF && arg == ARG_AGENT)))
             continue;
         p->top = &task_rows[arg];
-        if (!c->who.principal.len &&
-            (out->v[arg].p || (tool == TOOL_HANDOFF && arg == ARG_AGENT)))
-            continue;
-        if (out->v[arg].p && !str_eq(out->v[arg], who)) {
-            refuse(p, ERR_UNAUTHORIZED, "is not the token's agent");
-            return task_next(c, "leave it out: the token says who you are");
-        }
-        out->v[arg] = who;
-        out->own_name = !c->who.principal.len;
+        rc = take_name(p, self, name, out);
     }
-    return 0;
+    return rc;
 }
 
 /* Takes a directory for its project. Who asks for tasks of a directory below it

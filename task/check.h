@@ -15,7 +15,8 @@ struct task_args {
     struct str notes; /* raw array of texts for the answer: how a number out of
                          range was taken; .p NULL: none */
     struct str self;  /* raw: c->who.self, .p NULL: empty */
-    bool own_name;    /* the agent was not given: it is that one */
+    bool own_name;    /* the agent was not given: it is that one, or the
+                         client's own name, which says no more */
 };
 
 /* An artifact's content, stored before the lock was taken. */
@@ -32,11 +33,13 @@ struct task_blob {
    false, a list as JSON text or as its only element. null is not given, and
    neither is an empty text or 0 that the argument cannot be. An empty text or
    list clears a field in update_task, as clear does. A limit or time out of
-   range is taken as the nearest in it. If c has a principal, that is the agent:
-   ERR_UNAUTHORIZED for another; otherwise c->who.self is the agent if none is
-   given. With c->at a repo_path that is a directory below a repository is that
-   of its project, or a list of both where tasks are asked for, and an empty one
-   of create_task is "null". */
+   range is taken as the nearest in it. If c has a principal, that is the agent
+   unless one that it may be is given (ERR_UNAUTHORIZED for another); otherwise
+   c->who.self is the agent if none is given, or one that covers c->who.client:
+   models call themselves by their product. With
+   c->at a repo_path that is a directory below a repository is that of its
+   project, or a list of both where tasks are asked for, and an empty one of
+   create_task is "null". */
 int task_args_parse(struct task_ctx *c, enum task_tool tool,
                     const struct json_tok *obj, struct task_args *out);
 /* Who is given what an import cannot take over exactly. */

@@ -1,6 +1,8 @@
 /* claim - the next task to claim, and why there is none.
 
-   1. A search passes by any number of tasks that the index alone rules out,
+   1. What was left by an agent that is gone comes first, if it is the caller's
+      to go on with; then what was handed to it; then what anybody may begin.
+      A search passes by any number of tasks that the index alone rules out,
       such as those of other projects: a ready task must be found behind them.
       It reads READY_BYTES of records; then it passes over tasks that depend on
       others; after twice as many it ends. What was handed to the agent has a
@@ -23,6 +25,7 @@ struct search {
     struct task_want *w;
     struct arena a;
     uint64_t bytes;
+    struct sights seen;
 };
 
 /* Reads the task of e, whose memory the next one reuses. */
@@ -69,7 +72,16 @@ is_free_for(const struct tasks *t, const struct task_want *w,
     struct str kept_for = task_entry_kept_for(t, e);
 
     return task_entry_free(t, e) &&
-           (!kept_for.p || actor_is(&w->who, kept_for));
+           (!kept_for.p || actor_reached(&w->who, kept_for));
+}
+
+/* Whether the caller handed the task to its own product: that is meant for
+   another session of it. */
+static bool
+is_for_others(const struct task_actor *who, const struct task *k)
+{
+    return k->kept && actor_gave(who, k) &&
+           !actor_is(who, k->f[F_CURRENT_OWNER]);
 }
 
 /* Whether the task of e is ready and can be read: 1, 0, or an error. */
@@ -83,7 +95,7 @@ is_ready(struct search *s, struct task_entry *e)
         return 0;
     if (rc == 0 && k.blocked)
         task_entry_park(s->t, e, raw_list_next(k.blocked_by, STR_NONE));
-    return rc == 0 ? k.ready : rc;
+    return rc == 0 ? k.ready && !is_for_others(&s->w->who, &k) : rc;
 }
 
 /* Examines one task. 1: take it; 0: do not; or an error. */
@@ -124,6 +136,41 @@ next_in(struct search *s, struct task_entry *at[N_QUEUES])
     return e;
 }
 
+/* Whether the lease of e may be one of the caller's own name, or that it
+   inherits, if its holder is gone. */
+static bool
+is_kin(const struct search *s, const struct task_entry *e)
+{
+    struct str client = task_entry_text(s->t, e, ENTRY_CLIENT);
+
+    return actor_is(&s->w->who, task_entry_text(s->t, e, ATOM_OWNER)) ||
+           (client.p && str_eq(raw_inner(client), s->w->who.client));
+}
+
+/* Searches for a task whose holder is gone and which is the caller's to go on
+   with. Returns as find_in. */
+static int
+find_left(struct search *s, const struct task_queue *q, struct str *out)
+{
+    struct task_entry *e = q->first;
+    struct task k;
+    int rc = 0;
+
+    for (; e && rc == 0 && s->bytes <= READY_BYTES; e = e->later) {
+        if (!is_kin(s, e) || !is_here(s->t, s->w, e) ||
+            !is_wanted(s->t, s->w, e) ||
+            task_entry_sight(s->t, e, &s->seen) != SIGHT_GONE)
+            continue;
+        *out = task_entry_id(e);
+        rc = read_task(s, e, &k);
+        if (rc == 0)
+            rc = may(&s->w->who, &k, ACT_CLAIM) == MAY_YES;
+        else if (rc == ERR_FORMAT || rc == ERR_GARBLED)
+            rc = 0;
+    }
+    return rc;
+}
+
 /* Searches the queues of one priority for the tasks that were handed to w->who
    or, unless handed, for all others. 1: *out is the task's id; 0: none found;
    or an error. */
@@ -140,7 +187,7 @@ find_in(struct search *s, const struct task_queue q[N_QUEUES], bool handed,
     while (rc == 0 && (e = next_in(s, at)) != NULL) {
         *out = task_entry_id(e);
         mine = e->status == TASK_HANDOFF_READY &&
-               actor_is(&s->w->who, task_entry_text(s->t, e, ATOM_OWNER));
+               actor_reached(&s->w->who, task_entry_text(s->t, e, ATOM_OWNER));
         if (mine == handed)
             rc = look_at(s, e);
     }
@@ -173,6 +220,9 @@ tasks_find_ready(struct tasks *t, struct task_want *w, struct str *out)
 
     w->partial = w->more = false;
     w->due_ms = 0;
+    for (i = 0; i < TASK_N_PRIORITIES && rc == 0 && w->who.name.p; i++)
+        rc = find_left(&s, &t->queue[i][QUEUE_HELD], out);
+    s.bytes = 0;
     for (i = 0; i < 2 * TASK_N_PRIORITIES && rc == 0; i++) {
         if (i == TASK_N_PRIORITIES)
             s.bytes = 0;
@@ -290,4 +340,43 @@ tasks_why_none(struct tasks *t, struct arena *a, const struct task_want *w,
     }
     arena_fini(&s.a);
     return rc;
+}
+
+/* ---- what is held already ---- */
+
+/* Whether e is under a running lease of the caller's name, or of its session
+   as far as the entry tells. */
+static bool
+may_be_held(const struct tasks *t, const struct task_actor *who,
+            const struct task_entry *e)
+{
+    struct str session = raw_inner(task_entry_text(t, e, ENTRY_SESSION));
+
+    return !task_entry_free(t, e) &&
+           (actor_is(who, task_entry_text(t, e, ATOM_OWNER)) ||
+            (session.p && who->session.len > 0 &&
+             who->is_same(session, who->session)));
+}
+
+int
+tasks_held(struct tasks *t, struct arena *a, const struct task_actor *who,
+           struct task *out, size_t max)
+{
+    struct task_entry *e;
+    struct task_event ev;
+    size_t n = 0;
+    int rc = 0;
+
+    for (int p = 0; p < TASK_N_PRIORITIES; p++)
+        for (e = t->queue[p][QUEUE_HELD].first; e && n < max; e = e->later) {
+            if (!may_be_held(t, who, e))
+                continue;
+            rc = task_entry_event(t, e, a, &ev);
+            if (rc == 0)
+                rc = task_of(t, a, &ev, &out[n]);
+            if (rc != 0 && rc != ERR_FORMAT && rc != ERR_GARBLED)
+                return rc;
+            n += rc == 0;
+        }
+    return (int)n;
 }

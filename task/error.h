@@ -27,16 +27,22 @@ struct task_actor {
     struct str name;      /* raw: the agent that the arguments name, "unknown"
                              where they name none; set by task_change */
     struct str self;      /* the name where none is given; or empty */
+    bool chosen;          /* somebody chose self, by MCP_TASK_AGENT */
+    struct str client;    /* the product of its client, as name_product makes
+                             it; or empty */
     struct str principal; /* of its token; empty: the only principal */
     struct str session;   /* the name of its session, or empty; no escapes */
     struct str repo;      /* raw: the root of its project: work is handed out
                              of that one; .p NULL: of all */
     bool person;          /* a person, not an agent */
     bool ownership_warn;  /* leases of others only warn it */
-    /* Whether two names are of one session; whether the session of that name
-       lives. NULL if session is empty. */
+    bool unnamed;         /* it gave no name: name is a default one or none; set
+                             by task_change */
+    bool first;           /* it is the first call of a session over HTTP */
+    /* Whether two names are of one session. NULL if session is empty. */
     bool (*is_same)(struct str a, struct str b);
-    bool (*lives)(const void *of, struct str session);
+    /* Whether a token has this agent (text). NULL if nobody knows tokens. */
+    bool (*has_token)(const void *of, struct str agent);
     const void *of;
 };
 

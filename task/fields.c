@@ -117,6 +117,8 @@ static const struct row lease_rows[] = {
     {NAME(expires_at), .type = T_TIME, .needs = 1},
     {NAME(seconds), LEASE_SECONDS(0)},
     {NAME(session), TEXT, .flags = ONE, .max = 64},
+    {NAME(client), TEXT, .max = MAX_AGENT},
+    {NAME(first), .type = T_BOOL},
 };
 #define QUESTION NAME(question), TEXT, .flags = ONE, .max = 4 * KiB
 #define OPTIONS NAME(options), TEXT, .flags = CHARS | ONE, .items = 10, \
@@ -317,7 +319,7 @@ const struct row task_rows[TASK_N_ARGS] = {
 };
 
 const struct row_atom row_atoms[TASK_N_ATOMS] = {
-    [ATOM_OWNER] = {F_CURRENT_OWNER, F_CURRENT_OWNER, MATCH_WHOLE},
+    [ATOM_OWNER] = {F_CURRENT_OWNER, F_CURRENT_OWNER, MATCH_NAME},
     [ATOM_REPO_PATH] = {F_REPO_PATH, F_REPO_PATH, MATCH_PATH},
     [ATOM_PARENT_ID] = {F_PARENT_ID, F_PARENT_ID, MATCH_WHOLE},
     [ATOM_TAGS] = {F_TAGS, ARG_TAG, MATCH_ELEMENT},

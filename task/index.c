@@ -18,7 +18,8 @@
    6. Whether a lease is running is computed from the current time; no record
       marks its end.
    7. A live task is in one queue, chosen by its priority, by whether it was
-      handed to an agent, and by whether it has dependencies: only then must a
+      handed to an agent or is under a lease, and by whether it has
+      dependencies: only then must a
       record be read to tell whether it is ready. A queue is in rising order of
       n: apply puts a task at its end; undo puts the old one back after the
       task it followed, or finds its place again if that has left the queue.
@@ -38,8 +39,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* 112 with four atoms: 200 bytes a task in all. */
-_Static_assert(sizeof(struct task_entry) <= 120, "two atoms more");
+/* 120 with six atoms: 208 bytes a task in all. */
+_Static_assert(sizeof(struct task_entry) <= 128, "two atoms more");
 
 /* ---- records ---- */
 
@@ -117,6 +118,8 @@ queue_of(struct tasks *t, const struct task_entry *e)
         return &t->parks[e->blocker % TASK_PARKS];
     if (e->status == TASK_HANDOFF_READY && e->atom[ATOM_OWNER])
         return &t->queue[e->priority][QUEUE_HANDED];
+    if (e->has_lease)
+        return &t->queue[e->priority][QUEUE_HELD];
     return &t->queue[e->priority][e->has_deps ? QUEUE_DEPS : QUEUE_PLAIN];
 }
 
@@ -233,11 +236,25 @@ unpark(struct tasks *t, const struct task_entry *e)
 static void
 drop_atoms(struct tasks *t, const struct task_entry *e)
 {
-    for (int i = 0; i < TASK_N_ATOMS; i++)
+    for (int i = 0; i < ENTRY_N_ATOMS; i++)
         atoms_drop(&t->atoms, e->atom[i]);
 }
 
 /* ---- functions called by the store ---- */
+
+/* The value of an atom in f. */
+static struct str
+atom_of(const struct str f[TASK_N_HEAD], int atom)
+{
+    struct str lease = f[F_LEASE];
+
+    if (atom < TASK_N_ATOMS)
+        return f[row_atoms[atom].field];
+    if (!lease.p || task_seat(lease).len == 0 ||
+        (atom == ENTRY_SESSION && raw_member(lease, "first").p))
+        return STR_NONE;
+    return raw_member(lease, atom == ENTRY_SESSION ? "session" : "client");
+}
 
 /* Holds the atoms of f. On an error it holds none of them. ERR_FORMAT: one is
    not JSON. */
@@ -248,9 +265,8 @@ hold_atoms(struct tasks *t, const struct task_entry *old,
     int i, rc = 0;
 
     memset(to->atom, 0, sizeof to->atom);
-    for (i = 0; i < TASK_N_ATOMS && rc == 0; i++)
-        rc = atoms_hold(&t->atoms, f[row_atoms[i].field], old->atom[i],
-                        &to->atom[i]);
+    for (i = 0; i < ENTRY_N_ATOMS && rc == 0; i++)
+        rc = atoms_hold(&t->atoms, atom_of(f, i), old->atom[i], &to->atom[i]);
     if (rc != 0)
         drop_atoms(t, to);
     return rc;
@@ -267,6 +283,7 @@ read_head(struct task_entry *e, const struct str f[TASK_N_HEAD])
     e->priority = (uint8_t)(priority < TASK_N_PRIORITIES
                             ? priority : TASK_N_PRIORITIES - 1);
     e->has_deps = f[F_DEPENDS_ON].len > 2;
+    e->has_lease = e->status == TASK_IN_PROGRESS && f[F_LEASE].p;
     end = task_kept_until((enum task_status)e->status, f[F_LEASE],
                           f[F_HANDOFF], e->changed_ms);
     e->kept_ms = end < e->changed_ms ? -1 : (int32_t)(end - e->changed_ms);
@@ -364,7 +381,7 @@ undo(void *ctx, struct store_entry *se, struct store_entry *old_se)
     drop_atoms(t, e);
     if (!old->known)
         return;
-    for (int i = 0; i < TASK_N_ATOMS; i++)
+    for (int i = 0; i < ENTRY_N_ATOMS; i++)
         atoms_hold_again(&t->atoms, old->atom[i]);
     old->e.chain = e->e.chain; /* the store's own */
     find_place(t, old, old->sooner);
@@ -431,6 +448,59 @@ void
 tasks_bind(struct tasks *t, struct store *s)
 {
     t->store = s;
+}
+
+void
+tasks_watch(struct tasks *t, task_see_fn *see, const void *of)
+{
+    t->see = see;
+    t->see_of = of;
+}
+
+enum sight
+tasks_see(const struct tasks *t, struct str lease)
+{
+    struct str seat = task_seat(lease);
+    enum sight sight;
+
+    if (!t->see || seat.len == 0)
+        return SIGHT_UNKNOWN;
+    sight = t->see(t->see_of, raw_inner(raw_member(lease, "session")));
+    return sight == SIGHT_GONE && raw_member(lease, "first").p ? SIGHT_UNKNOWN
+                                                               : sight;
+}
+
+enum sight
+task_entry_sight(const struct tasks *t, const struct task_entry *e,
+                 struct sights *seen)
+{
+    uint32_t atom = e->atom[ENTRY_SESSION], i = atom % N_SIGHTS;
+
+    if (!t->see || atom == 0 || task_entry_free(t, e))
+        return SIGHT_UNKNOWN;
+    if (seen->atom[i] != atom) {
+        seen->atom[i] = atom;
+        seen->sight[i] = (uint8_t)t->see(t->see_of, raw_inner(
+            atoms_text(&t->atoms, atom)));
+    }
+    return (enum sight)seen->sight[i];
+}
+
+bool
+tasks_lost(struct tasks *t)
+{
+    struct sights seen = {{0}, {0}};
+    uint64_t sum = 0;
+    bool more;
+
+    for (int p = 0; p < TASK_N_PRIORITIES; p++)
+        for (const struct task_entry *e = t->queue[p][QUEUE_HELD].first; e;
+             e = e->later)
+            if (task_entry_sight(t, e, &seen) == SIGHT_GONE)
+                sum += mix(t, e->e.n, task_entry_id(e));
+    more = sum != 0 && sum != t->lost;
+    t->lost = sum;
+    return more;
 }
 
 void

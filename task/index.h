@@ -9,12 +9,17 @@
 #include "task/keys.h"
 #include "task/parts.h"
 
+/* The session in which a lease was taken, if its end can be seen and says
+   something, and the product of its client. */
+enum { ENTRY_SESSION = TASK_N_ATOMS, ENTRY_CLIENT, ENTRY_N_ATOMS };
+
 struct task_entry {
     struct store_entry e;
     struct task_entry *newer, *older; /* in the same list, ordered by e.n */
     struct task_entry *sooner, *later; /* in the same queue, ordered by e.n */
     int64_t changed_ms;
-    uint32_t atom[TASK_N_ATOMS]; /* interned raw values, by enum task_atom */
+    uint32_t atom[ENTRY_N_ATOMS]; /* interned raw values, by enum task_atom;
+                                     then of the lease */
     union {
         int32_t kept_ms;  /* task_kept_until, from changed_ms on */
         uint32_t blocker; /* of a parked task, which nobody keeps: hash of its
@@ -24,6 +29,7 @@ struct task_entry {
     uint8_t priority;
     bool has_deps : 1;
     bool has_open : 1;  /* has an open question */
+    bool has_lease : 1; /* is in progress under one, which may have run out */
     bool seen : 1;  /* visited by the current walk; else false */
     bool known : 1; /* a record was applied: it has a status and a place */
     bool archived : 1; /* in an archive: unreadable, but its id is taken */
@@ -39,11 +45,14 @@ struct task_queue {
     struct task_entry *first, *last;
 };
 #define TASK_N_PRIORITIES 5
-enum { QUEUE_PLAIN, QUEUE_DEPS, QUEUE_HANDED, N_QUEUES };
+enum { QUEUE_PLAIN, QUEUE_DEPS, QUEUE_HELD, QUEUE_HANDED, N_QUEUES };
 #define TASK_PARKS 256
 
 struct tasks {
     struct store *store;
+    task_see_fn *see; /* of tasks_watch; or NULL */
+    const void *see_of;
+    uint64_t lost; /* of tasks_lost: a sum over those that were gone */
     struct task_entry *newest[N_LISTS];
     struct task_queue queue[TASK_N_PRIORITIES][N_QUEUES];
     struct task_queue parks[TASK_PARKS]; /* by what blocks them */
@@ -54,6 +63,18 @@ struct tasks {
     struct buf body; /* for the next record; reused, since it is in the cache */
 };
 
+/* What can be seen of who holds the lease (raw). The first call of a session
+   over HTTP may be its only one: its end says nothing. */
+enum sight tasks_see(const struct tasks *t, struct str lease);
+/* The same of the lease of e; unknown if it has run out. *seen, zeroed before,
+   holds what was seen in the same walk: many leases are of one session. */
+#define N_SIGHTS 64
+struct sights {
+    uint32_t atom[N_SIGHTS];
+    uint8_t sight[N_SIGHTS];
+};
+enum sight task_entry_sight(const struct tasks *t, const struct task_entry *e,
+                            struct sights *seen);
 /* The entry of a task's id, or NULL. */
 struct task_entry *tasks_find(struct tasks *t, struct str id);
 /* Returns the later changed of the two entries at[], initially the heads of

@@ -1,10 +1,14 @@
 /* may - who holds a task, who may do what to it, why not, and what to do next.
 
    1. A running lease keeps all others out. Two sessions of one name are two
-      agents as long as the one with the lease lives; where a session is
-      unknown, the name alone counts.
+      agents as long as the one with the lease is seen to live; what is unknown
+      never refuses the name. Names that nobody chose are one agent within a
+      session and, where the holder is not seen to live, within a client; a
+      claim does not make them one. A holder that is seen to be gone has no
+      lease towards its product's next session, nor towards a takeover.
    2. Without a lease an owner keeps a task until it has not changed for a day,
       and the agent that it was handed to until the handoff's time is up.
+      So it does towards a change that begins the task, as towards a claim.
    3. Takeover passes by 2, but for a handoff only for the agent that made it.
       A person's takeover passes by leases and handoffs, too.
    4. What is only said, an answer, a message or a request to stop, changes no
@@ -12,7 +16,10 @@
 
 #include "task/may.h"
 #include "base/clock.h"
+#include "task/name.h"
 #include "task/parts.h"
+
+#define OLD_STEM 20 /* bytes of a client's name in the names of 0.2.0 */
 
 /* ---- who is who ---- */
 
@@ -28,6 +35,30 @@ actor_is(const struct task_actor *who, struct str name)
     return name.p && str_eq(name, who->name);
 }
 
+/* The caller's product, if its name is the default one of that. */
+static struct str
+product_of(const struct task_actor *who)
+{
+    struct str stem = name_stem(raw_inner(who->name));
+
+    return name_says_product(who->client) && str_eq(stem, who->client)
+               ? who->client : STR_NONE;
+}
+
+bool
+actor_reached(const struct task_actor *who, struct str word)
+{
+    struct name_agent me = {.name = raw_inner(who->name),
+                            .product = product_of(who)};
+
+    if (!word.p || !who->name.p)
+        return false;
+    word = raw_inner(word);
+    if (who->has_token && who->has_token(who->of, word))
+        return str_eq(word, who->principal);
+    return name_reaches(word, &me);
+}
+
 struct task_holder
 task_holder_of(const struct task *k)
 {
@@ -36,24 +67,85 @@ task_holder_of(const struct task *k)
 
     return (struct task_holder){.name = raw_member(lease, "agent"),
                                 .session = session.p ? session : STR(""),
+                                .client = raw_inner(raw_member(lease,
+                                                               "client")),
+                                .sight = k->sight,
                                 .runs = k->leased};
 }
 
-/* Whether the lease was taken in another session, which still lives. */
 static bool
-is_elsewhere(const struct task_actor *who, const struct task_holder *h)
+is_same_session(const struct task_actor *who, const struct task_holder *h)
 {
     return h->session.len > 0 && who->session.len > 0 &&
-           !who->is_same(h->session, who->session) &&
-           who->lives(who->of, h->session);
+           who->is_same(h->session, who->session);
+}
+
+/* Whether name (raw) is one that sessions of this product have by default. */
+static bool
+is_default(struct str name, struct str client)
+{
+    struct str stem = name_stem(raw_inner(name));
+
+    return str_eq(stem, name_says_product(client) ? client : STR("agent"));
+}
+
+/* The same for a name of 0.2.0, which had the first bytes of the client's name
+   as it was written. */
+static bool
+is_old_default(struct str name, struct str client)
+{
+    struct str stem = name_stem(raw_inner(name));
+
+    return stem.len > 0 && (stem.len == client.len || stem.len == OLD_STEM) &&
+           stem.len <= client.len &&
+           name_covers(stem, (struct str){client.p, stem.len});
+}
+
+/* Whether the lease was taken by the caller's client, under a default name. */
+static bool
+is_of_client(const struct task_actor *who, const struct task_holder *h)
+{
+    if (who->client.len == 0)
+        return false;
+    return h->client.p ? str_eq(h->client, who->client) &&
+                             is_default(h->name, h->client)
+                       : is_old_default(h->name, who->client);
+}
+
+/* Whether name (raw) is not one that somebody chose: the session's own, or one
+   that its client's name reaches, as hooks make them. */
+static bool
+is_of_session(const struct task_actor *who, struct str name)
+{
+    struct name_agent agent = {.name = raw_inner(name)};
+
+    return (who->self.len > 0 && str_eq(agent.name, who->self)) ||
+           (name_says_product(who->client) &&
+            name_reaches(who->client, &agent));
 }
 
 enum task_hold
 actor_hold(const struct task_actor *who, const struct task_holder *h)
 {
+    bool same = is_same_session(who, h);
+    bool elsewhere = h->runs && h->sight == SIGHT_ALIVE && !same;
+
     if (actor_is(who, h->name))
-        return h->runs && is_elsewhere(who, h) ? HOLD_TWIN : HOLD_OWN;
+        return elsewhere && who->session.len > 0 ? HOLD_TWIN : HOLD_OWN;
+    if (h->name.p && same && (is_of_session(who, h->name) ||
+                              is_of_session(who, who->name)))
+        return HOLD_SESSION;
+    if (h->name.p && who->unnamed && !elsewhere && is_of_client(who, h))
+        return HOLD_CLIENT;
     return h->runs ? HOLD_OTHER : HOLD_NONE;
+}
+
+bool
+actor_inherits(const struct task_actor *who, const struct task_holder *h)
+{
+    return h->runs && h->sight == SIGHT_GONE && !who->principal.len &&
+           h->client.p && str_eq(h->client, who->client) &&
+           name_says_product(h->client) && is_default(h->name, h->client);
 }
 
 struct str
@@ -63,9 +155,8 @@ actor_loss(const struct task_actor *who, struct str takeover)
                                                              : STR_NONE;
 }
 
-/* Whether the caller handed the task over and nobody has claimed it since. */
-static bool
-gave_it(const struct task_actor *who, const struct task *k)
+bool
+actor_gave(const struct task_actor *who, const struct task *k)
 {
     return k->status == TASK_HANDOFF_READY &&
            actor_is(who, raw_member(k->f[F_HANDOFF], "from_agent"));
@@ -81,9 +172,14 @@ judge_lease(const struct task_actor *who, const struct task *k,
     struct task_holder holder = task_holder_of(k);
     enum task_hold hold = actor_hold(who, &holder);
     bool takes = what == ACT_TAKE_OVER, claims = what == ACT_CLAIM || takes;
+    bool gone = holder.runs && holder.sight == SIGHT_GONE;
 
-    if (who->ownership_warn && !claims)
+    if ((who->ownership_warn && !claims) ||
+        (claims && actor_inherits(who, &holder)) || (takes && gone))
         return MAY_YES;
+    /* A claim without a name would make two holders of one lease. */
+    if (hold == HOLD_CLIENT && claims && holder.runs)
+        hold = HOLD_OTHER;
     if (hold == HOLD_OTHER && !(takes && who->person))
         return MAY_NOT_LEASED;
     return hold == HOLD_TWIN && !takes ? MAY_NOT_TWIN : MAY_YES;
@@ -95,15 +191,20 @@ judge_owner(const struct task_actor *who, const struct task *k,
             enum task_act what)
 {
     struct str owner = k->f[F_CURRENT_OWNER];
+    struct task_holder holder = task_holder_of(k);
     bool takes = what == ACT_TAKE_OVER;
 
-    if (!owner.p || actor_is(who, owner))
+    if (!owner.p || actor_is(who, owner) ||
+        (what == ACT_CLAIM && actor_inherits(who, &holder)) ||
+        (k->status == TASK_HANDOFF_READY && actor_reached(who, owner)))
         return MAY_YES;
     if (what == ACT_HAND_OVER)
-        return who->person || gave_it(who, k) ? MAY_YES : MAY_NOT_OWNED;
+        return who->person || actor_gave(who, k) ? MAY_YES : MAY_NOT_OWNED;
+    if (what == ACT_TAKE_UP && who->ownership_warn)
+        return MAY_YES;
     if (!k->free && !takes)
         return MAY_NOT_WORKED_ON;
-    if (k->kept && !(takes && (who->person || gave_it(who, k))))
+    if (k->kept && !(takes && (who->person || actor_gave(who, k))))
         return MAY_NOT_HANDED;
     return MAY_YES;
 }
@@ -134,7 +235,8 @@ may(const struct task_actor *who, const struct task *k, enum task_act what)
         return MAY_NOT_ENDED;
     if (what != ACT_SAY)
         answer = judge_lease(who, k, what);
-    if (answer == MAY_YES && (claims || what == ACT_HAND_OVER))
+    if (answer == MAY_YES &&
+        (claims || what == ACT_HAND_OVER || what == ACT_TAKE_UP))
         answer = judge_owner(who, k, what);
     if (answer == MAY_YES && (claims || what == ACT_BEGIN))
         answer = judge_blockers(who, k, what);
@@ -154,6 +256,12 @@ refuse_leased(struct task_ctx *c, const struct task *k, bool twin)
                   "holds the lease");
         task_next(c, "claim_task with a different agent name, or with "
                   "takeover and a reason");
+    } else if (k->gone) {
+        task_fail(c, ERR_LEASE, NULL, "another agent holds a lease on the "
+                  "task %.*s until %.*s, but is gone", STR_ARG(k->ev.id),
+                  STR_ARG(raw_inner(expires)));
+        task_next(c, "claim_task with takeover and a reason, or take other "
+                  "work; if it is yours, give the same agent");
     } else {
         task_fail(c, ERR_LEASE, NULL, "another agent holds a lease on the "
                   "task %.*s until %.*s", STR_ARG(k->ev.id),

@@ -14,24 +14,39 @@ bool actor_is_named(const struct task_actor *who);
    or an agent that handed it over, gave it up or lost it. */
 bool actor_is(const struct task_actor *who, struct str name);
 
+/* Whether what is addressed to word (raw) is for the caller: see name_reaches.
+   What is addressed to the agent of a token is for nobody else. */
+bool actor_reached(const struct task_actor *who, struct str word);
+/* Whether the caller handed the task over and nobody has claimed it since. */
+bool actor_gave(const struct task_actor *who, const struct task *k);
+
 /* The lease of a task. */
 struct task_holder {
     struct str name;    /* raw: the agent; .p NULL: there is no lease */
     struct str session; /* in which it was taken; empty: unknown */
+    struct str client;  /* the product of that; .p NULL: a lease of 0.2.0 */
+    enum sight sight;   /* of the session, while the lease runs */
     bool runs;          /* it has not run out */
 };
 struct task_holder task_holder_of(const struct task *k);
 
 /* How the caller stands to a lease. */
 enum task_hold {
-    HOLD_NONE,  /* there is none that keeps it out */
-    HOLD_OWN,   /* it is the caller's, even if it has run out */
-    HOLD_TWIN,  /* another session of the same name, which lives, has it */
-    HOLD_OTHER  /* another agent has it */
+    HOLD_NONE,   /* there is none that keeps it out */
+    HOLD_OWN,    /* it is the caller's, even if it has run out */
+    HOLD_SESSION, /* it is that of the caller's session under another name, */
+    HOLD_CLIENT, /* or that of its client, under a default name: it acts as the
+                    holder */
+    HOLD_TWIN,   /* another session of the same name, which lives, has it */
+    HOLD_OTHER   /* another agent has it */
 };
 /* The only function that decides who the holder of a task is. */
 enum task_hold actor_hold(const struct task_actor *who,
                           const struct task_holder *h);
+/* Whether the caller may go on where the holder, a session of its product under
+   a default name, was when it ended. Names that somebody chose come back under
+   their name, and tokens are never one product. */
+bool actor_inherits(const struct task_actor *who, const struct task_holder *h);
 /* Returns takeover (raw) if the task was taken from the caller by it; else .p
    is NULL. */
 struct str actor_loss(const struct task_actor *who, struct str takeover);
@@ -45,7 +60,8 @@ enum task_act {
     ACT_REOPEN,    /* set an ended task to a status that may follow */
     ACT_HAND_OVER,
     ACT_CLAIM,
-    ACT_TAKE_OVER  /* claim it from its owner */
+    ACT_TAKE_OVER, /* claim it from its owner */
+    ACT_TAKE_UP    /* begin it by a change, which makes the caller its owner */
 };
 enum task_may {
     MAY_YES,

@@ -47,7 +47,7 @@ task_kept_until(enum task_status status, struct str lease, struct str handoff,
 
 struct str
 task_lease_make(struct arena *a, struct str agent, struct str seconds,
-                struct str session, int64_t now)
+                struct str seat, int64_t now)
 {
     uint64_t s;
     const char *end;
@@ -59,8 +59,28 @@ task_lease_make(struct arena *a, struct str agent, struct str seconds,
         s = TASK_LEASE_MAX_MS / 1000;
     end = time_text(now + (int64_t)s * 1000);
     return arena_printf(a, "{\"agent\":%.*s,\"expires_at\":\"%s\",\"seconds\":"
-                        "%.*s%s%.*s}", STR_ARG(agent), end, STR_ARG(seconds),
-                        session.p ? ",\"session\":" : "", STR_ARG(session));
+                        "%.*s%.*s}", STR_ARG(agent), end, STR_ARG(seconds),
+                        STR_ARG(seat));
+}
+
+struct str
+task_seat_make(struct arena *a, struct str session, struct str client,
+               bool first)
+{
+    return arena_printf(a, ",\"session\":\"%.*s\",\"client\":\"%.*s\"%s",
+                        STR_ARG(session), STR_ARG(client),
+                        first ? ",\"first\":true" : "");
+}
+
+struct str
+task_seat(struct str lease)
+{
+    struct str session = raw_member(lease, "session");
+    const char *p = session.p ? session.p - sizeof ",\"session\":" + 1 : NULL;
+
+    if (!p || !raw_member(lease, "client").p || lease.len < 2)
+        return STR("");
+    return (struct str){p, (size_t)(lease.p + lease.len - 1 - p)};
 }
 
 struct str

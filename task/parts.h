@@ -18,11 +18,18 @@ bool task_lease_end(struct str lease, int64_t *ms);
    at that time if the two differ more: the clock was ahead, and the record's
    time was taken back. */
 int64_t task_end_within(int64_t end, int64_t at, int64_t max_ms);
-/* A lease of agent that runs for seconds (.p NULL: 900) from now on, taken in a
-   session (.p NULL: unknown). .p NULL: no memory. */
+/* A lease of agent that runs for seconds (.p NULL: 900) from now on. seat is
+   where it was taken, as members after a comma, or empty: see task_seat. .p
+   NULL: no memory. */
 struct str task_lease_make(struct arena *a, struct str agent,
-                           struct str seconds, struct str session,
-                           int64_t now);
+                           struct str seconds, struct str seat, int64_t now);
+/* Where a lease was taken, as its last members: the session, the client, and
+   whether that was the first call of a session over HTTP, as of a client that
+   opens one for each call. Empty: not known. Leases of 0.2.0 lack the client,
+   and their sessions say nothing. */
+struct str task_seat_make(struct arena *a, struct str session,
+                          struct str client, bool first);
+struct str task_seat(struct str lease);
 /* When a task that was handed over becomes open to anyone: the time in the
    handoff, or 3600 seconds after it. at is the time of the record. */
 int64_t task_handoff_end(struct str handoff, int64_t at);

@@ -24,6 +24,7 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "task/index.h"
+#include "task/name.h"
 #include "task/project.h"
 #include "task/rows.h"
 
@@ -148,8 +149,31 @@ matches_text(const struct scan *s, const struct task *k)
 
 /* ---- one task ---- */
 
+/* Whether an owner (raw) is one whom the wanted name (raw) reaches, as far as
+   the names tell. */
+static bool
+is_owner(struct str wanted, struct str owner)
+{
+    return owner.p && name_reaches(raw_inner(wanted), &(struct name_agent){
+                          .name = raw_inner(owner)});
+}
+
+/* Whether the value text of atom i has what is wanted of it. */
+static bool
+matches_value(int i, struct str wanted, struct str text)
+{
+    switch (row_atoms[i].match) {
+    case MATCH_NAME:
+        return is_owner(wanted, text);
+    case MATCH_PATH:
+        return project_matches(wanted, text);
+    default:
+        return raw_list_has(text, wanted);
+    }
+}
+
 /* Whether a value of an entry is, or has, what the query asks for. Many tasks
-   share a list, or a path. */
+   share a list, an owner or a path. */
 static bool
 matches_atom(struct scan *s, int i, uint32_t atom)
 {
@@ -159,9 +183,7 @@ matches_atom(struct scan *s, int i, uint32_t atom)
         return atom == s->atom[i];
     if (atom != s->last[i].atom) {
         s->last[i].atom = atom;
-        s->last[i].hit = row_atoms[i].match == MATCH_PATH
-                             ? project_matches(s->q->has[i], text)
-                             : raw_list_has(text, s->q->has[i]);
+        s->last[i].hit = matches_value(i, s->q->has[i], text);
     }
     return s->last[i].hit;
 }

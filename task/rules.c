@@ -90,16 +90,47 @@ check_reason(struct draft *d)
     return 0;
 }
 
-int
-rules_check_may(struct draft *d)
+bool
+rules_meet_holder(struct draft *d)
 {
     struct task_holder holder = task_holder_of(&d->old);
-    enum task_may answer;
-    int rc;
+    bool claims;
 
     d->act = act_of(d);
     d->hold = actor_hold(&d->c->who, &holder);
+    claims = d->act == ACT_CLAIM || d->act == ACT_TAKE_OVER;
+    if (d->act == ACT_SAY || (d->hold != HOLD_SESSION &&
+                              (d->hold != HOLD_CLIENT || claims)))
+        return false;
+    d->by = d->c->who.name = holder.name;
+    d->hold = HOLD_OWN;
+    return true;
+}
+
+/* Whether the change begins the task, by which the caller becomes its owner, or
+   names another one than the task has. A caller without a name does not. */
+static bool
+takes_up(const struct draft *d)
+{
+    int to = task_status_of(raw_inner(d->args->v[F_STATUS]));
+
+    if (!actor_is_named(&d->c->who) ||
+        (draft_given(d, F_CURRENT_OWNER) &&
+         str_eq(d->args->v[F_CURRENT_OWNER], d->old.f[F_CURRENT_OWNER])))
+        return false;
+    return (d->tool == TOOL_CHECKPOINT && d->old.status != TASK_IN_PROGRESS) ||
+           (d->tool == TOOL_UPDATE && to == TASK_IN_PROGRESS);
+}
+
+int
+rules_check_may(struct draft *d)
+{
+    enum task_may answer;
+    int rc;
+
     answer = may(&d->c->who, &d->old, d->act);
+    if (answer == MAY_YES && d->act == ACT_WORK && takes_up(d))
+        answer = may(&d->c->who, &d->old, ACT_TAKE_UP);
     rc = answer == MAY_YES ? check_reason(d)
                            : may_refuse(d->c, &d->old, answer);
     if (rc == ERR_TERMINAL)
@@ -143,14 +174,17 @@ rules_forget_loss(struct draft *d)
         *takeover = STR_NONE;
 }
 
-/* The session to store in the lease, raw: the caller's or, if that is unknown,
-   the old one. .p NULL: unknown. */
+/* Where the lease is taken or renewed: in the caller's session or, if that is
+   unknown, where it was, unless that is seen to be gone. */
 static struct str
-session_of(struct draft *d, struct str old)
+seat_of(struct draft *d, struct str lease)
 {
-    return d->c->who.session.len > 0
-        ? draft_keep(d, arena_printf(d->c->a, "\"%.*s\"",
-                                     STR_ARG(d->c->who.session))) : old;
+    const struct task_actor *who = &d->c->who;
+
+    if (who->session.len > 0)
+        return draft_keep(d, task_seat_make(d->c->a, who->session, who->client,
+                                            who->first));
+    return d->old.sight == SIGHT_GONE ? STR("") : task_seat(lease);
 }
 
 void
@@ -169,7 +203,7 @@ rules_renew_lease(struct draft *d)
     else if (d->hold == HOLD_OWN)
         *lease = draft_keep(d, task_lease_make(d->c->a, agent,
             raw_member(*lease, "seconds"),
-            session_of(d, raw_member(*lease, "session")), now));
+            seat_of(d, *lease), now));
 }
 
 /* ---- messages ---- */

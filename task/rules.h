@@ -11,7 +11,10 @@ int rules_check_evidence(struct draft *d);
 
 /* Sets the status, if it may follow the old one. */
 int rules_set_status(struct draft *d, enum task_status to);
-/* Sets d->act and d->hold, and refuses what the caller may not do to the task:
+/* Sets d->act and d->hold. If the caller has the lease under another name, it
+   is that agent from now on, unless it only says something; then true. */
+bool rules_meet_holder(struct draft *d);
+/* After that, refuses what the caller may not do to the task:
    see task/may.h. */
 int rules_check_may(struct draft *d);
 /* Refuses to begin a task that is blocked as the change leaves it; field names

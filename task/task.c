@@ -197,6 +197,8 @@ judge_time(const struct tasks *t, struct task *k)
     if (task_lease_end(k->f[F_LEASE], &end)) {
         k->leased = kept;
         k->lease_expired = !kept;
+        k->sight = kept ? tasks_see(t, k->f[F_LEASE]) : SIGHT_UNKNOWN;
+        k->gone = k->sight == SIGHT_GONE;
     }
     k->stale = k->status == TASK_IN_PROGRESS && now - at > TASK_STALE_MS;
     k->kept = k->status == TASK_HANDOFF_READY && k->f[F_CURRENT_OWNER].p &&

@@ -24,6 +24,12 @@ struct tasks *tasks_new(void);
 void tasks_kind(struct tasks *t, struct store_kind *out);
 void tasks_bind(struct tasks *t, struct store *s);
 void tasks_free(struct tasks *t);
+/* From now on see says what can be seen of the session in which a lease was
+   taken; without it that is unknown. */
+typedef enum sight task_see_fn(const void *of, struct str session);
+void tasks_watch(struct tasks *t, task_see_fn *see, const void *of);
+/* Whether other holders are gone than at the last call: no record says so. */
+bool tasks_lost(struct tasks *t);
 struct store *tasks_store(const struct tasks *t);
 /* How many tasks have this status. */
 uint64_t tasks_count(const struct tasks *t, enum task_status s);
@@ -66,6 +72,8 @@ struct task {
     bool free;  /* nobody seems to work on it */
     bool ready; /* it may be begun */
     bool leased, lease_expired; /* a lease runs, or has run out */
+    enum sight sight;           /* of the holder, while the lease runs */
+    bool gone;                  /* it is seen to be gone */
     bool needs_input;           /* it has an open question */
     bool kept;          /* for its owner, to whom it was just handed over */
     bool garbled;       /* its record is not JSON: see tasks_list */

@@ -93,6 +93,7 @@ view_derived_json(struct buf *b, const struct task *k)
         {"deps_failed", AT(deps_failed), RAW},
         {"needs_input", AT(needs_input), IF_SO},
         {"lease_expired", AT(lease_expired), IF_SO},
+        {"agent_gone", AT(gone), IF_SO},
         {"stale", AT(stale), IF_SO},
     };
 
@@ -211,6 +212,7 @@ view_summary_json(struct buf *b, const struct task *of)
         {"deps_failed", AT(deps_failed), RAW},
         {"needs_input", AT(needs_input), IF_SO},
         {"lease_expired", AT(lease_expired), IF_SO},
+        {"agent_gone", AT(gone), IF_SO},
         {"stale", AT(stale), IF_SO},
     }, last[] = {
         {"version", AT(version), NUMBER}, {"seq", AT(ev.r.n), NUMBER},
@@ -426,10 +428,11 @@ view_task_line(struct buf *b, struct arena *a, const struct task *k)
 
     task_steps(k, &done, &total);
     put_field(b, a, k->f[F_TASK_ID], TASK_MAX_ID);
-    buf_printf(b, "  %s%s%s%s%s%s  P%.*s  ", task_status_name(k->status),
+    buf_printf(b, "  %s%s%s%s%s%s%s  P%.*s  ", task_status_name(k->status),
                k->blocked && !task_status_ended(k->status) ? " (blocked)" : "",
                k->needs_input ? " (needs input)" : "",
                k->lease_expired ? " (lease expired)" : "",
+               k->gone ? " (agent gone)" : "",
                k->stale ? " (stale)" : "",
                k->garbled ? " (damaged)" : "", STR_ARG(k->f[F_PRIORITY]));
     put_field(b, a, owner.p ? owner : STR("-"), 40);
@@ -672,6 +675,7 @@ view_task_markdown(struct buf *b, struct arena *a, const struct task *k)
             put_fact(b, a, task_rows[i].name, f[i]);
     put_fact(b, a, "lease_expired",
              k->lease_expired ? STR("true") : STR_NONE);
+    put_fact(b, a, "agent_gone", k->gone ? STR("true") : STR_NONE);
     put_fact(b, a, "blocked_by", k->blocked_by);
     put_fact(b, a, "deps_failed", k->deps_failed);
     buf_printf(b, "- version: %llu\n- updated_at: %.*s\n",

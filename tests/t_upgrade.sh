@@ -77,10 +77,12 @@ call() {
     printf '"name":"%s","arguments":%s%s}}\n' "$2" "$3" "$4"
 }
 
-# tell BIN: prints all tasks; the old one also prints flags that are false
+# tell BIN: prints all tasks; the old one also prints flags that are false, and
+# only the new one says that an agent is gone
 tell() {
     "$1" export >exported 2>err || fail "export: $(cat err)"
-    sed -E 's/,"(ready|needs_input|lease_expired|stale)":false//g' exported
+    sed -E 's/,"(ready|needs_input|lease_expired|stale)":false//g
+        s/,"agent_gone":true//' exported
 }
 
 # good: for both the log is whole, and both see the same tasks

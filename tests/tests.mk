@@ -16,7 +16,7 @@ $(error Two tests have the same name: $(RUNS))
 endif
 TALK := mcp_log mcp_logs mcp_defer mcp_request mcp_watch mcp_state mcp_wait \
   mcp_progress \
-  mcp_session_mark mcp_session_lives
+  mcp_session_mark mcp_is_principal
 ALLOC := malloc calloc realloc
 FILES := write pwrite pwrite64 pread pread64 fdatasync fsync ftruncate \
   ftruncate64 rename link open open64

@@ -14,6 +14,8 @@
 #include "tools/call.h"
 #include "mcp/mark.h"
 #include "task/artifact.h"
+#include "task/may.h"
+#include "task/name.h"
 #include "task/project.h"
 #include "task/view.h"
 #include "base/base64.h"
@@ -23,8 +25,6 @@
 
 #define LOOK_BACK 1000 /* records */
 #define IDS_ROOM 16384 /* an answer that names TASK_MAX_NEW tasks, twice */
-#define OWN_NAME 20    /* bytes of a client's name, and of a session's mark, */
-#define OWN_MARK 8     /* in the name of an agent that gives none */
 
 enum { LOG_WARNING = 4, LOG_DEBUG = 7 }; /* RFC 5424 */
 
@@ -55,31 +55,40 @@ tools_error(struct mcp_call *c, const struct task_error *e)
     return c->out->err;
 }
 
-/* The name of an agent that has given none: its client's name, with '-' for
-   other characters than those of an id, and the start of its session's mark. */
+/* Digits for the name of an agent that has no session, which it has to repeat:
+   the same for a claim that is retried with its key. .p NULL: no memory. */
 static struct str
-own_name(const struct mcp_call *c, struct str mark)
+minted_digits(const struct mcp_call *c)
 {
-    struct str name = c->client.len > 0 ? c->client : STR("agent");
-    char *p;
+    struct str key = json_str(c->arena, json_get(c->args, "idempotency_key"));
+    uint32_t n = (uint32_t)str_hash(key);
 
-    if (mark.len < OWN_MARK)
+    if (key.len == 0 && random_bytes(&n, sizeof n) != 0)
         return STR_NONE;
-    if (name.len > OWN_NAME)
-        name.len = OWN_NAME;
-    name = arena_printf(c->arena, "%.*s-%.*s", STR_ARG(name), OWN_MARK,
-                        mark.p);
-    p = (char *)(uintptr_t)name.p;
-    for (size_t i = 0; p && i < name.len; i++)
-        if (!task_is_id((struct str){p + i, 1}) || p[i] == ':')
-            p[i] = '-';
-    return name;
+    return arena_printf(c->arena, "%08x", n);
+}
+
+/* Fills in the name of an agent that gives none, and its client. 0 or
+   ERR_NOMEM. */
+static int
+name_caller(const struct mcp_call *c, struct task_actor *who)
+{
+    bool mints = c->number == TOOL_CLAIM && who->session.len == 0;
+    struct str digits = mints ? minted_digits(c) : who->session;
+
+    who->client = name_product(c->arena, c->client);
+    who->chosen = c->agent.len > 0;
+    who->self = c->agent;
+    if (!who->chosen && digits.len >= NAME_HEX)
+        who->self = name_default(c->arena, who->client, digits);
+    return who->client.p && (who->self.p || digits.len < NAME_HEX) &&
+           digits.p ? 0 : ERR_NOMEM;
 }
 
 static bool
-lives(const void *of, struct str session)
+has_token(const void *of, struct str agent)
 {
-    return mcp_session_lives(of, session);
+    return mcp_is_principal(of, agent);
 }
 
 /* Where the caller is: that of this process, if it serves a pipe; of a deferred
@@ -125,8 +134,7 @@ int
 tools_args(struct mcp_call *c, struct task_ctx *x, struct task_args *args)
 {
     const struct tools *s = c->ctx;
-    bool acts = c->number != TOOL_GET && c->number != TOOL_LIST &&
-                c->number < TASK_N_TOOLS;
+    bool acts = c->number != TOOL_GET && c->number != TOOL_LIST;
     struct str mark = acts ? mcp_session_mark(c) : STR_NONE;
     int rc;
 
@@ -134,15 +142,15 @@ tools_args(struct mcp_call *c, struct task_ctx *x, struct task_args *args)
                            .require_evidence = s->env->require_evidence,
                            .require_pass = s->env->require_pass,
                            .read_max = c->read_max};
-    x->who = (struct task_actor){.self = own_name(c, mark),
-                                 .principal = c->principal,
+    x->who = (struct task_actor){.principal = c->principal,
                                  .session = mark.p ? mark : STR(""),
                                  .person = c->person,
+                                 .first = c->first,
                                  .ownership_warn = s->env->ownership_warn,
                                  .is_same = mcp_session_is,
-                                 .lives = lives,
+                                 .has_token = has_token,
                                  .of = c};
-    if (take_place(c, x) != 0 || (mark.p && !x->who.self.p))
+    if (take_place(c, x) != 0 || (acts && name_caller(c, &x->who) != 0))
         return task_fail_store(x, ERR_NOMEM);
     rc = task_args_parse(x, (enum task_tool)c->number, c->args, args);
     if (rc == 0)
@@ -179,12 +187,17 @@ log_change(struct mcp_call *c, const struct task_receipt *r)
         mcp_log(c, level, data);
 }
 
-/* The caller's name, for a receipt, if it comes from the session or the token;
-   else .p NULL. */
+/* The name under which the caller acted, for a receipt, unless it is the one
+   that it gave; else .p NULL. */
 static struct str
-told_name(const struct mcp_call *c, const struct task_args *args, int arg)
+told_name(const struct mcp_call *c, const struct task_args *args,
+          const struct task_actor *who)
 {
-    return args->own_name || c->principal.len > 0 ? args->v[arg] : STR_NONE;
+    int arg = c->number == TOOL_HANDOFF ? ARG_FROM_AGENT : ARG_AGENT;
+
+    return actor_is_named(who) && (args->own_name || c->principal.len > 0 ||
+                                   !str_eq(who->name, args->v[arg]))
+               ? who->name : STR_NONE;
 }
 
 /* The rest of tools_change, after the arguments are checked and, for
@@ -201,8 +214,7 @@ change(struct mcp_call *c, size_t room, struct tools_change *w,
         return ERR_NOMEM;
     if (task_change(s->t, &w->x, tool, &w->args, blob, &w->r) != 0)
         return tools_error(c, &w->x.e);
-    w->r.agent = told_name(c, &w->args, tool == TOOL_HANDOFF ? ARG_FROM_AGENT
-                                                             : ARG_AGENT);
+    w->r.agent = told_name(c, &w->args, &w->x.who);
     if (w->r.seq == next) /* not a repeated call, nor one without effect */
         log_change(c, &w->r);
     return 1;
@@ -267,7 +279,7 @@ tools_create(struct mcp_call *c)
         return tools_error(c, &x.e);
     for (size_t i = 0; i < n && r[0].seq == next; i++)
         log_change(c, &r[i]);
-    r[0].agent = told_name(c, &args, ARG_AGENT);
+    r[0].agent = told_name(c, &args, &x.who);
     put_ids(c, r, n);
     return c->out->err;
 }

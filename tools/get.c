@@ -323,7 +323,7 @@ get_current(struct piece *p, struct task_event *ev)
     if (rc != 0)
         return task_fail_store(p->x, rc);
     if (p->current) /* the derived members are about the present */
-        k.ready = k.needs_input = k.lease_expired = k.stale = false;
+        k.ready = k.needs_input = k.lease_expired = k.stale = k.gone = false;
     if (p->current)
         k.blocked_by = k.deps_failed = STR_NONE;
     room -= json_cost(k.blocked_by);

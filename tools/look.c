@@ -62,6 +62,7 @@ look_begin(struct tasks *t, struct task_ctx *x, const struct task_args *args,
         .a = x->a,
         .id = task_arg_text(x->a, args, F_TASK_ID),
         .agent = args->v[ARG_AGENT],
+        .who = x->who,
         .self = args->self,
         .repo = x->who.repo,
         .repo_path = args->v[F_REPO_PATH],
@@ -73,6 +74,7 @@ look_begin(struct tasks *t, struct task_ctx *x, const struct task_args *args,
                               i == UNTIL_QUESTION ? 0 : since),
         .pass = NEWS,
     };
+    w->who.name = w->agent;
     w->from = w->since;
     if (holds && w->id.p == NULL && w->statuses != 0)
         w->pass = STATES;
@@ -154,7 +156,8 @@ is_asked_of(const struct look *w, struct str question)
 
     if (raw_member(question, "answer").p != NULL ||
         (w->agent.p != NULL && is_asked_by(w, question)) ||
-        (w->agent.p != NULL && to.p != NULL && !str_eq(to, w->agent)))
+        (w->agent.p != NULL && to.p != NULL &&
+         !actor_reached(&w->who, to)))
         return false;
     return n == 0 || n > w->since;
 }
@@ -232,7 +235,6 @@ answer_seq(const struct look *w, const struct task *k)
 static uint64_t
 met_seq(const struct look *w, const struct task *k)
 {
-    struct task_actor who = {.name = w->agent};
     bool is = k->ready;
 
     switch (w->until) {
@@ -246,8 +248,8 @@ met_seq(const struct look *w, const struct task *k)
     case UNTIL_READY:
         break;
     case UNTIL_WORK:
-        is = is && (who.name.p == NULL ||
-                    may(&who, k, ACT_CLAIM) == MAY_YES);
+        is = is && (w->agent.p == NULL ||
+                    may(&w->who, k, ACT_CLAIM) == MAY_YES);
         break;
     default:
         return status_seq(w, k);
@@ -321,7 +323,8 @@ look_at_page(struct look *w, bool *last)
         rc = w->cursor.p != NULL ? 0 : ERR_NOMEM;
     }
     for (size_t i = 0; rc == 0 && i < list.n; i++)
-        if (!list.tasks[i].garbled)
+        if (!list.tasks[i].garbled &&
+            (is_of_all(w) || is_agents(w, &list.tasks[i])))
             rc = look_at_task(w, &list.tasks[i]);
     arena_fini(&own);
     return rc;
@@ -376,7 +379,7 @@ static int
 find_work(struct look *w)
 {
     bool own = w->until == UNTIL_READY;
-    struct task_want want = {.who = {.name = w->agent, .repo = w->repo},
+    struct task_want want = {.who = w->who,
                              .owner = own ? w->agent : STR_NONE,
                              .repo_path = w->repo_path};
     struct str id;

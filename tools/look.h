@@ -23,6 +23,7 @@ struct look {
     int64_t until_ms;     /* of this run; 0: it has no end */
     struct str id;        /* .p NULL: any */
     struct str agent;     /* raw; .p NULL: anyone's */
+    struct task_actor who; /* the caller, under that name */
     struct str self;      /* raw: the own name of who waits; or .p NULL */
     struct str repo;      /* raw: the root of its project; or .p NULL */
     struct str repo_path; /* as in struct task_want */

@@ -96,8 +96,8 @@ end_prompt_list(struct brief *p, size_t n)
 
 /* ---- resume_task ---- */
 
-/* Whether the agent, if one is named, may claim a ready task that is not its
-   own: those are in a list of their own. */
+/* Whether the agent, if one is named, may claim a task that is ready, or whose
+   agent is gone, and that is not its own: those are in a list of their own. */
 static bool
 is_offered(const struct brief *p, const struct task *k)
 {
@@ -106,6 +106,16 @@ is_offered(const struct brief *p, const struct task *k)
     who.name = p->args.v[ARG_AGENT];
     return !who.name.p || (!actor_is(&who, k->f[F_CURRENT_OWNER]) &&
                            may(&who, k, ACT_CLAIM) == MAY_YES);
+}
+
+/* Whether q asks for the task: mine is all that has an owner. */
+static bool
+is_listed(const struct brief *p, const struct task_query *q,
+          const struct task *k)
+{
+    if (q->has[ATOM_OWNER].p)
+        return true;
+    return (q->ready == TASK_YES || k->gone) && is_offered(p, k);
 }
 
 /* Asks for the tasks of a project: the one given, else the caller's. */
@@ -135,7 +145,7 @@ put_some(struct brief *p, const char *head, struct task_query *q)
 
     buf_printf(&p->data, "%s:\n", head);
     for (i = 0; rc == 0 && i < list.n && n < FEW; i++) {
-        if (q->ready == TASK_YES && !is_offered(p, &list.tasks[i]))
+        if (!is_listed(p, q, &list.tasks[i]))
             continue;
         put_prompt_line(p, &list.tasks[i]);
         n++;
@@ -150,6 +160,8 @@ write_resume(struct brief *p)
     struct task_query mine = {.limit = FEW}, ready = {.limit = TASK_LIST_MAX,
                                                       .ready = TASK_YES,
                                                       .order = ORDER_WORK};
+    struct task_query left = {.limit = TASK_LIST_MAX, .order = ORDER_WORK,
+                              .status = 1u << TASK_IN_PROGRESS};
     int rc = 0;
 
     mine.has[ATOM_OWNER] = p->args.v[ARG_AGENT];
@@ -162,6 +174,8 @@ write_resume(struct brief *p)
               "with get_task, and continue it");
         if (p->args.v[ARG_AGENT].p)
             rc = put_some(p, "Yours", &mine);
+        if (rc == 0 && p->args.v[ARG_AGENT].p)
+            rc = put_some(p, "Left by another session of yours", &left);
         if (rc == 0)
             rc = put_some(p, "Ready", &ready);
     }

@@ -138,6 +138,15 @@ put_notice(void *ctx, struct buf *out)
                    (long long)(stale_ms + 999) / 1000);
 }
 
+/* Agents that are gone leave work for those that wait for it. */
+static const char *
+unrecorded(void *ctx)
+{
+    const struct tools *s = ctx;
+
+    return tasks_lost(s->t) ? TASK_FREE : NULL;
+}
+
 /* Offers tool i. Returns false if memory ran out. */
 static bool
 offer(struct tools *s, size_t i)
@@ -173,6 +182,7 @@ tools_new(struct tools **out, struct tasks *t, const struct cli_env *env)
                        "to continue",
         .icon = ICON,
         .instructions = tools_text(s, "instructions"),
+        .agent = env_agent(env),
         .ctx = s,
         .tools = s->tool,
         .prompts = tools_prompts,
@@ -185,6 +195,7 @@ tools_new(struct tools **out, struct tasks *t, const struct cli_env *env)
         .resource_read = tools_resource_read,
         .resource_key = tools_resource_key,
         .resources_change = tools_resources_change,
+        .unrecorded = unrecorded,
         .alias = task_names,
         .complete = tools_complete,
     };

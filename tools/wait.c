@@ -17,6 +17,7 @@
 #include "task/may.h"
 #include "task/view.h"
 #include "base/clock.h"
+#include "base/utf8.h"
 #include "tools/get.h"
 #include "tools/look.h"
 
@@ -103,6 +104,48 @@ wait_on(struct mcp_call *c, bool deferred, int64_t left, int64_t timeout_s,
 
 /* ---- claim_task ---- */
 
+#define HELD_MAX 5           /* tasks named in you_hold */
+#define PROMPT_MAX 2048      /* bytes of the resume prompt of each */
+
+/* Appends to an object that ends the answer, without its brace, the tasks that
+   the caller's session or name holds besides id, with what is needed to go on,
+   as far as the answer has room. */
+static void
+put_held(struct mcp_call *c, const struct tools_change *w, size_t start)
+{
+    const struct tools *s = c->ctx;
+    const char *before = ",\"you_hold\":[";
+    struct task held[HELD_MAX];
+    struct buf b = {0};
+    struct str prompt;
+    int n = tasks_held(s->t, c->arena, &w->x.who, held, HELD_MAX);
+
+    for (int i = 0; i < n; i++) {
+        if (str_eq(held[i].ev.id, w->r.id))
+            continue;
+        prompt = utf8_cut(raw_text(c->arena, held[i].f[F_RESUME_PROMPT]),
+                          PROMPT_MAX);
+        buf_reset(&b, b.cap);
+        buf_printf(&b, "%s{\"task_id\":%.*s,\"title\":%.*s,\"agent\":%.*s",
+                   before, STR_ARG(held[i].f[F_TASK_ID]),
+                   STR_ARG(held[i].f[F_TITLE]),
+                   STR_ARG(raw_member(held[i].f[F_LEASE], "agent")));
+        if (prompt.len > 0) {
+            buf_z(&b, ",\"resume_prompt\":");
+            json_quote(&b, prompt);
+        }
+        buf_char(&b, '}');
+        if (b.err || json_cost(str_from(buf_view(c->out), start)) +
+                json_cost(buf_view(&b)) > TOOLS_ANSWER_MAX - TOOLS_ENVELOPE)
+            break;
+        buf_str(c->out, buf_view(&b));
+        before = ",";
+    }
+    if (*before == ',' && before[1] == '\0')
+        buf_char(c->out, ']');
+    buf_fini(&b);
+}
+
 /* Answers with the whole task after the event of the claim, and with the same
    when the call is repeated with its key. If memory runs out, it answers with
    the receipt. */
@@ -119,9 +162,15 @@ put_claimed(struct mcp_call *c, struct tools_change *w)
     }
     if (c->out->err == 0)
         c->out->len--; /* its brace */
-    buf_printf(c->out, ",\"claimed\":true%s%s%.*s,\"warnings\":%.*s}",
+    if (!w->args.v[F_TASK_ID].p)
+        put_held(c, w, start);
+    if (w->r.resumed.p)
+        buf_printf(c->out, ",\"resumed_from\":%.*s", STR_ARG(w->r.resumed));
+    buf_printf(c->out, ",\"claimed\":true%s%s%.*s%s,\"warnings\":%.*s}",
                w->r.renewed ? ",\"renewed\":true" : "",
                w->r.agent.p ? ",\"agent\":" : "", STR_ARG(w->r.agent),
+               w->args.own_name && !w->x.who.chosen
+                   ? ",\"next\":\"pass it as agent from now on\"" : "",
                STR_ARG(w->r.warnings.p ? w->r.warnings : STR("[]")));
     return c->out->err;
 }
@@ -132,6 +181,7 @@ put_none(struct mcp_call *c, struct tools_change *w)
 {
     const struct tools *s = c->ctx;
     struct task_want want = task_want_of(&w->args);
+    size_t start = c->out->len;
     struct task_why why;
     int rc;
 
@@ -142,6 +192,9 @@ put_none(struct mcp_call *c, struct tools_change *w)
         return tools_error(c, &w->x.e);
     }
     view_none_json(c->out, &why, w->r.partial);
+    c->out->len -= c->out->err == 0; /* its brace */
+    put_held(c, w, start);
+    buf_char(c->out, '}');
     tools_put_notes(c->out, &w->args);
     return c->out->err;
 }

@@ -225,8 +225,6 @@ run 4 add --id one Another
 has err 'one: ' 'take another id, or mcptask edit changes that task'
 run 2 add --id 'a b' Blank
 has err 'a b: --id must be 1 to 128'
-run 2 ask one Which?
-has err 'ask: --agent is required' 'usage: mcptask ask'
 run 2 message one ''
 has err 'message: TEXT is empty' 'usage: mcptask message'
 for name in get_task update_task list_tasks lease_seconds; do

@@ -35,6 +35,7 @@ static int64_t wait_ms;
 
 /* The session that calls, and one that is gone; NULL: none. */
 static const char *session_mark, *session_dead;
+static const char *other_token; /* another principal; NULL: none */
 
 bool __wrap_mcp_defer(struct mcp_call *c);
 const struct json_tok *__wrap_mcp_request(struct mcp_call *c,
@@ -48,7 +49,7 @@ void __wrap_mcp_progress(struct mcp_call *c, uint64_t progress,
                          uint64_t total, const char *message);
 
 struct str __wrap_mcp_session_mark(const struct mcp_call *c);
-bool __wrap_mcp_session_lives(const struct mcp_call *c, struct str mark);
+bool __wrap_mcp_is_principal(const struct mcp_call *c, struct str name);
 
 struct str
 __wrap_mcp_session_mark(const struct mcp_call *c)
@@ -57,11 +58,23 @@ __wrap_mcp_session_mark(const struct mcp_call *c)
     return session_mark ? str_of(session_mark) : STR_NONE;
 }
 
-bool
-__wrap_mcp_session_lives(const struct mcp_call *c, struct str mark)
+/* What is seen of a session: all live but session_dead, and nothing is seen of
+   one whose mark ends in "?". */
+static enum sight
+see_session(const void *of, struct str mark)
 {
-    CHECK(c != NULL);
-    return !session_dead || !str_is(mark, session_dead);
+    CHECK(of == &session_dead);
+    if (mark.p[mark.len - 1] == '?')
+        return SIGHT_UNKNOWN;
+    return session_dead && str_is(mark, session_dead) ? SIGHT_GONE
+                                                      : SIGHT_ALIVE;
+}
+
+bool
+__wrap_mcp_is_principal(const struct mcp_call *c, struct str name)
+{
+    (void)c;
+    return other_token && str_is(name, other_token);
 }
 
 bool
@@ -142,8 +155,10 @@ struct fixture {
     bool is_error;
     const char *principal; /* the caller; NULL: the only one */
     const char *client;   /* the client's name; NULL: none */
+    const char *agent;    /* MCP_TASK_AGENT; NULL: none */
     bool read_only;       /* the caller's permission */
     bool person;          /* the caller is a person */
+    bool first;           /* the first call of a session on HTTP */
     bool hold;            /* run without commit: stage only */
     bool keep_arena;      /* keep earlier answers valid */
 };
@@ -174,6 +189,7 @@ fixture_open(struct fixture *f)
         exit(1);
     }
     tasks_bind(f->t, f->s);
+    tasks_watch(f->t, see_session, &session_dead);
     f->env.log_path = f->log;
     f->env.artifacts_dir = f->artifacts;
     CHECK(tools_new(&f->tools, f->t, &f->env) == 0);
@@ -219,7 +235,8 @@ call_raw(struct fixture *f, const char *name, struct str args)
     struct mcp_call call = {.ctx = c->ctx, .arena = &f->a,
                             .rev = MCP_2025_11_25, .out = &f->out,
                             .read_only = f->read_only,
-                            .person = f->person};
+                            .person = f->person,
+                            .first = f->first};
     bool unknown;
     size_t i;
 
@@ -236,6 +253,8 @@ call_raw(struct fixture *f, const char *name, struct str args)
         call.principal = str_of(f->principal);
     if (f->client)
         call.client = str_of(f->client);
+    if (f->agent)
+        call.agent = str_of(f->agent);
     call.number = tool->number;
     logs = 0;
     if (tool->prepare && !f->read_only)
@@ -458,7 +477,9 @@ dump_queues(const struct tasks *t, struct buf *b)
             for (e = t->queue[i][k].first; e; e = e->later) {
                 CHECK(e->priority == i &&
                       (k == QUEUE_HANDED ? e->status == TASK_HANDOFF_READY
-                                         : e->has_deps == (k == QUEUE_DEPS)));
+                       : k == QUEUE_HELD
+                           ? e->status == TASK_IN_PROGRESS && e->has_lease
+                           : e->has_deps == (k == QUEUE_DEPS)));
                 if (k != QUEUE_DEPS)
                     buf_printf(b, "%d %d: %.*s\n", i, k,
                                STR_ARG(task_entry_id(e)));

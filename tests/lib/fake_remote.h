@@ -54,6 +54,7 @@ struct fake {
     unsigned pulls, commits, shares, n_compacted, n_alive;
     uint64_t number; /* of this process */
     uint64_t living; /* of another */
+    uint64_t gone;   /* an instance that was missing for long */
     void (*first)(void *ctx); /* called once before the next commit is judged,
                                  so that others come first */
     void *first_ctx;
@@ -453,6 +454,12 @@ fake_alive(void *ctx, uint64_t instance)
     return instance == 77 || (instance != 0 && instance == f->living);
 }
 
+static inline bool
+fake_gone(void *ctx, uint64_t instance)
+{
+    return instance == ((struct fake *)ctx)->gone;
+}
+
 static inline void
 fake_instance(void *ctx, uint64_t instance)
 {
@@ -491,7 +498,8 @@ fake_new(struct fake *f, struct fake_list *list, const char *dir)
     f->remote = (struct remote){f, false, fake_pull, fake_commit, fake_step,
                                 fake_watch, fake_examine, fake_member,
                                 fake_why, fake_alive, fake_instance,
-                                fake_compacted, fake_uploads, fake_content};
+                                fake_gone, fake_compacted, fake_uploads,
+                                fake_content};
 }
 
 static inline void

@@ -260,13 +260,10 @@ mark_of(struct world *w, struct mcp_session *s)
     return mark.p != NULL ? str_of(marks[i]) : STR_NONE;
 }
 
-static bool
-lives(struct world *w, struct str mark)
+static enum sight
+see(struct world *w, struct str mark)
 {
-    struct mcp_message m = {.m = w->m};
-    struct request r = {.m = &m};
-
-    return mcp_session_lives(&(struct mcp_call){.of = &r}, mark);
+    return mcp_see(w->m, mark);
 }
 
 static void
@@ -287,25 +284,31 @@ test_a_session_is_known_by_its_mark(void)
     CHECK(mark_of(&a, &none).p == NULL);
     CHECK(first.len > 17 && first.p[16] == '.' && process.p[10] == '.');
     CHECK(!mcp_session_is(first, other) && !mcp_session_is(first, process));
-    CHECK(lives(&a, first) && lives(&a, other) && lives(&a, process));
+    /* Nothing is seen of who opens no stream. */
+    CHECK(see(&a, first) == SIGHT_UNKNOWN && see(&a, other) == SIGHT_UNKNOWN);
+    CHECK(see(&a, process) == SIGHT_ALIVE);
     /* Another process sees that this one lives, but not who is connected. */
     open_with(&b, a.path, false);
     CHECK(os_lock_is_by_process() || /* here both are in one process */
-          (lives(&b, first) && lives(&b, process)));
+          (see(&b, first) == SIGHT_ALIVE && see(&b, process) == SIGHT_ALIVE));
+    CHECK(mcp_see_process(b.s, process) == see(&b, process));
     CHECK(find(&b, id) != NULL && strcmp(find(&b, id)->client, "c") == 0);
     later = mark_of(&b, find(&b, id));
     CHECK(mcp_session_is(first, later) && !str_eq(first, later));
     close_world(&a);
-    CHECK(!lives(&b, process));
-    /* A client that came here from there is still the one it was. */
-    CHECK(lives(&b, first));
-    CHECK(end(&b, id) && !lives(&b, first));
-    CHECK(!lives(&b, STR("0123456789.x")) && !lives(&b, STR("")));
+    CHECK(see(&b, process) == SIGHT_GONE);
+    /* The end of a server says nothing of its sessions. */
+    CHECK(see(&b, first) == SIGHT_UNKNOWN && see(&b, other) == SIGHT_UNKNOWN);
+    CHECK(end(&b, id) && see(&b, first) == SIGHT_GONE);
+    CHECK(see(&b, STR("0123456789.x")) == SIGHT_UNKNOWN &&
+          see(&b, STR("")) == SIGHT_UNKNOWN);
+    /* Another process learns of the end by its record. */
+    CHECK(mcp_see_process(b.s, first) == SIGHT_GONE);
     close_world(&b);
 }
 
-/* Over HTTP a client is there while it has a stream; one that never had a
-   stream is there for a quarter of an hour after its last request. */
+/* Over HTTP a client is seen while it has a stream, and is gone once it has
+   deleted its session. */
 static void
 test_a_client_that_leaves(void)
 {
@@ -323,13 +326,11 @@ test_a_client_that_leaves(void)
     s = stream(&w, id, NULL, c);
     mark = mark_of(&w, s);
     tick(&w, 20 * 60 * 1000);
-    CHECK(lives(&w, mark) && !lives(&w, silent));
-    CHECK(find(&w, id2) != NULL && lives(&w, silent));
+    CHECK(see(&w, mark) == SIGHT_ALIVE && see(&w, silent) == SIGHT_UNKNOWN);
+    CHECK(find(&w, id2) != NULL && see(&w, silent) == SIGHT_UNKNOWN);
     mcp_stream_close(s, &c->sink);
-    CHECK(lives(&w, mark)); /* it may come back */
-    tick(&w, 60 * 1000);
-    CHECK(!lives(&w, mark) && lives(&w, silent));
-    CHECK(end(&w, id2) && !lives(&w, silent));
+    CHECK(see(&w, mark) == SIGHT_UNKNOWN); /* it may come back */
+    CHECK(end(&w, id2) && see(&w, silent) == SIGHT_GONE);
     close_world(&w);
     drop(c);
 }

@@ -804,6 +804,14 @@ test_instances_of_hosts(void)
     CHECK(dead != n && !store_alive(a.t.s, dead) && a.f.n_alive == 2);
     CHECK(store_alive(b.t.s, dead) && !store_alive(b.t.s, n));
     CHECK(b.f.n_alive == 2);
+    /* What is not seen to live is gone only after a while. */
+    CHECK(store_sight(a.t.s, n) == SIGHT_ALIVE &&
+          store_sight(a.t.s, dead) == SIGHT_GONE);
+    CHECK(store_sight(b.t.s, dead) == SIGHT_ALIVE &&
+          store_sight(b.t.s, n) == SIGHT_UNKNOWN);
+    b.f.gone = n;
+    CHECK(store_sight(b.t.s, n) == SIGHT_GONE &&
+          store_sight(b.t.s, 0) == SIGHT_UNKNOWN);
     close_host(&a);
     close_host(&b);
     fake_free(&list);

@@ -158,8 +158,19 @@ test_who_takes_over_owns(void)
          "'to_agent':'y'}");
     call(&f, "update_task", "{'task_id':'a','agent':'w',"
          "'status':'in_progress'}");
-    CHECK(answer_has(&f, "'current_owner':'w'"));
-    call(&f, "mark_exhausted", "{'task_id':'a','agent':'w'}");
+    CHECK(failed(&f, "not_owner"));
+    call(&f, "save_checkpoint", "{'task_id':'a','agent':'w'}");
+    CHECK(failed(&f, "not_owner") && has(&f, "holder", "y"));
+    call(&f, "update_task", "{'task_id':'a','agent':'y',"
+         "'status':'in_progress'}");
+    CHECK(answer_has(&f, "'current_owner':'y'"));
+    call(&f, "update_task", "{'task_id':'a','agent':'w',"
+         "'status':'in_progress'}");
+    CHECK(failed(&f, "not_owner"));
+    /* A checkpoint of work that goes on takes nothing from its owner. */
+    call(&f, "save_checkpoint", "{'task_id':'a','agent':'w'}");
+    CHECK(ok(&f) && warned(&f, "another agent owns this task"));
+    call(&f, "mark_exhausted", "{'task_id':'a','agent':'y'}");
     call(&f, "update_task", "{'task_id':'a','agent':'v','status':"
          "'in_progress','current_owner':'u'}");
     CHECK(answer_has(&f, "'current_owner':'u'"));

@@ -10,7 +10,7 @@
 #define HERE STR("1.1")  /* the session of the leases below */
 #define THERE STR("2.2") /* another one */
 
-static bool here_is_gone;
+static enum sight here = SIGHT_ALIVE; /* what is seen of that session */
 
 static bool
 is_same(struct str a, struct str b)
@@ -18,15 +18,7 @@ is_same(struct str a, struct str b)
     return str_eq(a, b);
 }
 
-static bool
-lives(const void *of, struct str session)
-{
-    CHECK(of == &here_is_gone && str_eq(session, HERE));
-    return !here_is_gone;
-}
-
-#define IN(at) .session = at, .is_same = is_same, .lives = lives, \
-               .of = &here_is_gone
+#define IN(at) .session = at, .is_same = is_same
 
 /* me has the leases, and is the owner; giver hands over to me. */
 enum {
@@ -79,6 +71,7 @@ task_in(int state)
     }
     if (k.leased || k.lease_expired)
         k.f[F_LEASE] = LEASE;
+    k.sight = k.leased ? here : SIGHT_UNKNOWN;
     if (k.status == TASK_IN_PROGRESS || k.status == TASK_HANDOFF_READY)
         k.f[F_CURRENT_OWNER] = STR("\"me\"");
     k.blocked = state == BLOCKED || state == FAILED || state == GOES_ON;
@@ -139,17 +132,43 @@ test_who_may_do_what(void)
             }
 }
 
-/* A session that is gone has no twin: the name alone counts. */
+/* A session that is not seen to live has no twin: the name alone counts. Of one
+   that is gone, anybody may take the task over. */
 static void
-test_a_session_that_is_gone(void)
+test_a_session_that_is_not_seen(void)
 {
-    struct task k = task_in(LEASED);
+    struct task k;
 
-    here_is_gone = true;
+    here = SIGHT_UNKNOWN;
+    k = task_in(LEASED);
+    for (int act = ACT_SAY; act <= ACT_TAKE_OVER; act++)
+        CHECK(may(&callers[TWIN], &k, (enum task_act)act) == MAY_YES);
+    CHECK(may(&callers[YOU], &k, ACT_TAKE_OVER) == MAY_NOT_LEASED);
+    here = SIGHT_GONE;
+    k = task_in(LEASED);
     for (int act = ACT_SAY; act <= ACT_TAKE_OVER; act++)
         CHECK(may(&callers[TWIN], &k, (enum task_act)act) == MAY_YES);
     CHECK(may(&callers[YOU], &k, ACT_CLAIM) == MAY_NOT_LEASED);
-    here_is_gone = false;
+    CHECK(may(&callers[YOU], &k, ACT_WORK) == MAY_NOT_LEASED);
+    CHECK(may(&callers[YOU], &k, ACT_TAKE_OVER) == MAY_YES);
+    here = SIGHT_ALIVE;
+}
+
+/* A change that begins a task takes it from nobody from whom a claim would not,
+   though --ownership warn lets it. */
+static void
+test_a_change_that_begins_a_task(void)
+{
+    for (int t = 0; t < N_TASKS; t++)
+        for (int who = 0; who < YOU_PERSON; who++) {
+            struct task k = task_in(t);
+            enum task_may claim = may(&callers[who], &k, ACT_CLAIM);
+
+            if (!k.blocked)
+                CHECK(may(&callers[who], &k, ACT_TAKE_UP) == claim);
+        }
+    struct task k = task_in(HANDED);
+    CHECK(may(&callers[YOU_WARNED], &k, ACT_TAKE_UP) == MAY_YES);
 }
 
 /* Before a task is chosen only the name is judged. */
@@ -184,6 +203,126 @@ test_the_holder(void)
 
         CHECK(actor_hold(&callers[rows[i].who], &h) == rows[i].hold);
     }
+}
+
+/* Rules (b) and (c): names that nobody chose, by client, session and sight. */
+static void
+test_holders_under_default_names(void)
+{
+#define CLAUDE STR("claude-code")
+#define NAMED(n) .name = STR("\"" n "\""), .client = CLAUDE
+#define UNNAMED_AS(n) NAMED(n), .self = STR(n), .unnamed = true
+    static const struct {
+        const char *holder, *client; /* NULL: a lease of 0.2.0 */
+        enum sight sight;
+        struct task_actor who;
+        enum task_hold hold;
+        bool inherits;
+    } rows[] = {
+        /* Another session of the product, without a name. */
+        {"claude-code-11111111", "claude-code", SIGHT_UNKNOWN,
+         {UNNAMED_AS("claude-code-22222222"), IN(THERE)}, HOLD_CLIENT, false},
+        {"claude-code-11111111", "claude-code", SIGHT_GONE,
+         {UNNAMED_AS("claude-code-22222222"), IN(THERE)}, HOLD_CLIENT, true},
+        {"claude-code-11111111", "claude-code", SIGHT_ALIVE,
+         {UNNAMED_AS("claude-code-22222222"), IN(THERE)}, HOLD_OTHER, false},
+        /* With one, or another's. */
+        {"claude-code-11111111", "claude-code", SIGHT_UNKNOWN,
+         {NAMED("me"), IN(THERE)}, HOLD_OTHER, false},
+        {"claude-code-11111111", "claude-code", SIGHT_GONE,
+         {NAMED("me"), IN(THERE)}, HOLD_OTHER, true},
+        {"me", "claude-code", SIGHT_GONE,
+         {UNNAMED_AS("claude-code-22222222"), IN(THERE)}, HOLD_OTHER, false},
+        {"codex-11111111", "codex", SIGHT_GONE,
+         {UNNAMED_AS("claude-code-22222222"), IN(THERE)}, HOLD_OTHER, false},
+        /* Clients that say nothing are one, but inherit nothing. */
+        {"agent-11111111", "mcp", SIGHT_GONE,
+         {.name = STR("\"agent-22222222\""), .client = STR("mcp"),
+          .unnamed = true, IN(THERE)}, HOLD_CLIENT, false},
+        /* Within a session: a hook's name, the default one, and two that were
+           chosen. */
+        {"claude-code-aaaaaaaa", "claude-code", SIGHT_ALIVE,
+         {NAMED("claude-code-11111111"), IN(HERE)}, HOLD_SESSION, false},
+        {"claude-code-11111111", "claude-code", SIGHT_ALIVE,
+         {NAMED("one"), IN(HERE)}, HOLD_SESSION, false},
+        {"one", "claude-code", SIGHT_ALIVE,
+         {UNNAMED_AS("claude-code-11111111"), IN(HERE)}, HOLD_SESSION, false},
+        {"one", "claude-code", SIGHT_ALIVE, {NAMED("two"), IN(HERE)},
+         HOLD_OTHER, false},
+        /* With a token neither goes beyond its agent. */
+        {"claude-code-11111111", "claude-code", SIGHT_GONE,
+         {.name = STR("\"ann\""), .principal = STR("ann"), .client = CLAUDE,
+          IN(THERE)}, HOLD_OTHER, false},
+        /* Leases of 0.2.0, whose names were cut and kept their case. */
+        {"Claude-Code-11111111", NULL, SIGHT_UNKNOWN,
+         {UNNAMED_AS("claude-code-22222222"), IN(THERE)}, HOLD_CLIENT, false},
+        {"abcdefghijklmnopqrst-11111111", NULL, SIGHT_UNKNOWN,
+         {.name = STR("\"x\""), .client = STR("abcdefghijklmnopqrstuvw"),
+          .unnamed = true, IN(THERE)}, HOLD_CLIENT, false},
+        {"abcdefgh-11111111", NULL, SIGHT_UNKNOWN,
+         {.name = STR("\"x\""), .client = STR("abcdefghijklmnopqrstuvw"),
+          .unnamed = true, IN(THERE)}, HOLD_OTHER, false},
+    };
+    struct arena a = {0};
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct task_holder h = {
+            .name = arena_printf(&a, "\"%s\"", rows[i].holder),
+            .session = HERE, .sight = rows[i].sight, .runs = true,
+            .client = rows[i].client ? str_of(rows[i].client) : STR_NONE};
+
+        if (!CHECK(actor_hold(&rows[i].who, &h) == rows[i].hold) ||
+            !CHECK(actor_inherits(&rows[i].who, &h) == rows[i].inherits))
+            fprintf(stderr, "  row %zu\n", i);
+    }
+    arena_fini(&a);
+}
+
+/* ---- whom a name reaches ---- */
+
+static bool
+has_token(const void *of, struct str agent)
+{
+    (void)of;
+    return str_is(agent, "a") || str_is(agent, "a-b") ||
+           str_is(agent, "codex");
+}
+
+static void
+test_whom_a_name_reaches(void)
+{
+#define CODEX STR("codex-mcp-client")
+    static const struct {
+        struct task_actor who;
+        const char *word;
+        bool reaches;
+    } rows[] = {
+        {{.name = STR("\"me\"")}, "\"me\"", true},
+        {{.name = STR("\"me-0123abcd\"")}, "\"me\"", true},
+        {{.name = STR("\"me-you\"")}, "\"me\"", false},
+        {{.name = STR("\"codex-mcp-client-0123abcd\""), .client = CODEX},
+         "\"Codex\"", true},
+        /* Not under a name of its own, nor as a client that says nothing. */
+        {{.name = STR("\"me\""), .client = CODEX}, "\"codex\"", false},
+        {{.name = STR("\"mcp-0123abcd\""), .client = STR("mcp")}, "\"MCP\"",
+         false},
+        {{.name = STR_NONE, .client = CODEX}, "\"codex\"", false},
+        /* What is a token's is nobody else's. */
+        {{.name = STR("\"codex-mcp-client-0123abcd\""), .client = CODEX,
+          .has_token = has_token}, "\"codex\"", false},
+        {{.name = STR("\"a-b\""), .principal = STR("a-b"),
+          .has_token = has_token}, "\"a\"", false},
+        {{.name = STR("\"a-0123abcd\""), .principal = STR("a"),
+          .has_token = has_token}, "\"a\"", true},
+        {{.name = STR("\"a-0123abcd\""), .principal = STR("a"),
+          .has_token = has_token}, "\"a-b\"", false},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (!CHECK(actor_reached(&rows[i].who, str_of(rows[i].word)) ==
+                   rows[i].reaches))
+            fprintf(stderr, "  row %zu\n", i);
+    CHECK(!actor_reached(&rows[0].who, STR_NONE));
 }
 
 /* ---- what a refusal says ---- */
@@ -279,9 +418,12 @@ int
 main(void)
 {
     test_who_may_do_what();
-    test_a_session_that_is_gone();
+    test_a_session_that_is_not_seen();
+    test_a_change_that_begins_a_task();
     test_any_task();
     test_the_holder();
+    test_holders_under_default_names();
+    test_whom_a_name_reaches();
     test_what_a_refusal_says();
     test_who_lost_it();
     return test_end("may");

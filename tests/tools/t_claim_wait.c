@@ -384,6 +384,44 @@ test_own_name(void)
     end();
 }
 
+static bool holder_is_gone;
+
+static enum sight
+see_holder(const void *of, struct str mark)
+{
+    CHECK(of == &holder_is_gone && mark.len > 0);
+    return holder_is_gone ? SIGHT_GONE : SIGHT_ALIVE;
+}
+
+/* No record says that an agent is gone: the server looks from time to time. */
+static void
+test_an_agent_that_is_gone(void)
+{
+    uint64_t next;
+
+    begin();
+    tasks_watch(tasks, see_holder, &holder_is_gone);
+    asks(&ann, INIT("{'protocolVersion':'" V11 "','capabilities':{},"
+                    "'clientInfo':{'name':'hermes','version':'1'}}"));
+    CREATE("n", "");
+    DO("claim_task", "");
+    makes(&ann, TASK("claim_task", "{}"));
+    next = store_next_n(box.store);
+    ahead_ms += 5000;
+    settle_all();
+    CHECK(is_status("working") && store_next_n(box.store) == next);
+    holder_is_gone = true;
+    settle_all();
+    CHECK(is_status("working"));
+    ahead_ms += 5000;
+    settle_all();
+    CHECK(is_status("completed"));
+    CHECK(str_starts(member_of(asks(&ann, OLD("tasks/result")),
+                               "current_owner\\\":\\\""), "hermes-"));
+    holder_is_gone = false;
+    end();
+}
+
 /* In 2026-07-28 a call is deferred only if it has to wait and asked to. */
 static void
 test_both_eras(void)
@@ -486,7 +524,8 @@ test_reasons(void)
                    "'until':'20"));
     CHECK(text_has(said, "{'agent':'me','tasks':1,'until':'20"));
     CHECK(text_has(DO("claim_task", "'agent':'ann','tag':'g'"),
-                   "'claimed':false,'message':'no task is ready'}"));
+                   "'claimed':false,'message':'no task is ready',"
+                   "'you_hold':[{'task_id':'d','title':'t','agent':'you'}]}"));
     end();
 }
 
@@ -803,6 +842,7 @@ main(void)
     test_commit_fails();
     test_no_claim_without_a_caller();
     test_own_name();
+    test_an_agent_that_is_gone();
     test_both_eras();
     test_order();
     test_losers_wait_on();

@@ -99,6 +99,8 @@ prompt(struct fixture *f, const char *name, const char *args,
     buf_reset(&f->out, 0);
     if (f->principal)
         m.principal = str_of(f->principal);
+    if (f->client)
+        m.client = str_of(f->client);
     for (i = 0; strcmp(c->prompts[i].name, name) != 0;)
         i++;
     if (args)
@@ -262,6 +264,36 @@ test_prompt_offers_tasks(void)
     CHECK(prompt(&f, "resume_task", NULL, &text) == 0);
     CHECK(strstr(text.p, "  n00  ") && strstr(text.p, "  n09  "));
     CHECK(!strstr(text.p, "  n10  ") && !strstr(text.p, "  one  "));
+    fixture_fini(&f);
+}
+
+/* A session without a name is told what another one of its client left. */
+static void
+test_prompt_of_a_session(void)
+{
+    struct fixture f;
+    struct str text;
+
+    fixture_init(&f);
+    f.client = "claude-code";
+    session_mark = "1111111111.1";
+    call(&f, "create_task", "{'task_id':'left','title':'T'}");
+    call(&f, "claim_task", "{'task_id':'left'}");
+    session_mark = "2222222222.2";
+    call(&f, "create_task", "{'task_id':'mine','title':'T'}");
+    call(&f, "claim_task", "{'task_id':'mine'}");
+    CHECK(prompt(&f, "resume_task", NULL, &text) == 0);
+    CHECK(strstr(text.p, "as agent \"claude-code-22222222\".") != NULL);
+    CHECK(in_order(text.p, "Yours:", "  mine  "));
+    CHECK(!strstr(text.p, "  left  "));
+    session_dead = "1111111111.1";
+    CHECK(prompt(&f, "resume_task", NULL, &text) == 0);
+    CHECK(in_order(text.p, "Left by another session of yours:", "  left  ") &&
+          strstr(text.p, "in_progress (agent gone)") != NULL);
+    f.client = "codex";
+    CHECK(prompt(&f, "resume_task", NULL, &text) == 0);
+    CHECK(!strstr(text.p, "  left  "));
+    session_mark = session_dead = NULL;
     fixture_fini(&f);
 }
 
@@ -510,6 +542,7 @@ main(void)
     test_changes_of_the_list();
     test_prompts_of_one_task();
     test_prompt_offers_tasks();
+    test_prompt_of_a_session();
     test_prompts_of_a_project();
     test_standup();
     test_standup_is_bounded();

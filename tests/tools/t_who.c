@@ -2,6 +2,7 @@
    give none. */
 
 #include "tests/lib/catalogue.h"
+#include "task/query.h"
 #include "task/change.h"
 
 #define ONE "1111111111.1" /* on a pipe */
@@ -185,17 +186,17 @@ test_an_agent_without_a_name(void)
     session_mark = "0123abcdef.7";
     STEPS(&f,
         {"create_task", "{'title':'T'}", 0, "agent",
-         "Claude-Code---x-0123abcd"},
+         "claude-code---x-0123abcd"},
         {"create_task", "{'tasks':[{'title':'T'}]}", 0, "agent",
-         "Claude-Code---x-0123abcd"},
+         "claude-code---x-0123abcd"},
         {"claim_task", "{'task_id':'a'}", 0, "agent",
-         "Claude-Code---x-0123abcd"},
+         "claude-code---x-0123abcd"},
         {"get_task", "{'task_id':'a'}", 0, "current_owner",
-         "Claude-Code---x-0123abcd"},
+         "claude-code---x-0123abcd"},
         {"save_checkpoint", "{'task_id':'a'}", 0, "agent",
-         "Claude-Code---x-0123abcd"},
+         "claude-code---x-0123abcd"},
         {"handoff_task", "{'task_id':'a'}", 0, "agent",
-         "Claude-Code---x-0123abcd"},
+         "claude-code---x-0123abcd"},
         {"claim_task", "{'task_id':'a','agent':'me'}", 0, "current_owner",
          "me"});
     CHECK(!json_get(f.json, "agent"));
@@ -203,10 +204,13 @@ test_an_agent_without_a_name(void)
     CHECK(ok(&f) && !json_get(f.json, "agent"));
     call(&f, "create_task", "{'tasks':[{'title':'T'}],'agent':'me'}");
     CHECK(ok(&f) && !json_get(f.json, "agent"));
-    /* A long name is cut; without one it is "agent". */
+    /* A long name is not cut; one that says nothing is "agent". */
     f.client = "abcdefghijklmnopqrstuvwxyz";
     call(&f, "create_task", "{'title':'T'}");
-    CHECK(has(&f, "agent", "abcdefghijklmnopqrst-0123abcd"));
+    CHECK(has(&f, "agent", "abcdefghijklmnopqrstuvwxyz-0123abcd"));
+    f.client = "mcp";
+    call(&f, "create_task", "{'title':'T'}");
+    CHECK(has(&f, "agent", "agent-0123abcd"));
     f.client = NULL;
     call(&f, "create_task", "{'title':'T'}");
     CHECK(has(&f, "agent", "agent-0123abcd"));
@@ -261,6 +265,413 @@ test_a_handoff_is_retried(void)
     end(&f);
 }
 
+/* Models call themselves by their product: that says no more than nothing. */
+static void
+test_an_agent_that_names_its_product(void)
+{
+    struct fixture f;
+
+    begin(&f);
+    f.client = "codex-mcp-client";
+    session_mark = "0123abcdef.7";
+    STEPS(&f,
+        {"claim_task", "{'task_id':'a','agent':'codex'}", 0, "agent",
+         "codex-mcp-client-0123abcd"},
+        {"save_checkpoint", "{'task_id':'a'}", 0, "agent",
+         "codex-mcp-client-0123abcd"},
+        {"save_checkpoint", "{'task_id':'a','agent':'Codex MCP client'}", 0,
+         "agent", "codex-mcp-client-0123abcd"},
+        {"handoff_task", "{'task_id':'a','from_agent':'codex-mcp'}", 0,
+         "agent", "codex-mcp-client-0123abcd"},
+        /* Another word is a name. */
+        {"claim_task", "{'task_id':'a','agent':'codex-1'}", 0,
+         "current_owner", "codex-1"});
+    f.client = "mcp";
+    call(&f, "create_task", "{'task_id':'b','title':'T','agent':'mcp'}");
+    CHECK(ok(&f) && !json_get(f.json, "agent"));
+    /* MCP_TASK_AGENT is a name that somebody chose. */
+    f.client = "codex-mcp-client";
+    f.agent = "ops";
+    STEPS(&f, {"claim_task", "{'task_id':'b'}", 0, "agent", "ops"},
+          {"save_checkpoint", "{'task_id':'b','agent':'codex'}", 0, "agent",
+           "ops"});
+    CHECK(!json_get(f.json, "next"));
+    end(&f);
+}
+
+/* Without a session a claim makes a name, which the caller repeats. */
+static void
+test_an_agent_without_a_session(void)
+{
+    static const char args[] = "{'task_id':'a','idempotency_key':'k'}";
+    struct str name;
+    struct fixture f;
+
+    begin(&f);
+    f.keep_arena = true;
+    f.client = "claude-code";
+    call(&f, "claim_task", args);
+    name = json_str(&f.a, json_get(f.json, "agent"));
+    CHECK(ok(&f) && str_begins(name, STR("claude-code-")) &&
+          name.len == strlen("claude-code-") + 8 &&
+          has(&f, "next", "pass it as agent from now on"));
+    call(&f, "claim_task", args);
+    CHECK(ok(&f) && number(&f, "version") == 2 &&
+          str_eq(json_str(&f.a, json_get(f.json, "agent")), name));
+    end(&f);
+}
+
+/* The agent of a token goes by its name, and by that with digits unless they
+   are another token's. */
+static void
+test_names_of_a_token(void)
+{
+    struct fixture f;
+
+    begin(&f);
+    f.client = "claude-code";
+    f.principal = "ann";
+    other_token = "ann-12345678";
+    session_mark = ONE;
+    STEPS(&f,
+        {"claim_task", "{'task_id':'a'}", 0, "agent", "ann"},
+        {"save_checkpoint", "{'task_id':'a','agent':'claude'}", 0, "agent",
+         "ann"},
+        {"save_checkpoint", "{'task_id':'a','agent':'bob'}", "unauthorized", 0,
+         0},
+        {"save_checkpoint", "{'task_id':'a','agent':'ann-12345678'}",
+         "unauthorized", 0, 0},
+        {"save_checkpoint", "{'task_id':'a','agent':'ann-b'}", "unauthorized",
+         0, 0},
+        {"create_task", "{'task_id':'b','title':'T','agent':'ann-87654321'}",
+         0, 0, 0},
+        {"get_task", "{'task_id':'b'}", 0, "created_by", "ann-87654321"});
+    other_token = NULL;
+    end(&f);
+}
+
+/* What is handed to a product goes to any session of it but the giver's. */
+static void
+test_what_is_handed_to_a_product(void)
+{
+    struct fixture f;
+
+    begin(&f);
+    f.client = "claude-code";
+    session_mark = ONE;
+    STEPS(&f, {"claim_task", "{'task_id':'a'}", 0, 0, 0},
+          {"handoff_task", "{'task_id':'a','to_agent':'Codex'}", 0, 0, 0});
+    f.client = "gemini-cli";
+    call(&f, "claim_task", "{}");
+    CHECK(ok(&f) && !is_true(&f, "claimed"));
+    f.client = "codex-mcp-client";
+    session_mark = TWO;
+    STEPS(&f,
+        {"wait_for_task", "{'until':'work','timeout_seconds':0}", 0, 0, 0});
+    CHECK(is_true(&f, "met"));
+    STEPS(&f,
+        {"claim_task", "{}", 0, "current_owner", "codex-mcp-client-22222222"},
+        {"handoff_task", "{'task_id':'a','to_agent':'codex'}", 0, 0, 0});
+    call(&f, "claim_task", "{}");
+    CHECK(ok(&f) && !is_true(&f, "claimed"));
+    call(&f, "wait_for_task", "{'until':'work','timeout_seconds':0}");
+    CHECK(!is_true(&f, "met"));
+    session_mark = "3333333333.3";
+    STEPS(&f,
+        {"claim_task", "{}", 0, "current_owner", "codex-mcp-client-33333333"},
+        {"handoff_task", "{'task_id':'a','to_agent':'codex'}", 0, 0, 0},
+        {"claim_task", "{'task_id':'a'}", 0, "current_owner",
+         "codex-mcp-client-33333333"});
+    /* A filter by owner finds it under its name without the digits. */
+    call(&f, "list_tasks", "{'current_owner':'codex-mcp-client'}");
+    CHECK(ok(&f) && number(&f, "total") == 1);
+    call(&f, "list_tasks", "{'current_owner':'codex-mcp-client-2'}");
+    CHECK(ok(&f) && number(&f, "total") == 0);
+    /* So does a question. */
+    f.client = "claude-code";
+    session_mark = ONE;
+    call(&f, "create_task", "{'task_id':'q','title':'T'}");
+    call(&f, "request_input", "{'task_id':'q','question':'Q','to':'codex'}");
+    CHECK(ok(&f));
+    f.client = "gemini-cli";
+    call(&f, "wait_for_task", "{'until':'question','timeout_seconds':0}");
+    CHECK(ok(&f) && !is_true(&f, "met"));
+    f.client = "codex-mcp-client";
+    call(&f, "wait_for_task", "{'until':'question','timeout_seconds':0}");
+    CHECK(ok(&f) && is_true(&f, "met"));
+    end(&f);
+}
+
+#define CC_ONE "claude-code-11111111"
+#define CC_TWO "claude-code-22222222"
+
+/* An agent that gives no name has the lease of its client's other sessions,
+   unless they are seen to live; but no claim makes two holders of it. */
+static void
+test_another_session_of_the_client(void)
+{
+    static const struct {
+        const char *first, *dead;
+        bool writes;
+    } rows[] = {
+        {ONE, NULL, false}, {ONE, ONE, true}, {"1111111111.1?", NULL, true},
+        {NULL, NULL, true},
+    };
+    struct fixture f;
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        begin(&f);
+        f.keep_arena = true;
+        f.client = "claude-code";
+        session_mark = rows[i].first;
+        call(&f, "claim_task", "{'task_id':'a'}");
+        CHECK(ok(&f));
+        struct str holder = json_str(&f.a, json_get(f.json, "agent"));
+        CHECK(rows[i].first == NULL ||
+              json_is(json_get(json_get(f.json, "lease"), "client"),
+                      "claude-code"));
+        session_mark = TWO;
+        session_dead = rows[i].dead;
+        if (!rows[i].dead) {
+            call(&f, "claim_task", "{'task_id':'a'}");
+            CHECK(failed(&f, "lease_held"));
+        }
+        call(&f, "save_checkpoint", "{'task_id':'a'}");
+        CHECK(rows[i].writes ? ok(&f) : failed(&f, "lease_held"));
+        CHECK(!rows[i].writes ||
+              str_eq(json_str(&f.a, json_get(f.json, "agent")), holder));
+        /* Another client has not. */
+        f.client = "codex";
+        session_mark = "3333333333.3";
+        call(&f, "save_checkpoint", "{'task_id':'a'}");
+        CHECK(failed(&f, "lease_held"));
+        end(&f);
+    }
+}
+
+/* A retry is one, whether or not it acts under the holder's name. */
+static void
+test_a_retry_as_the_holder(void)
+{
+    static const char args[] = "{'task_id':'a','notes':'n','expected_version':"
+                               "2,'idempotency_key':'k'}";
+    struct fixture f;
+
+    begin(&f);
+    f.client = "claude-code";
+    session_mark = ONE;
+    call(&f, "claim_task", "{'task_id':'a'}");
+    session_dead = ONE;
+    session_mark = TWO;
+    for (int i = 0; i < 2; i++) {
+        call(&f, "save_checkpoint", args);
+        CHECK(ok(&f) && number(&f, "version") == 3 && has(&f, "agent", CC_ONE));
+    }
+    end(&f);
+}
+
+/* Within a session the names that nobody chose are one agent, also that of a
+   hook; two that were chosen are two. */
+static void
+test_names_within_a_session(void)
+{
+    struct fixture f;
+
+    begin(&f);
+    f.client = "claude-code";
+    session_mark = ONE;
+    STEPS(&f,
+        {"claim_task", "{'task_id':'a'}", 0, "agent", CC_ONE},
+        {"save_checkpoint", "{'task_id':'a','agent':'claude-code-abcdef01'}",
+         0, "agent", CC_ONE},
+        {"claim_task", "{'task_id':'a','agent':'one'}", 0, "agent", CC_ONE},
+        {"claim_task", "{'task_id':'a','agent':'one','takeover':true,'reason':"
+         "'r'}", 0, "agent", CC_ONE});
+    CHECK(is_true(&f, "renewed") && !json_get(f.json, "takeover"));
+    STEPS(&f,
+        {"handoff_task", "{'task_id':'a','from_agent':'one'}", 0, "agent",
+         CC_ONE},
+        {"claim_task", "{'task_id':'a','agent':'one'}", 0, "current_owner",
+         "one"},
+        {"save_checkpoint", "{'task_id':'a'}", 0, "agent", "one"},
+        {"save_checkpoint", "{'task_id':'a','agent':'two'}", "lease_held", 0,
+         0},
+        /* What is said changes no work, and is said by who says it. */
+        {"update_task", "{'task_id':'a','message':'m'}", 0, "agent", CC_ONE});
+    end(&f);
+}
+
+/* Creates tasks b and c, of which c is urgent, beside a. */
+static void
+create_others(struct fixture *f)
+{
+    call(f, "create_task", "{'task_id':'b','title':'T'}");
+    call(f, "create_task", "{'task_id':'c','title':'T','priority':0}");
+}
+
+/* What a session of the product left when it ended comes before all other work,
+   once; another product takes it over with a reason. */
+static void
+test_what_a_session_left(void)
+{
+    struct fixture f;
+
+    begin(&f);
+    create_others(&f);
+    f.client = "claude-code";
+    session_mark = ONE;
+    STEPS(&f,
+        {"claim_task", "{'task_id':'a'}", 0, 0, 0},
+        {"save_checkpoint", "{'task_id':'a','resume_prompt':'line 40'}", 0, 0,
+         0});
+    session_mark = TWO;
+    call(&f, "claim_task", "{}");
+    CHECK(has(&f, "task_id", "c") && !json_get(f.json, "resumed_from"));
+    call(&f, "handoff_task", "{'task_id':'c'}");
+    session_dead = ONE;
+    call(&f, "get_task", "{'task_id':'a'}");
+    CHECK(is_true(&f, "agent_gone") && !is_true(&f, "ready"));
+    /* Another product */
+    f.client = "codex";
+    session_mark = "3333333333.3";
+    STEPS(&f,
+        {"save_checkpoint", "{'task_id':'a'}", "lease_held", "next",
+         "claim_task with takeover and a reason, or take other work; if it is "
+         "yours, give the same agent"},
+        {"claim_task", "{'task_id':'a'}", "lease_held", "holder", CC_ONE},
+        {"claim_task", "{}", 0, "task_id", "c"},
+        {"handoff_task", "{'task_id':'c'}", 0, 0, 0});
+    /* The same one */
+    f.client = "claude-code";
+    session_mark = TWO;
+    STEPS(&f,
+        {"claim_task", "{}", 0, "task_id", "a"});
+    CHECK(has(&f, "resumed_from", CC_ONE) && has(&f, "agent", CC_TWO) &&
+          has(&f, "resume_prompt", "line 40"));
+    session_mark = "4444444444.4";
+    STEPS(&f, {"claim_task", "{}", 0, "task_id", "c"});
+    /* It is not the first one's any more. */
+    session_dead = NULL;
+    session_mark = ONE;
+    STEPS(&f, {"save_checkpoint", "{'task_id':'a'}", "lease_held", 0, 0});
+    /* A takeover needs no time, but a reason. */
+    session_dead = TWO;
+    f.client = "codex";
+    session_mark = "3333333333.3";
+    STEPS(&f,
+        {"claim_task", "{'task_id':'a','takeover':true,'reason':'r'}", 0,
+         "agent", "codex-33333333"});
+    CHECK(json_get(f.json, "takeover") != NULL);
+    end(&f);
+}
+
+/* A name that somebody chose comes back under its name only. */
+static void
+test_what_a_name_left(void)
+{
+    struct fixture f;
+
+    begin(&f);
+    create_others(&f);
+    f.client = "claude-code";
+    as(&f, ONE, "claim_task", "");
+    session_dead = ONE;
+    session_mark = TWO;
+    call(&f, "claim_task", "{}");
+    CHECK(has(&f, "task_id", "c"));
+    call(&f, "claim_task", "{'agent':'me'}");
+    CHECK(has(&f, "task_id", "a") && is_true(&f, "renewed"));
+    end(&f);
+}
+
+/* A session whose only call was the claim is perhaps one of many: its end says
+   nothing. Its next change is another matter. */
+static void
+test_a_session_for_each_call(void)
+{
+    struct fixture f;
+
+    begin(&f);
+    create_others(&f);
+    f.client = "desk";
+    f.first = true;
+    session_mark = WEB;
+    call(&f, "claim_task", "{'task_id':'a'}");
+    CHECK(ok(&f));
+    session_dead = WEB;
+    session_mark = OTHER_WEB;
+    STEPS(&f,
+        {"claim_task", "{}", 0, "task_id", "c"},
+        {"claim_task", "{'task_id':'a'}", "lease_held", 0, 0},
+        {"save_checkpoint", "{'task_id':'a'}", 0, "agent", "desk-33333333"});
+    session_dead = OTHER_WEB;
+    session_mark = "5555555555555555.1";
+    STEPS(&f, {"claim_task", "{}", 0, "task_id", "b"});
+    f.first = false;
+    STEPS(&f, {"save_checkpoint", "{'task_id':'a'}", 0, "agent",
+               "desk-33333333"});
+    session_dead = session_mark;
+    session_mark = "6666666666666666.1";
+    STEPS(&f, {"claim_task", "{}", 0, "task_id", "a"});
+    CHECK(has(&f, "resumed_from", "desk-33333333"));
+    end(&f);
+}
+
+/* A claim does not hand out what the session holds, but says it. */
+static void
+test_what_a_session_holds(void)
+{
+    const struct json_tok *held;
+    struct fixture f;
+
+    begin(&f);
+    create_others(&f);
+    f.client = "claude-code";
+    session_mark = ONE;
+    STEPS(&f,
+        {"claim_task", "{'task_id':'a'}", 0, 0, 0},
+        {"save_checkpoint", "{'task_id':'a','resume_prompt':'line 40'}", 0, 0,
+         0},
+        {"claim_task", "{'agent':'sub'}", 0, "task_id", "c"});
+    held = json_get(f.json, "you_hold");
+    CHECK(held && held->n == 1 && json_is(json_get(held + 1, "task_id"), "a") &&
+          json_is(json_get(held + 1, "agent"), CC_ONE) &&
+          json_is(json_get(held + 1, "resume_prompt"), "line 40"));
+    call(&f, "claim_task", "{'task_id':'b'}");
+    CHECK(ok(&f) && !json_get(f.json, "you_hold"));
+    call(&f, "claim_task", "{}");
+    held = json_get(f.json, "you_hold");
+    CHECK(!is_true(&f, "claimed") && held && held->n == 3);
+    /* Elsewhere only what its name holds is its. */
+    session_mark = TWO;
+    call(&f, "claim_task", "{}");
+    CHECK(!json_get(f.json, "you_hold"));
+    session_mark = NULL;
+    call(&f, "claim_task", "{'agent':'" CC_ONE "'}");
+    held = json_get(f.json, "you_hold");
+    CHECK(held && held->n == 2);
+    end(&f);
+}
+
+/* Deferred claims are woken when another agent is gone. */
+static void
+test_who_looks_for_the_gone(void)
+{
+    struct fixture f;
+    const struct mcp_catalogue *c;
+
+    begin(&f);
+    c = tools_catalogue(f.tools);
+    f.client = "claude-code";
+    session_mark = ONE;
+    call(&f, "claim_task", "{'task_id':'a'}");
+    CHECK(c->unrecorded(c->ctx) == NULL);
+    session_dead = ONE;
+    CHECK(strcmp(c->unrecorded(c->ctx), TASK_FREE) == 0);
+    CHECK(c->unrecorded(c->ctx) == NULL); /* it is known */
+    end(&f);
+}
+
 static void
 test_unknown_holds_no_lease(void)
 {
@@ -268,8 +679,8 @@ test_unknown_holds_no_lease(void)
 
     begin(&f);
     STEPS(&f,
-        {"claim_task", "{'task_id':'a'}", "invalid_argument", "field",
-         "agent"},
+        {"claim_task", "{'task_id':'a','agent':'unknown'}", "invalid_argument",
+         "field", "agent"},
         {"wait_for_task", "{'timeout_seconds':0}", "invalid_argument", 0, 0},
         {"save_checkpoint", "{'task_id':'a'}", 0, "status", "in_progress"});
     CHECK(!json_get(f.json, "lease") && !json_get(f.json, "agent") &&
@@ -303,6 +714,18 @@ main(void)
     test_sessions_over_http();
     test_an_agent_without_a_name();
     test_a_handoff_is_retried();
+    test_an_agent_that_names_its_product();
+    test_an_agent_without_a_session();
+    test_names_of_a_token();
+    test_what_is_handed_to_a_product();
+    test_another_session_of_the_client();
+    test_a_retry_as_the_holder();
+    test_names_within_a_session();
+    test_what_a_session_left();
+    test_what_a_name_left();
+    test_a_session_for_each_call();
+    test_what_a_session_holds();
+    test_who_looks_for_the_gone();
     test_unknown_holds_no_lease();
     return test_end("who");
 }
