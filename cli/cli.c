@@ -98,12 +98,13 @@ begin_numbers(struct cli *c)
 }
 
 /* The agent of a command that names none. What only reads looks at all agents,
-   unless MCP_TASK_AGENT says for whom. */
+   unless MCP_TASK_AGENT says for whom; a server knows it by the token. */
 static void
 take_own_agent(struct cli *c)
 {
-    const char *name = c->cmd->store == WRITE ? env_person(c->env)
-                                              : c->env->agent;
+    bool writes = (c->cmd->store & ~SERVED) == WRITE;
+    bool token = c->env->server != NULL && c->env->token_file != NULL;
+    const char *name = writes && !token ? env_person(c->env) : c->env->agent;
 
     for (size_t i = 0; i < c->cmd->n_opts; i++) {
         const struct env_opt *o = &c->cmd->opts[i];

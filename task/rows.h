@@ -57,8 +57,8 @@ extern const struct row task_rows[TASK_N_ARGS];
 enum { MATCH_WHOLE, MATCH_ELEMENT, MATCH_NAME, MATCH_PATH };
 extern const struct row_atom {
     uint8_t field, arg;
-    uint8_t match; /* the argument is the field, an element of its list, or a
-                      name that reaches it */
+    uint8_t match; /* the argument is the field, an element of its list, a name
+                      that reaches it, or a path of the same project */
 } row_atoms[TASK_N_ATOMS];
 /* By a row's sub: the members of an object, the choices of a name. */
 extern const struct row *const row_objects[];

@@ -92,7 +92,6 @@ work() {
     mt 0 show api-1 --json
     mt 1 show nope
     mt 1 show nope --json
-    mt 2 claim
     mt 0 claim -a me
     mt 0 claim -a me api-1 --json
     mt 4 claim -a you api-1

@@ -188,7 +188,8 @@ describe('tasks', { concurrency: 6 }, () => {
     await cli(store, 'answer', task_id, 'yes');
     await other.tool('handoff_task',
       { task_id, from_agent: 'a', to_agent: 'b' });
-    await other.tool('update_task', { task_id, status: 'in_progress' });
+    await other.tool('update_task',
+      { task_id, agent: 'b', status: 'in_progress' });
     const next = await join(t, kind, store);
     assert.equal(JSON.parse(await textOf(next, id)).met, true);
     assert.equal(JSON.parse(await textOf(next, asks)).answer.text, 'yes');
