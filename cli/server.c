@@ -354,10 +354,10 @@ static int
 receive_head(struct talk *t)
 {
     struct http_scan scan = {0};
-    int n = ERR_MORE, rc;
+    int n = ERR_INCOMPLETE, rc;
     ssize_t got;
 
-    while (n == ERR_MORE) {
+    while (n == ERR_INCOMPLETE) {
         got = receive(t, &rc);
         if (got < 0)
             return rc;

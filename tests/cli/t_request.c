@@ -192,7 +192,8 @@ test_takes_an_answer(void)
                  LIST(TASK));
     n = snprintf(all, sizeof all, "%s%x\r\n%s\r\n0\r\n\r\n", chunked,
                  (unsigned)n, event);
-    CHECK(run_with(list, all, (size_t)n, 1) == 0);
+    if (!CHECK(run_with(list, all, (size_t)n, 1) == 0))
+        fprintf(stderr, "%s", said);
     CHECK(strcmp(said, "one  open  P2  -  1/3  The first\n") == 0);
     CHECK(run_with(list_json, all, (size_t)n, 700) == 0);
     CHECK(strncmp(said, "{\"task_id\":\"one\",", 17) == 0);
