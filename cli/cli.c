@@ -13,7 +13,9 @@
 #include "cli/id.h"
 #include "cli/store.h"
 #include "cli/text.h"
+#include "cli/edit.h"
 #include "base/file.h"
+#include "task/project.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -144,6 +146,10 @@ resolve_repo(struct cli *c)
         return cli_misuse(c, "--repo and --any-repo exclude each other");
     if (c->args.any_repo)
         *repo = "*";
+    /* A server does not know where a new task was asked for. */
+    if (*repo == NULL && c->env->server != NULL && c->env->project != NULL &&
+        c->env->project->root[0] != '\0' && c->cmd->run == cli_add)
+        *repo = c->env->project->root;
     if (*repo == NULL || **repo == '\0' || **repo == '/' ||
         strcmp(*repo, "*") == 0)
         return 0;

@@ -71,6 +71,9 @@ work() {
     mt 0 add --id api-1 -p 0 -t api -t 'two words' -r /src --goal 'Parse "it"' \
         -a anna A title with é
     mt 0 add --id api-2 --after api-1 --parent api- Test it --json
+    MCP_TASK_REPO=/src/web mt 0 add --id web-1 Of a project
+    mt 0 show web-1 --json
+    mt 0 'done' web-1
     mt 4 add --id api-1 Another
     mt 4 add --id api-1 Another --json
     mt 2 add --id 'a b' Blank
