@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "json/raw.h"
+#include "task/may.h"
 #include "task/name.h"
 #include "task/project.h"
 #include "task/rows.h"
@@ -623,18 +624,6 @@ is_client(const struct task_ctx *c, struct str name)
            name_covers(raw_text(c->a, name), c->who.client);
 }
 
-/* Whether the token's agent may go by this name (raw): its own, or that with
-   digits, which no other token has. */
-static bool
-is_of_token(const struct task_ctx *c, struct str name)
-{
-    struct str text = raw_text(c->a, name);
-
-    return str_eq(text, c->who.principal) ||
-           (str_eq(name_stem(text), c->who.principal) &&
-            !(c->who.has_token && c->who.has_token(c->who.of, text)));
-}
-
 /* The caller's name in one argument: the one that was given or, if that says
    nothing, self (raw, .p NULL: none). With a token it must be one of its. */
 static int
@@ -645,7 +634,8 @@ take_name(struct parse *p, struct str self, struct str *name,
     bool token = c->who.principal.len > 0;
 
     if (name->p && !is_client(c, *name)) {
-        if (!token || is_of_token(c, *name))
+        if (!token || str_eq(*name, self) ||
+            actor_has_token_name(&c->who, *name))
             return 0;
         refuse(p, ERR_UNAUTHORIZED, "is not the token's agent");
         return task_next(c, "leave it out: the token says who you are");

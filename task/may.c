@@ -141,11 +141,23 @@ actor_hold(const struct task_actor *who, const struct task_holder *h)
 }
 
 bool
+actor_has_token_name(const struct task_actor *who, struct str name)
+{
+    struct str text = raw_inner(name);
+
+    return str_eq(text, who->principal) ||
+           (str_eq(name_stem(text), who->principal) &&
+            !(who->has_token && who->has_token(who->of, text)));
+}
+
+bool
 actor_inherits(const struct task_actor *who, const struct task_holder *h)
 {
-    return h->runs && h->sight == SIGHT_GONE && !who->principal.len &&
-           h->client.p && str_eq(h->client, who->client) &&
-           name_says_product(h->client) && is_default(h->name, h->client);
+    if (!h->runs || h->sight != SIGHT_GONE || !h->client.p ||
+        !str_eq(h->client, who->client) || !name_says_product(h->client))
+        return false;
+    return who->principal.len > 0 ? actor_has_token_name(who, h->name)
+                                  : is_default(h->name, h->client);
 }
 
 struct str

@@ -14,6 +14,9 @@ bool actor_is_named(const struct task_actor *who);
    or an agent that handed it over, gave it up or lost it. */
 bool actor_is(const struct task_actor *who, struct str name);
 
+/* Whether the caller, with a token, may go by this name (raw): its agent's, or
+   that with digits, unless another token has it. */
+bool actor_has_token_name(const struct task_actor *who, struct str name);
 /* Whether what is addressed to word (raw) is for the caller: see name_reaches.
    What is addressed to the agent of a token is for nobody else. */
 bool actor_reached(const struct task_actor *who, struct str word);
@@ -45,7 +48,7 @@ enum task_hold actor_hold(const struct task_actor *who,
                           const struct task_holder *h);
 /* Whether the caller may go on where the holder, a session of its product under
    a default name, was when it ended. Names that somebody chose come back under
-   their name, and tokens are never one product. */
+   their name. With a token it is a session of the token's agent. */
 bool actor_inherits(const struct task_actor *who, const struct task_holder *h);
 /* Returns takeover (raw) if the task was taken from the caller by it; else .p
    is NULL. */

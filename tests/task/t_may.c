@@ -205,6 +205,14 @@ test_the_holder(void)
     }
 }
 
+static bool
+has_token(const void *of, struct str agent)
+{
+    (void)of;
+    return str_is(agent, "a") || str_is(agent, "a-b") ||
+           str_is(agent, "codex");
+}
+
 /* Rules (b) and (c): names that nobody chose, by client, session and sight. */
 static void
 test_holders_under_default_names(void)
@@ -253,6 +261,12 @@ test_holders_under_default_names(void)
         {"claude-code-11111111", "claude-code", SIGHT_GONE,
          {.name = STR("\"ann\""), .principal = STR("ann"), .client = CLAUDE,
           IN(THERE)}, HOLD_OTHER, false},
+        {"ann-11111111", "claude-code", SIGHT_GONE,
+         {.name = STR("\"ann\""), .principal = STR("ann"), .client = CLAUDE,
+          IN(THERE)}, HOLD_OTHER, true},
+        {"a-b", "claude-code", SIGHT_GONE,
+         {.name = STR("\"a\""), .principal = STR("a"), .client = CLAUDE,
+          .has_token = has_token, IN(THERE)}, HOLD_OTHER, false},
         /* Leases of 0.2.0, whose names were cut and kept their case. */
         {"Claude-Code-11111111", NULL, SIGHT_UNKNOWN,
          {UNNAMED_AS("claude-code-22222222"), IN(THERE)}, HOLD_CLIENT, false},
@@ -279,14 +293,6 @@ test_holders_under_default_names(void)
 }
 
 /* ---- whom a name reaches ---- */
-
-static bool
-has_token(const void *of, struct str agent)
-{
-    (void)of;
-    return str_is(agent, "a") || str_is(agent, "a-b") ||
-           str_is(agent, "codex");
-}
 
 static void
 test_whom_a_name_reaches(void)
