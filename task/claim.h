@@ -20,11 +20,11 @@ struct task_want {
 
 /* From the arguments of claim_task; who has only the name that they give. */
 struct task_want task_want_of(const struct task_args *args);
-/* Finds the first of the tasks that who may claim. First come those whose holder
-   is gone and was who, or a session that who inherits from (task/may.h); then
-   those that are ready and not handed to somebody else: those handed to who,
-   then the lowest priority number, then the longest wait. *out is its id; .p NULL: no task is ready. 0, or an error of
-   store_read. */
+/* Finds the first of the tasks that who may claim. First come those whose
+   holder is gone and was who, or a session that who inherits from (task/may.h);
+   then those that are ready and not handed to somebody else: those handed to
+   who, then the lowest priority number, then the longest wait. *out is its id;
+   .p NULL: no task is ready. 0, or an error of store_read. */
 int tasks_find_ready(struct tasks *t, struct task_want *w, struct str *out);
 
 /* The tasks, up to max, under running leases of who's name, or of its session
