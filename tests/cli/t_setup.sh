@@ -139,13 +139,13 @@ for client in claude-code codex gemini; do
     run 0 setup $client --hooks
     has err '# add this to ~/.'
     has out '"SessionStart": [{"hooks": [' '"SessionEnd": [{"hooks": ['
-    sed -n 's/.*"command": "\(.*\)"}.*/\1/p' out | sort -u >command
+    sed -n 's/.*"command": "\(.*\)"}.*/\1/p' out | sort -u >hook_line
     echo "env 'MCP_TASK_BASE_DIR=$dir/a store' $exe hook $client" >want
-    same want command
+    same want hook_line
 done
 run 0 add --id first Something
 echo '{"hook_event_name":"SessionStart","session_id":"01234567"}' >in
-(unset MCP_TASK_BASE_DIR && sh ./command <in >out)
+(unset MCP_TASK_BASE_DIR && sh ./hook_line <in >out)
 has out gemini-01234567 first
 unset MCP_TASK_BASE_DIR
 run 0 setup cursor --hooks
