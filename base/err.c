@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 static const struct err_row rows[] = { /* by -code */
-    [-ERR_MORE] = {
+    [-ERR_MAY_NOT_WAIT] = {
         .name = "invalid_argument", .exit = 3,
         .message = "the call has to wait",
         .rpc = -32600, .rpc_2026 = -32600,

@@ -6,8 +6,8 @@
 #include <stdbool.h>
 
 enum err {
-    ERR_MORE = -1,   /* a run has to wait, or is over before its work is */
-    ERR_SYNTAX = -2, /* violates the grammar */
+    ERR_MAY_NOT_WAIT = -1, /* a run would have to wait, but is in a batch */
+    ERR_SYNTAX = -2,       /* violates the grammar */
     ERR_NOMEM = -3,
     ERR_INVALID = -4, /* callers of tools can see the codes from here on */
     ERR_NOT_FOUND = -5,

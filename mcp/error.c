@@ -35,8 +35,7 @@ mcp_fail(struct request *r, int err, const char *why)
 struct mcp_fault
 mcp_fault_of(const struct request *r, int err)
 {
-    const struct err_row *row =
-        err_row(err == MCP_RUN_MAY_NOT_WAIT ? ERR_MORE : err);
+    const struct err_row *row = err_row(err);
     struct mcp_fault f = {.status = MCP_OK, .code = RPC_INTERNAL_ERROR,
                           .text = "Internal error",
                           .value = err == ERR_NOMEM ? STR("out of memory")

@@ -31,8 +31,6 @@ struct mcp_fault {
                          code; or .p NULL */
 };
 
-/* The outcome of a run that would have to wait, but is in a batch. */
-enum { MCP_RUN_MAY_NOT_WAIT = -101 };
 /* Sets the fault of r; returns MCP_REFUSED. */
 int mcp_refuse(struct request *r, enum mcp_status status, enum mcp_code code,
                const char *text, struct str value);

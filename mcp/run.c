@@ -74,7 +74,7 @@ judge_wait(struct request *r)
     if (run->missing != 0)
         return ERR_CAPABILITY;
     if (!r->call.may_wait)
-        return MCP_RUN_MAY_NOT_WAIT;
+        return ERR_MAY_NOT_WAIT;
     if (!run->unanswered && !waits) {
         if (run->state.p == NULL)
             return ERR_IO; /* it waits for nothing, so for ever */
@@ -120,7 +120,7 @@ refusal_of(const struct request *r, int err)
     static const struct refusal refusals[] = {
         {ERR_UNAUTHORIZED, "unauthorized", "this token is read-only", false},
         {ERR_TOO_LARGE, "too_large", TOO_MANY_WAIT, true},
-        {MCP_RUN_MAY_NOT_WAIT, "blocked",
+        {ERR_MAY_NOT_WAIT, "blocked",
          "the call has to wait: send it outside a batch", false},
         {ERR_CAPABILITY, "unauthorized", "the client does not support", false},
     };

@@ -15,7 +15,7 @@ void mcp_begin_run(struct request *r, struct buf *out);
 void mcp_open_members(struct request *r);
 void mcp_cut_members(struct request *r);
 /* The outcome of a run that returned err: 0, a result; MCP_NEEDS_INPUT;
-   MCP_RUN_WAITS; MCP_RUN_MAY_NOT_WAIT; or an error. */
+   MCP_RUN_WAITS; or an error. */
 int mcp_end_run(struct request *r, int err);
 /* Whether a call of r's tool by its principal can become a record, and whether
    it can be deferred. */

@@ -28,6 +28,7 @@
 #define COPY_CHUNK (64 * 1024)
 #define TELL_EACH (1024 * 1024)
 #define NO_MARK (-1)
+#define SCAN_AGAIN 2
 /* The mark of another file that was here would explain this. */
 #define IF_COPIED "; if a copy was put in its place, remove the file .lock"
 
@@ -184,20 +185,20 @@ static int
 scan_torn(struct scan *sc, const struct judged *j)
 {
     if (mark_moved(sc))
-        return ERR_MORE;
+        return SCAN_AGAIN;
     if (sc->lock.fd >= 0 && !lock_is_free(&sc->lock, LOCK_WRITE)) {
         sc->size = j->off; /* the lock holder is writing it */
         return 0;
     }
     if (mark_moved(sc)) /* the lock was released in between */
-        return ERR_MORE;
+        return SCAN_AGAIN;
     sc->report->torn = true;
     note_bad(sc, j->off, j->behind, j->wrong);
     end_region(sc, sc->size);
     return 0;
 }
 
-/* Takes a judged line. 1: continue; 0: stop; ERR_MORE: read it again. */
+/* Takes a judged line. 1: continue; 0: stop; SCAN_AGAIN: read it again. */
 static int
 scan_line(struct scan *sc, const struct judged *j)
 {
@@ -231,7 +232,7 @@ scan_lines(struct scan *sc)
             sc->told = j.off;
             sc->watch->passed(sc->watch->ctx, j.off, sc->size);
         }
-        if (rc == ERR_MORE) { /* read this line again */
+        if (rc == SCAN_AGAIN) {
             record_reader_fini(&rd);
             rd = (struct record_reader){.fd = sc->log.fd, .off = j.off,
                                         .end = sc->size};

@@ -22,7 +22,8 @@ test_each_code_has_a_row(void)
     CHECK(err_row(LAST - 1) == err_row(0));
 }
 
-/* Codes with one name are one error to callers. ERR_MORE is never shown. */
+/* Codes with one name are one error to callers. ERR_MAY_NOT_WAIT is shown in
+   words of its own. */
 static void
 test_codes_with_one_name_are_alike(void)
 {

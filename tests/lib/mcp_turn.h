@@ -305,7 +305,7 @@ turn(void)
     struct mcp_message *m;
     struct who *w;
     size_t i, first = SIZE_MAX;
-    int err = ERR_MORE;
+    int err = 0;
 
     while (n_jobs < sizeof(jobs) / sizeof(*jobs) &&
            (w = mcp_next(box.m, clock_mono_ms(), &m)) != NULL)
@@ -315,16 +315,16 @@ turn(void)
     if (writes)
         err = box.refuses ? ERR_BUSY : store_lock_patiently(box.store);
     box.refuses = false;
-    if (err != 0)
+    if (!writes || err != 0)
         store_follow(box.store);
     for (i = 0; i < n_jobs; i++) {
         size_t staged = store_staged_n(box.store);
 
-        job_run(&jobs[i], writes ? err : 0);
+        job_run(&jobs[i], err);
         if (store_staged_n(box.store) > staged && first == SIZE_MAX)
             first = i;
     }
-    if (err == 0)
+    if (writes && err == 0)
         turn_commit(first);
     for (i = 0; i < n_jobs; i++)
         job_give(&jobs[i]);

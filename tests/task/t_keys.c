@@ -36,7 +36,7 @@ test_idempotency(void)
         if (round == 0)
             reopen(&f);
         if (round == 1)
-            while (store_compact(f.s) == ERR_MORE)
+            while (store_compact(f.s) == ERR_PENDING)
                 continue;
     }
     call(&f, "get_task", "{'task_id':'a'}");
@@ -81,7 +81,7 @@ test_key_of_several_tasks(void)
         call(&f, "update_task", args);
         CHECK(ok(&f));
     }
-    while (store_compact(f.s) == ERR_MORE)
+    while (store_compact(f.s) == ERR_PENDING)
         continue;
     reopen(&f);
     call(&f, "create_task", plan);

@@ -648,7 +648,7 @@ test_after_compaction(void)
     call(&f, "update_task", "{'task_id':'t0','status':'done'}");
     call(&f, "update_task", "{'task_id':'t0','status':'open','reason':'r'}");
     call(&f, "update_task", "{'task_id':'t0','priority':1}");
-    while ((rc = store_compact(f.s)) == ERR_MORE)
+    while ((rc = store_compact(f.s)) == ERR_PENDING)
         continue;
     CHECK(rc == 0);
     CHECK(store_read_n(f.s, 4, &f.a, &(struct store_rec){0}) ==

@@ -348,7 +348,7 @@ test_it_stays(void)
     CHECK(n_messages(&f) == 1);
     CHECK(is_replay(&f));
     reopen(&f);
-    while (store_compact(f.s) == ERR_MORE)
+    while (store_compact(f.s) == ERR_PENDING)
         continue;
     call(&f, "get_task", "{'task_id':'a'}");
     messages = json_raw(json_get(f.json, "messages"));

@@ -61,7 +61,7 @@ test_past_of_a_big_task(void)
     CHECK(has(&f, "next_cursor", "2.6.24") &&
           number(&f, "current_version") == 3);
     CHECK(json_get(f.json, "ready") == NULL);
-    while (store_compact(f.s) == ERR_MORE)
+    while (store_compact(f.s) == ERR_PENDING)
         continue;
     call(&f, "get_task", "{'task_id':'a','section':'history'}");
     CHECK(json_get(f.json, "older_dropped") != NULL);

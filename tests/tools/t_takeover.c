@@ -52,7 +52,7 @@ test_time_is_taken_back(void)
                0},
           {"claim_task", "{'task_id':'c','agent':'you'}", "not_owner", 0, 0});
     store_take_back_time(f.s);
-    while (store_compact(f.s) == ERR_MORE)
+    while (store_compact(f.s) == ERR_PENDING)
         continue;
     for (int i = 0; i < 2; i++) {
         call(&f, "get_task", "{'task_id':'a'}");
@@ -162,7 +162,7 @@ test_a_person_ends_a_lease(void)
     call(&f, "get_task", "{'task_id':'a','section':'history'}");
     buf_char(&f.out, '\0');
     CHECK(strstr(f.out.p, "\"note\":\"r\""));
-    while (store_compact(f.s) == ERR_MORE)
+    while (store_compact(f.s) == ERR_PENDING)
         continue;
     clock_ahead_s = 960;
     call(&f, "save_checkpoint", "{'task_id':'a','agent':'me'}");

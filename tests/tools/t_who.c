@@ -81,7 +81,7 @@ test_another_session_of_the_name(void)
     CHECK(failed(&f, "lease_held"));
     /* The lease's session survives a restart, and a compaction. */
     reopen(&f);
-    while (store_compact(f.s) == ERR_MORE)
+    while (store_compact(f.s) == ERR_PENDING)
         continue;
     as(&f, TWO, "claim_task", "");
     CHECK(failed(&f, "lease_held"));
