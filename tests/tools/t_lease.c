@@ -707,12 +707,15 @@ test_the_index_agrees_with_may(void)
                                        STR("\"other\"")};
     enum { N_MADE = sizeof make / sizeof *make };
     struct fixture f;
+    char args[64];
     size_t i, at, who;
 
     fixture_init(&f);
-    for (i = 0; i < N_MADE; i++)
-        call(&f, "create_task", arena_printf(&f.a, "{'task_id':'t%zu','title'"
-             ":'T','tags':['t%zu']}", i, i).p);
+    for (i = 0; i < N_MADE; i++) {
+        snprintf(args, sizeof args, "{'task_id':'t%zu','title':'T',"
+                 "'tags':['t%zu']}", i, i);
+        call(&f, "create_task", args);
+    }
     for (i = 0; i < N_MADE; i++) {
         call(&f, make[i][0], make[i][1]);
         CHECK(ok(&f));
