@@ -411,12 +411,12 @@ store_take_lock(struct store *s, bool wait)
             !s->log.foreign)
             rc = set_aside(s);
         note_busy(s, rc == ERR_BUSY);
-        if (rc == VIEW_AGAIN) { /* drops the useless lock */
+        if (rc >= VIEW_AGAIN)
+            store_unlock(s);
+        if (rc == VIEW_AGAIN) { /* its lock excludes nobody */
             store_compact_lost(s);
             lock_close(&s->lock);
         }
-        if (rc == VIEW_NEXT)
-            store_unlock(s);
     }
     /* The holder uses another lock file, so it was not waited for. */
     bool elsewhere = rc == ERR_BUSY && s->lock.held;

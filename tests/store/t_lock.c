@@ -427,6 +427,42 @@ test_lock_file_removed_in_a_commit(void)
     close_log(&t, path);
 }
 
+/* Another process takes the lock in the new file before it has the log's: what
+   the lock of the removed file got must not keep it out. */
+static void
+test_lock_file_replaced_before_the_lock(void)
+{
+    struct tstore t;
+    int said[2], stop[2];
+    size_t len;
+    char *path = open_log(&t, 3, 3), c;
+    const char *lock = path_with(path, ".lock");
+    char *copy = file_get(lock, &len);
+    CHECK(pipe(said) == 0 && pipe(stop) == 0);
+    CHECK(store_follow(t.s) == 0); /* it looks whether the file is the same */
+    CHECK(unlink(lock) == 0);
+    file_put(lock, copy, len);
+    free(copy);
+    pid_t pid = child_begin();
+    if (pid == 0) {
+        struct lock l = {.path = lock, .fd = -1};
+        close(stop[1]);
+        CHECK(lock_open(&l, true) == 0 && lock_try(&l, LOCK_WRITE) == 0);
+        CHECK(write(said[1], "l", 1) == 1);
+        CHECK(read(stop[0], &c, 1) == 0); /* until the parent closes it */
+        child_end();
+    }
+    CHECK(read(said[0], &c, 1) == 1);
+    CHECK(store_lock(t.s) == ERR_BUSY && !store_locked(t.s));
+    close(stop[1]);
+    CHECK(child_ok(pid));
+    CHECK(lock_elsewhere(path) == 0);
+    close(stop[0]);
+    close(said[0]);
+    close(said[1]);
+    close_log(&t, path);
+}
+
 static void
 test_lock_file_removed_before_the_rename(void)
 {
@@ -839,6 +875,7 @@ main(void)
     test_log_lock_dropped();
     test_lock_file_as_an_artifact();
     test_lock_file_removed_in_a_commit();
+    test_lock_file_replaced_before_the_lock();
     test_lock_file_removed_before_the_rename();
     test_copied_with_its_mark();
     test_restored_alone();
