@@ -198,7 +198,7 @@ const struct row task_rows[TASK_N_ARGS] = {
                  .max = 256, .tools = WHOLE, .needs = BIT(IMPORT)},
     [F_GOAL] = {NAME(goal), TEXT, .max = 8 * KiB, .tools = WHOLE},
     [F_CANCEL_REQUESTED] = {NAME(cancel_requested), OBJECT(STOP, stop_rows),
-                            .flags = TOLD, .tools = BIT(UPDATE) | BIT(IMPORT)},
+                            .tools = BIT(UPDATE) | BIT(IMPORT)},
     [F_MESSAGES] = {NAME(messages), OBJECT(MESSAGE, message_rows),
                     .items = TASK_MAX_MESSAGES, .tools = BIT(IMPORT)},
     [F_HANDOFF] = {NAME(handoff), OBJECT(HANDOFF, handoff_rows),
@@ -297,7 +297,7 @@ const struct row task_rows[TASK_N_ARGS] = {
     [ARG_SINCE] = {NAME(since), .type = T_WHEN, .flags = ONE,
                    .tools = BIT(STANDUP)},
     [ARG_ANSWER] = {NAME(answer), .type = T_OBJECT, .sub = ANSWER, .n_sub = 3,
-                    .flags = TOLD, .tools = BIT(UPDATE)},
+                    .tools = BIT(UPDATE)},
     [ARG_MESSAGE] = {NAME(message), MESSAGE_TEXT, .tools = BIT(UPDATE)},
     [ARG_EXPIRES_SECONDS] = {NAME(expires_seconds), .type = T_INT,
                              .flags = MINUTES | CLAMP, .min = 60,
@@ -494,12 +494,20 @@ put_meaning(struct json_w *w, const struct row *r, unsigned tools)
     }
 }
 
-static void put_schema(struct json_w *w, const struct row *r, size_t n,
-                       unsigned tools, bool whole);
+/* Whether an argument stands first: hosts show, and models fill in, the first
+   ones best. create_task does without a title only where it has tasks. */
+static bool
+stands_first(const struct row *r, unsigned tools)
+{
+    return r->needs & tools || r == &task_rows[F_TITLE];
+}
+
+static void put_members(struct json_w *w, const struct row *r, size_t n,
+                        unsigned tools);
 
 /* The schema of one value. */
 static void
-put_value(struct json_w *w, const struct row *r, unsigned tools, bool whole)
+put_value(struct json_w *w, const struct row *r, unsigned tools)
 {
     static const char *const types[] = {
         [T_INT] = "integer", [T_COUNT] = "integer", [T_BOOL] = "boolean",
@@ -507,15 +515,13 @@ put_value(struct json_w *w, const struct row *r, unsigned tools, bool whole)
     };
     const char *const *name;
 
-    if (r->type == T_OBJECT && (whole || r->flags & TOLD)) {
-        put_schema(w, row_objects[r->sub], r->n_sub, 1, false);
-        return;
-    }
     json_obj(w);
     json_put_z(w, "type", types[r->type] ? types[r->type] : "string");
-    if (r->type == T_OBJECT)
-        json_put_z(w, "description", "as in save_checkpoint");
     put_meaning(w, r, tools);
+    if (r->type == T_OBJECT)
+        put_members(w, row_objects[r->sub], r->n_sub, 1);
+    if (r->type == T_TASKS)
+        put_members(w, task_rows, TASK_N_FIELDS, tools);
     if (r->type == T_INT && r->max) {
         json_put_int(w, "minimum", r->min);
         json_put_int(w, "maximum", row_max(r));
@@ -529,30 +535,35 @@ put_value(struct json_w *w, const struct row *r, unsigned tools, bool whole)
     json_close(w);
 }
 
-/* The schema of an object with the rows that one of tools takes. The rows of an
-   object's own members say only which are required. */
 static void
-put_schema(struct json_w *w, const struct row *r, size_t n, unsigned tools,
-           bool whole)
+put_property(struct json_w *w, const struct row *r, unsigned tools)
+{
+    json_key(w, r->name);
+    if (r->items) {
+        json_obj(w);
+        json_put_z(w, "type", "array");
+        json_key(w, "items");
+    }
+    put_value(w, r, tools);
+    if (r->items)
+        json_close(w);
+}
+
+/* The members of an object with the rows that one of tools takes, in the schema
+   of the object. Converters to what models are given refuse objects without
+   properties. The rows of an object's own members say only which are
+   required. */
+static void
+put_members(struct json_w *w, const struct row *r, size_t n, unsigned tools)
 {
     bool own = r != task_rows, required = false;
 
-    json_obj(w);
-    json_put_z(w, "type", "object");
     json_put_obj(w, "properties");
-    for (size_t i = 0; i < n; i++) {
-        if (!own && !(r[i].tools & tools))
-            continue;
-        json_key(w, r[i].name);
-        if (r[i].items) {
-            json_obj(w);
-            json_put_z(w, "type", "array");
-            json_key(w, "items");
-        }
-        put_value(w, &r[i], tools, whole);
-        if (r[i].items)
-            json_close(w);
-    }
+    for (int first = 1; first >= 0; first--)
+        for (size_t i = 0; i < n; i++)
+            if ((own || r[i].tools & tools) &&
+                stands_first(&r[i], tools) == (first == 1))
+                put_property(w, &r[i], tools);
     json_close(w);
     for (size_t i = 0; i < n; i++) {
         if (!(r[i].needs & tools))
@@ -565,7 +576,6 @@ put_schema(struct json_w *w, const struct row *r, size_t n, unsigned tools,
     if (required)
         json_close(w);
     json_put_bool(w, "additionalProperties", false);
-    json_close(w);
 }
 
 struct str
@@ -574,10 +584,11 @@ task_tool_schema(enum task_tool tool, struct arena *a)
     struct buf b = {0};
     struct json_w w;
 
-    /* Only one tool describes a test result: every agent reads the whole
-       list. */
     json_w_init(&w, &b);
-    put_schema(&w, task_rows, TASK_N_ARGS, 1u << tool, tool == TOOL_CHECKPOINT);
+    json_obj(&w);
+    json_put_z(&w, "type", "object");
+    put_members(&w, task_rows, TASK_N_ARGS, 1u << tool);
+    json_close(&w);
     json_w_end(&w);
     return buf_take(&b, a);
 }

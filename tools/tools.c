@@ -3,9 +3,10 @@
 
    1. The input schemas are made from the table that the arguments are checked
       by (task/fields.c), so they cannot say something else.
-   2. Schemas are plain: objects, scalars and arrays, no references and no
-      choices between types, since clients drop tools that have those.
-   3. tools/list stays under 14 KB, of the core 9.
+   2. Schemas are plain: objects that name their members, scalars and arrays, no
+      references and no choices between types, since clients drop tools that
+      have those.
+   3. tools/list stays under 14 KB, of the core 11.
 
    What agents are told is in tools/tools.txt, which the build packs into
    the binary. A line "@NAME" begins what a tool does, or another text. */

@@ -125,8 +125,11 @@ check_schema(struct arena *a, enum task_tool tool, const struct mcp_tool *t)
 
         if (!CHECK(takes_arg(tool, name.p, &required)))
             fprintf(stderr, "  %s: %s\n", t->name, name.p);
+        /* They stand first, and so does a title. */
+        CHECK(!required || needed == i);
         needed += required;
     }
+    CHECK(tool != TOOL_CREATE || json_is(props + 1, "title"));
     CHECK(list == NULL || list->n > 0);
     for (i = 0, p = list; list && i < list->n; i++) {
         struct str name = arena_str(a, json_str(a, ++p));
@@ -148,6 +151,18 @@ check_schema(struct arena *a, enum task_tool tool, const struct mcp_tool *t)
     CHECK(takes > 0);
 }
 
+static size_t
+count_text(const char *s, const char *part)
+{
+    size_t n = 0;
+
+    while ((s = strstr(s, part)) != NULL) {
+        s += strlen(part);
+        n++;
+    }
+    return n;
+}
+
 static void
 test_schemas_are_what_is_enforced(void)
 {
@@ -163,6 +178,9 @@ test_schemas_are_what_is_enforced(void)
         check_schema(&f.a, (enum task_tool)i, &c->tools[i]);
         CHECK(strstr(c->tools[i].input_schema, "$ref") == NULL);
         CHECK(strstr(c->tools[i].input_schema, "Of\"") == NULL);
+        /* Each object says what it has. */
+        CHECK(count_text(c->tools[i].input_schema, "\"type\":\"object\"") ==
+              count_text(c->tools[i].input_schema, "\"properties\":{\""));
     }
     CHECK(strlen(c->instructions) < 800);
     /* current_owner is another's, too. */
