@@ -80,6 +80,9 @@ export const unfold = (page) =>
 export const cardOf = (page, lane, title) =>
   page.locator(`.lane.${lane} .card`, { hasText: title });
 
+/* Ends the time in which an answer can be taken back. */
+export const sent = (page) => page.evaluate(() => { sendNow(); });
+
 /* How long it takes from fn until it is there. */
 export async function timed(t, what, locator, fn) {
   const from = performance.now();

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { cardOf, desk, LIMIT, live, SOON, tokens } from './desk.mjs';
+import { cardOf, desk, LIMIT, live, sent, SOON, tokens } from './desk.mjs';
 
 const button = (page, name) => page.getByRole('button', { name, exact: true });
 
@@ -135,6 +135,7 @@ test('a task is handed over, closed, reopened, asked', LIMIT, async (t) => {
   await page.locator('#body').getByText('May I?').waitFor();
   await page.locator('#body').getByRole('button', { name: 'Approve' })
     .and(page.locator('.main')).click();
+  await sent(page);
   await page.locator('#body').getByText('person, ').waitFor();
   const [{ to, by, answer }] = (await get()).questions;
   assert.deepEqual([to, by, answer.text], ['ann', 'person', 'Approve']);
@@ -201,6 +202,104 @@ test('a token of a person takes a task over', LIMIT, async (t) => {
   await worker.close();
 });
 
+/* A typed "no" is a comment: one of the two buttons decides. */
+test('an approval is given by a button alone', LIMIT, async (t) => {
+  const { page, worker, go } = await desk(t);
+  const ask = (task_id) => worker.tool('request_input', { task_id,
+    agent: 'alice', kind: 'approval', question: 'Switch over?' });
+  const answers = async (task_id) => (await worker.tool('get_task',
+    { task_id })).questions.map(({ answer }) => answer
+    && [answer.action, answer.text]);
+  const box = (title) => cardOf(page, 'need', title).locator('.ask');
+
+  for (const [task_id, title] of [['v.1', 'Later'], ['v.2', 'Now']]) {
+    await worker.tool('create_task', { task_id, title });
+    await ask(task_id);
+  }
+  await go();
+  await live(page);
+  const comment = box('Later').getByLabel('Comment (optional)');
+  await comment.fill('no, wait');
+  await comment.press('Enter');
+  assert.ok(await comment.isEnabled());
+  assert.equal(await page.evaluate(() => waiting), null);
+
+  /* It can be taken back, and what was written is still there. */
+  await box('Later').getByRole('button', { name: 'Approve' }).click();
+  await page.locator('#toast', { hasText: 'Approved' }).waitFor();
+  assert.ok(await comment.isDisabled());
+  await page.keyboard.press('u');
+  await page.getByText('Undone', { exact: true }).waitFor();
+  assert.ok(await comment.isEnabled());
+  assert.equal(await comment.inputValue(), 'no, wait');
+  assert.deepEqual(await answers('v.1'), [undefined]);
+
+  /* The next answer needs the place of the Undo: this one is sent. */
+  await box('Later').getByRole('button', { name: 'Decline' }).click();
+  await box('Now').getByRole('button', { name: 'Approve' }).click();
+  await cardOf(page, 'ready', 'Later').waitFor({ timeout: SOON });
+  assert.deepEqual(await answers('v.1'), [['decline', 'no, wait']]);
+  assert.deepEqual(await answers('v.2'), [undefined]);
+
+  /* So is the last one when its time is over. */
+  await cardOf(page, 'ready', 'Now').waitFor({ timeout: SOON });
+  assert.deepEqual(await answers('v.2'), [['accept', 'Approve']]);
+  await page.evaluate(() => { location.hash = '#task/v.1'; });
+  await page.locator('.said', { hasText: 'Declined: no, wait' }).waitFor();
+  await worker.close();
+});
+
+test('an answer is sent when the page is left', LIMIT, async (t) => {
+  const { page, worker, go } = await desk(t);
+
+  await worker.tool('create_task', { task_id: 'v.3', title: 'Asked' });
+  await go();
+  await live(page);
+  const waits = worker.tool('request_input', { task_id: 'v.3', agent: 'alice',
+    question: 'Which?', options: ['Red', 'Blue'], wait_seconds: 50 });
+  await page.getByRole('button', { name: 'Blue' }).click();
+  await page.goto('about:blank');
+  assert.equal((await waits).answer.text, 'Blue');
+  await worker.close();
+});
+
+/* What is refused is said where it was written, and can be sent again. */
+test('an answer is on the way until it is stored', LIMIT, async (t) => {
+  const { page, worker, go } = await desk(t, { expect: /net::ERR_FAILED/ });
+  const told = page.locator('#toast');
+
+  await worker.tool('create_task', { task_id: 'v.4', title: 'Asked' });
+  await worker.tool('request_input', { task_id: 'v.4', agent: 'alice',
+    question: 'What name?' });
+  await go();
+  await live(page);
+  let pass;
+  const held = new Promise((done) => { pass = done; });
+  await page.route('**/mcp', async (route) => {
+    if (route.request().postDataJSON().params.name !== 'update_task') {
+      return route.continue();
+    }
+    await held;
+    return route.abort();
+  });
+  await page.getByLabel('Your answer').fill('Ann');
+  await page.getByRole('button', { name: 'Answer' }).click();
+  await told.getByText('Answered \u201cAnn\u201d').waitFor();
+  await sent(page);
+  await told.getByText('Sending', { exact: true }).waitFor();
+  assert.equal(await told.getByRole('button').count(), 0);
+  assert.ok(await page.getByLabel('Your answer').isDisabled());
+  pass();
+  await told.getByText('Not sent: the server does not answer').waitFor();
+  await page.locator('.ask [role=alert]').waitFor();
+  await page.unroute('**/mcp');
+  await page.getByLabel('Your answer').press('Enter');
+  await sent(page);
+  await cardOf(page, 'ready', 'Asked').waitFor({ timeout: SOON });
+  await told.getByText('Answered \u201cAnn\u201d').waitFor();
+  await worker.close();
+});
+
 /* Enter ends a word of an input method, as for Japanese, before it sends. */
 test('a word that is composed is not sent', LIMIT, async (t) => {
   const { page, worker, go } = await desk(t);
@@ -220,6 +319,7 @@ test('a word that is composed is not sent', LIMIT, async (t) => {
   assert.ok(await text.isEnabled());
   await keys.send('Input.insertText', { text: '\u306b\u307b\u3093' });
   await text.press('Enter');
+  await sent(page);
   await cardOf(page, 'ready', 'Asked').waitFor();
   assert.equal((await worker.tool('get_task', { task_id: 'x.6' }))
     .questions[0].answer.text, '\u306b\u307b\u3093');

@@ -228,12 +228,12 @@ test('who may only read is offered no more', LIMIT, async (t) => {
   await button(page, 'Go on').click();
   await page.locator('#state', { hasText: 'live, read only' }).waitFor();
   await cardOf(page, 'need', 'Well?').waitFor();
-  await hidden('#new', '.ask form', '.ask button');
+  await hidden('#new', '.reply', '.ask button');
   await page.locator('.title').focus();
   await page.keyboard.press('c');
   await page.keyboard.press('e');
   await page.locator('#task .time li').first().waitFor();
-  await hidden('#form', '#acts', '#task .ask form');
+  await hidden('#form', '#acts', '#task .reply');
   await worker.close();
 });
 

@@ -110,7 +110,7 @@ test('print shows the whole', LIMIT, async (t) => {
   assert.deepEqual([few, many], [40, 92]);
   await page.emulateMedia({ media: 'print' });
   assert.equal(await hidden('.card'), 0);
-  assert.equal(await hidden('.ask form'), 2); /* nobody writes there */
+  assert.equal(await hidden('.reply'), 2); /* nobody writes there */
   const board = await pages();
   assert.ok(board > 3, `${board} pages`);
 

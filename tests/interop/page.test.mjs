@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import test from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { browser, cardOf, desk, LIMIT, live, SOON, timed, tokens, unfold }
+import { browser, cardOf, desk, LIMIT, live, sent, SOON, timed, tokens, unfold }
   from './desk.mjs';
 import { SERVER } from './server.mjs';
 
@@ -119,6 +119,7 @@ test('a question is answered where the agent waits', LIMIT, async (t) => {
   let waits = ask('Which one?', { options: ['The red', 'The blue'] });
   await box().getByText('Which one?').waitFor({ timeout: SOON });
   await box().getByRole('button', { name: 'The blue' }).click();
+  await sent(page);
   assert.equal((await waits).answer.text, 'The blue');
   await cardOf(page, 'prog', 'Asked').waitFor({ timeout: SOON });
 
@@ -128,10 +129,12 @@ test('a question is answered where the agent waits', LIMIT, async (t) => {
   await worker.tool('update_task', { task_id, agent: 'alice', priority: 1 });
   await cardOf(page, 'need', 'P1').waitFor({ timeout: SOON });
   await box().getByLabel('Your answer').press('Enter');
+  await sent(page);
   assert.equal((await waits).answer.text, 'A <b>bold</b> one');
 
   waits = ask('May I?', { kind: 'approval' });
   await box().getByRole('button', { name: 'Decline' }).click();
+  await sent(page);
   assert.equal((await waits).answer.action, 'decline');
   await worker.close();
 });
@@ -160,6 +163,7 @@ test('a token is asked for, and kept for the tab alone', LIMIT, async (t) => {
   const box = cardOf(page, 'need', 'Locked').locator('.ask');
   await box.getByLabel('Your answer').fill('yes');
   await box.getByRole('button', { name: 'Answer' }).click();
+  await sent(page);
   await cardOf(page, 'ready', 'Locked').waitFor();
   assert.equal((await worker.tool('get_task', { task_id: 'k.1' }))
     .questions[0].answer.by, 'carol');
@@ -547,6 +551,7 @@ test('it works in the frame of a host', LIMIT, async (t) => {
   await worker.tool('request_input', { task_id: 'a.1', agent: 'alice',
     question: 'Well?', options: ['Yes'] });
   await inner.getByRole('button', { name: 'Yes' }).click();
+  await sent(inner.locator('html'));
   await inner.locator('.lane.ready .card', { hasText: 'Framed' }).waitFor();
   /* Its address is not that of the page around it. */
   for (let i = 0; i < 2; i++) {
@@ -565,6 +570,7 @@ test('it works in the frame of a host', LIMIT, async (t) => {
     question: 'Who?' });
   await inner.getByLabel('Your answer').fill('Ann');
   await inner.getByLabel('Your answer').press('Enter');
+  await sent(inner.locator('html'));
   await inner.locator('.lane.ready .card', { hasText: 'Framed' }).waitFor();
   assert.equal(await inner.locator('html').evaluate((el) =>
     getComputedStyle(el).colorScheme), 'dark');
@@ -591,6 +597,7 @@ test('it works there with a token of the host', LIMIT, async (t) => {
     return (await reply.json()).result;
   });
   await inner.getByRole('button', { name: 'Yes' }).click();
+  await sent(inner.locator('html'));
   await inner.locator('.lane.ready .card', { hasText: 'Locked' }).waitFor();
   assert.equal((await worker.tool('get_task', { task_id: 'a.2' }))
     .questions[0].answer.by, 'carol');
