@@ -64,7 +64,6 @@ test('a card says why it is where it is', LIMIT, async (t) => {
   await says('stuck', 'ops-5', /^codex cannot go on: quota until noon$/);
   await says('stuck', 'api-142',
     /^blocked by api-141: Limit requests per token$/);
-  await says('prog', 'api-141', /^lease ends in (59 min|1 h)$/);
   assert.match(await cardOf(page, 'prog', 'api-141').textContent(),
     /^P0 · api-141 · Limit requests per tokenclaude-code\d+ s ago2\/3✓ 48 passedapi/);
   await unfold(page);
@@ -233,5 +232,56 @@ test('a token is remembered where that is wanted', LIMIT, async (t) => {
   assert.equal(await other.evaluate(() =>
     localStorage.length + sessionStorage.length), 0);
   await other.close();
+  await worker.close();
+});
+
+test('the page shows who works now', LIMIT, async (t) => {
+  const { page, worker, go } = await desk(t);
+  const strip = page.getByRole('navigation', { name: 'Agents at work' });
+  const member = (name) => strip.getByRole('button', { name });
+  const later = async (minutes) => {
+    await page.clock.setFixedTime(Date.now() + minutes * 60000);
+    await page.evaluate(() => drawNow());
+  };
+  const dots = (lane, title) => cardOf(page, lane, title).locator('bdi.dot')
+    .evaluate((el) => el.className);
+
+  await worker.tool('create_task', { task_id: 'w.0', title: 'Idle' });
+  await page.clock.setFixedTime(Date.now()); /* all pages share one clock */
+  await go();
+  await live(page);
+  await cardOf(page, 'ready', 'Idle').waitFor();
+  assert.ok(!await strip.isVisible());
+  for (const [task_id, title, agent, lease_seconds] of [
+    ['w.1', 'One', 'alice', 3600], ['w.2', 'Two', 'alice', 200],
+    ['w.3', 'Three', 'bob', 3600]]) {
+    await worker.tool('create_task', { task_id, title });
+    await worker.tool('claim_task', { task_id, agent, lease_seconds });
+  }
+  await worker.tool('request_input', { task_id: 'w.3', agent: 'bob',
+    question: 'Well?' });
+  await member('bob').getByText('1 task \u00b7 waits for you').waitFor();
+  assert.match(await member('alice').textContent(), /^alice2 tasks \u00b7 \d+ s$/);
+  assert.equal(await dots('prog', 'One'), 'dot alive');
+  /* A lease is told of in its last five minutes. */
+  await cardOf(page, 'prog', 'Two').getByText('lease ends in 3 min').waitFor();
+  assert.equal(await cardOf(page, 'prog', 'One').getByText('lease ends').count(),
+    0);
+  assert.match(await cardOf(page, 'prog', 'One').locator('bdi.dot')
+    .getAttribute('title'), /^Owner, lease until /);
+
+  await member('alice').click();
+  await page.waitForFunction(() =>
+    document.querySelectorAll('.card').length === 2);
+  assert.equal(await member('alice').getAttribute('aria-pressed'), 'true');
+  await member('alice').click();
+  await page.waitForFunction(() =>
+    document.querySelectorAll('.card').length === 4);
+
+  await later(20);
+  assert.equal(await dots('need', 'Three'), 'dot');
+  await later(120);
+  assert.equal(await dots('need', 'Three'), 'dot quiet');
+  await member('alice').getByText('2 h').waitFor();
   await worker.close();
 });
