@@ -136,7 +136,7 @@ test('a task is handed over, closed, reopened, asked', LIMIT, async (t) => {
   await page.locator('#body').getByRole('button', { name: 'Approve' })
     .and(page.locator('.main')).click();
   await sent(page);
-  await page.locator('#body').getByText('person, ').waitFor();
+  await page.locator('#body').getByText('Approved').waitFor();
   const [{ to, by, answer }] = (await get()).questions;
   assert.deepEqual([to, by, answer.text], ['ann', 'person', 'Approve']);
   await worker.close();
