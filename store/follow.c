@@ -231,16 +231,17 @@ is_next(struct store *s, const struct stat *st)
 }
 
 /* Under the lock: checks that the paths still lead to the open lock file and
-   log; creates or reads the log if not. */
+   log; creates or reads the log if not. readable: it could be read just before
+   without the lock. */
 static int
-check_files(struct store *s, struct stat *st)
+check_files(struct store *s, struct stat *st, bool readable)
 {
     if (!lock_is_at_path(&s->lock))
         return VIEW_AGAIN;
     bool there = stat(s->path, st) == 0, known = s->loaded && s->log.fd >= 0;
     if (there && known && store_is_log(s, st))
         return 0;
-    if (there && known && is_next(s, st))
+    if (there && known && readable && is_next(s, st))
         return VIEW_NEXT;
     int rc = store_load(s, true);
     if (rc == 0 && s->log.fd < 0)
@@ -282,17 +283,17 @@ is_pushed(const struct store *s)
     return s->replica != NULL && s->replica->push == REMOTE_PUSH;
 }
 
-/* Under the lock: reads what others committed, and recovers the tail. same:
-   just before locking, the mark had not changed. */
+/* Under the lock: reads what others committed, and recovers the tail. view:
+   what sync_view returned just before. */
 static int
-catch_up(struct store *s, bool same)
+catch_up(struct store *s, int view)
 {
     struct stat st;
     struct mark m;
     int rc = own_known_log(s, &st);
     bool known = rc == 0;
     if (rc == VIEW_AGAIN)
-        rc = check_files(s, &st);
+        rc = check_files(s, &st, view >= 0);
     if (rc != 0)
         return rc;
     if (s->log.damaged)
@@ -315,8 +316,8 @@ catch_up(struct store *s, bool same)
         return store_deny_standing(s);
     /* A log only grows until it is replaced: if its size is the same, nobody
        wrote. */
-    rc = same && known && st.st_size == s->log.end ? MARK_SAME
-                                                   : mark_read(&s->lock, &m);
+    rc = view == VIEW_SAME && known && st.st_size == s->log.end
+             ? MARK_SAME : mark_read(&s->lock, &m);
     if (rc == 0 && leads_on(s, &m)) {
         store_take_mark(s, &m);
         rc = store_load_to(s, &m);
@@ -399,12 +400,12 @@ store_take_lock(struct store *s, bool wait)
         if (rc != 0)
             return rc;
         /* Errors show again under the lock. */
-        bool same = sync_view(s) == VIEW_SAME;
+        int view = sync_view(s);
         rc = s->lock.fd < 0 ? VIEW_AGAIN
              : wait           ? lock_wait(&s->lock)
                               : lock_try(&s->lock, LOCK_WRITE);
         if (rc == 0)
-            rc = catch_up(s, same);
+            rc = catch_up(s, view);
         else if (rc == ERR_IO)
             store_deny_errno(s, s->lock.path, "cannot be locked: ");
         if (rc == ERR_DAMAGED && s->lock.held && s->replica != NULL &&

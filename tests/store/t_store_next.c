@@ -184,6 +184,19 @@ test_damage_in_the_next(void)
     ts_close(&t);
 }
 
+/* A log that cannot be read is not given back for reading again and again. */
+static void
+test_damaged_first_line_of_the_next(void)
+{
+    begin();
+    other(1, 0);
+    int fd = open(path, O_RDWR);
+    CHECK(fd >= 0 && pwrite(fd, "#", 1, 9) == 1 && close(fd) == 0);
+    CHECK(store_lock(t.s) == ERR_DAMAGED && !store_locked(t.s));
+    CHECK(store_follow(t.s) == ERR_DAMAGED && !state_is_good(&t));
+    ts_close(&t);
+}
+
 /* ---- a group's log ---- */
 
 #define OWNER 12345
@@ -416,6 +429,7 @@ main(void)
     test_left_out();
     test_another_past();
     test_damage_in_the_next();
+    test_damaged_first_line_of_the_next();
     if (geteuid() == 0) {
         test_group_directory();
         test_group_of_the_log();
