@@ -165,8 +165,10 @@ int store_read_n(struct store *s, uint64_t n, struct arena *a,
 int store_scan(struct store *s, uint64_t from,
                int (*fn)(void *ctx, const struct store_rec *r), void *ctx);
 
-/* Sets the one observer. It gets each committed record, own or followed, after
-   it was applied, in order; not those read when the log is opened. */
+/* Sets the one observer. It gets each committed record, own or followed, once,
+   after it was applied, in order; but none that was read when the log was
+   opened, and of a whole generation that passed between two follows only those
+   that compaction kept. */
 void store_observe(struct store *s,
                    void (*fn)(void *ctx, const struct store_entry *e,
                               const struct store_rec *r),
