@@ -166,7 +166,7 @@ bound_batch(struct mcp_message *m, struct request *r, size_t taken)
 
 /* Ends a session; memory learns of the end from the record. */
 static enum mcp_status
-end_session(struct mcp_message *m, struct buf *out)
+stage_end(struct mcp_message *m, struct buf *out)
 {
     int err = mcp_session_set(m->s, -1, true, STR_NONE, STR_NONE);
     struct mcp_fault f = {.status = MCP_BAD_REQUEST,
@@ -203,7 +203,7 @@ mcp_run(struct mcp_message *m, struct buf *out, struct buf *notes)
 
     m->state = MESSAGE_RUN;
     if (m->ends && m->n == 0)
-        return end_session(m, out);
+        return stage_end(m, out);
     if (m->cancelled)
         mcp_withdraw(m->v, notes);
     for (i = 0; i < m->n && out->err == 0 && !m->cancelled; i++) {

@@ -476,7 +476,7 @@ put_template(struct json_w *w, const struct mcp_template *t, enum mcp_rev rev)
 }
 
 static void
-put_prompt(struct json_w *w, const struct mcp_prompt *p, enum mcp_rev rev)
+put_prompt_row(struct json_w *w, const struct mcp_prompt *p, enum mcp_rev rev)
 {
     const struct mcp_prompt_arg *arg = p->args;
 
@@ -511,7 +511,7 @@ run_list(struct request *r)
     for (size_t i = 0; kind == 't' && i < c->n_tools; i++)
         put_tool(w, &c->tools[i], r);
     for (size_t i = 0; kind == 'p' && i < c->n_prompts; i++)
-        put_prompt(w, &c->prompts[i], r->rev);
+        put_prompt_row(w, &c->prompts[i], r->rev);
     for (size_t i = 0; kind == 'r' && i < c->n_templates; i++)
         put_template(w, &c->templates[i], r->rev);
     json_close(w);

@@ -192,7 +192,7 @@ store_compact_begin(struct store *s)
 
 /* Returns whether a record of the part that is thinned out is kept. */
 static bool
-is_kept(struct store *s, const struct store_rec *r, int64_t now_ms)
+keeps_record(struct store *s, const struct store_rec *r, int64_t now_ms)
 {
     if (!record_key_ok(r->key)) /* the old header and end record */
         return false;
@@ -217,7 +217,7 @@ copy(struct store *s, struct compaction *c)
             return rc;
         if (rc != 1 || record_parse(line, &r) != 0)
             return ERR_DAMAGED;
-        if (c->ended || is_kept(s, &r, now_ms)) {
+        if (c->ended || keeps_record(s, &r, now_ms)) {
             put_copy(c, &r);
             c->count++;
         }

@@ -168,7 +168,9 @@ store_follow(struct store *s)
         return 0; /* store_lock has followed already */
     begin_reads(s);
     int rc = sync_view(s);
-    return rc == VIEW_TAIL ? recover(s) : rc == VIEW_SAME ? 0 : rc;
+    if (rc == VIEW_TAIL)
+        return recover(s);
+    return rc == VIEW_SAME ? 0 : rc;
 }
 
 /* ---- the lock ---- */
@@ -401,9 +403,10 @@ store_take_lock(struct store *s, bool wait)
             return rc;
         /* Errors show again under the lock. */
         int view = sync_view(s);
-        rc = s->lock.fd < 0 ? VIEW_AGAIN
-             : wait           ? lock_wait(&s->lock)
-                              : lock_try(&s->lock, LOCK_WRITE);
+        if (s->lock.fd < 0)
+            rc = VIEW_AGAIN;
+        else
+            rc = wait ? lock_wait(&s->lock) : lock_try(&s->lock, LOCK_WRITE);
         if (rc == 0)
             rc = catch_up(s, view);
         else if (rc == ERR_IO)

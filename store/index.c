@@ -107,7 +107,7 @@ add_segment(struct index *x)
 
 /* Adds a bucket and moves the entries that belong there by invariant 1. */
 static bool
-grow(struct index *x)
+add_bucket(struct index *x)
 {
     if (x->n_buckets == x->n_segments * SEGMENT && !add_segment(x))
         return false;
@@ -163,7 +163,7 @@ struct store_entry *
 index_add(struct index *x, struct str key, size_t size)
 {
     ASSERT(key.len <= STORE_MAX_KEY && size >= sizeof(struct store_entry));
-    if (x->n >= x->n_buckets && !grow(x))
+    if (x->n >= x->n_buckets && !add_bucket(x))
         return NULL;
     struct store_entry *e = cut(x, entry_room(size, key.len));
     if (e == NULL)

@@ -188,8 +188,10 @@ lock_instance(struct lock *l)
     if (random_bytes(&at, sizeof at) != 0)
         return;
     /* 40 or 52 bits: exact in JSON */
-    at = !l->hosts ? first + (at >> 24)
-         : first != 0 ? first + (at >> 40) : REMOTE_INSTANCES + (at >> 12);
+    if (!l->hosts)
+        at = first + (at >> 24);
+    else
+        at = first != 0 ? first + (at >> 40) : REMOTE_INSTANCES + (at >> 12);
     if (set_lock(l, F_SETLK, F_WRLCK, at) == 0)
         l->instance = at;
 }

@@ -526,7 +526,9 @@ record_next(struct record_reader *r, struct str *line, int64_t *off)
         return rc < 0 ? rc : ERR_TOO_LARGE;
     }
     advance_reader(r, line->len + (lf != NULL));
-    return lf != NULL ? 1 : have > 0 ? ERR_INCOMPLETE : 0;
+    if (lf != NULL)
+        return 1;
+    return have > 0 ? ERR_INCOMPLETE : 0;
 }
 
 struct str

@@ -377,7 +377,7 @@ keep_aside(struct store *s, const char *what, char aside[ASIDE_MAX])
 
 /* Under the lock: takes a whole log instead of this one. */
 static int
-replace_replica(struct store *s, const struct remote_news *news)
+install_replica(struct store *s, const struct remote_news *news)
 {
     char aside[ASIDE_MAX];
     if ((news->aside != NULL && keep_aside(s, news->aside, aside) != 0) ||
@@ -420,7 +420,7 @@ follow_news(struct store *s, const struct remote_news *news)
     if (is_outdated(s, news))
         rc = ERR_BUSY;
     else if (news->what == REMOTE_REPLACE)
-        rc = replace_replica(s, news);
+        rc = install_replica(s, news);
     else
         rc = append(s, news);
     if (!had)

@@ -65,7 +65,7 @@ static const struct {
 
 /* The reason for which a step has failed with err. */
 static enum store_reason
-reason_of(int err)
+reason_of_err(int err)
 {
     for (size_t i = WHY_PERMISSION; i < sizeof reasons / sizeof *reasons; i++)
         if (reasons[i].err == err)
@@ -101,7 +101,7 @@ store_why_not(const struct store *s)
     if (s->log.damaged)
         return WHY_DAMAGE;
     if (s->err != 0 && s->err != ERR_READONLY)
-        return reason_of(s->err);
+        return reason_of_err(s->err);
     if (s->opt.readonly)
         return WHY_ASKED;
     if (why != WHY_NONE && why != WHY_PERMISSION)

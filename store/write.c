@@ -147,7 +147,7 @@ deny_recovery(struct store *s)
 
 /* Whether the rest is what a probe left. */
 static bool
-is_blank(const struct store *s, int64_t size)
+was_probed(const struct store *s, int64_t size)
 {
     char rest[STORE_BLANKS];
     int64_t len = size - s->log.end;
@@ -167,7 +167,7 @@ cut_torn(struct store *s, int64_t size)
 {
     char torn[FILE_PATH_MAX + 64];
     struct stat st;
-    bool keep = !is_blank(s, size);
+    bool keep = !was_probed(s, size);
     if (keep && keep_torn(s, size, torn, sizeof torn) != 0)
         return deny_recovery(s);
     int rc = file_sync_path(s->dir) == 0 && store_cut(s) ? 0
@@ -183,8 +183,11 @@ cut_torn(struct store *s, int64_t size)
 int
 store_settle_tail(struct store *s, int64_t size)
 {
-    int rc = s->log.end < size ? cut_torn(s, size)
-             : file_sync_path(s->dir) != 0 ? deny_recovery(s) : 0;
+    int rc = 0;
+    if (s->log.end < size)
+        rc = cut_torn(s, size);
+    else if (file_sync_path(s->dir) != 0)
+        rc = deny_recovery(s);
     if (rc == 0 && store_put_mark(s, s->log.g, s->log.head, s->log.end,
                                   s->ino) != 0)
         rc = deny_recovery(s);
