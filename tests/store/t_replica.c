@@ -368,6 +368,27 @@ test_two_processes(void)
     end();
 }
 
+/* The log that another process made by compaction is damaged in its first line
+   before this one reads it. */
+static void
+test_damage_in_the_next(void)
+{
+    struct host *b;
+    int fd;
+
+    begin(1);
+    for (int i = 0; i < 6; i++)
+        CHECK(put(&host[0], "task/a", "\"v\":1") == 0);
+    b = second_process();
+    CHECK(confirm(b) == 0);
+    CHECK(ts_compact(&host[0].t) == 0);
+    fd = open(b->path, O_RDWR);
+    CHECK(fd >= 0 && pwrite(fd, "#", 1, 9) == 1 && close(fd) == 0);
+    CHECK(put(b, "task/a", "\"v\":2") == 0 && sees(b, "task/a", "\"v\":2"));
+    CHECK(store_state(b->t.s)->err == 0);
+    end();
+}
+
 /* While one process fetches a whole log, another has fetched one, and goes on
    from it: the older file does not take its place. Only the one that keeps a
    log aside says so. */
@@ -1054,6 +1075,7 @@ main(void)
     test_two_processes();
     test_two_new();
     test_read_meanwhile();
+    test_damage_in_the_next();
     test_two_replace();
     test_lost_meanwhile();
     test_compact();
