@@ -115,7 +115,7 @@ measure_writes(const struct rig_run *run)
         rig_die("%s: %s", path, strerror(errno));
     server_start(&s, run, base, 'a', 0);
     put_write(&s);
-    server_ask(&s); /* the log is made */
+    server_call(&s); /* the log is made */
     before = rig_file_size(log);
     id = s.id;
     r = rig_compare(run, (struct rig_side){server_single, &l},
@@ -186,7 +186,7 @@ reads_on(const struct rig_run *run, const char *base, const char *what,
         return;
     server_start(&s, run, base, 'a', SMALL_STORE);
     server_put_get(&s);
-    len = server_ask(&s).len + 1; /* with its line feed */
+    len = server_call(&s).len + 1; /* with its line feed */
     echo_start(run, &echo, len);
     rig_keep_to(client);
     r = rig_compare(run, (struct rig_side){server_single, &l},
@@ -243,7 +243,7 @@ report_index(const struct rig_run *run, struct server *s, const char *base)
     double tasks = (double)s->tasks, log = rig_file_size(server_log(base));
 
     server_put_list(s);
-    server_ask(s); /* a server that reads the log only when asked has read it
+    server_call(s); /* a server that reads the log only when asked has read it
                       now */
     kb = rig_status_kb(&s->child, "VmRSS");
     if (kb > empty)
@@ -383,10 +383,10 @@ measure_size(const struct rig_run *run)
                "an empty program %.1f KB: %.2f times", empty, size / empty);
     server_start(&s, run, base, 'a', 0);
     server_put(&s, "tools/list", "%s", "");
-    server_ask(&s);
+    server_call(&s);
     echo_start(run, &echo, 100);
     server_put_get(&echo);
-    server_ask(&echo);
+    server_call(&echo);
     rss = rig_status_kb(&s.child, "VmRSS");
     floor = rig_status_kb(&echo.child, "VmRSS");
     if (rss > 0 && floor > 0)

@@ -85,7 +85,7 @@ wait_deferred(struct server *y)
     char id[CALL_ID_LEN + 1];
 
     server_put(y, CALL("wait_for_task") "{" ID "},\"task\":{}", 't', 0ull);
-    take_task(server_ask(y), id);
+    take_task(server_call(y), id);
     server_put(y, "tasks/result", "\"taskId\":\"%s\"", id);
 }
 
@@ -121,10 +121,10 @@ one_event(struct server *x, struct server *y, size_t kind, uint64_t i)
 
     events[kind].wait(y);
     server_put(y, "ping", "%s", "");
-    server_ask(y);
+    server_call(y);
     poll(NULL, 0, (int)rig_any(PAUSE_MS));
     events[kind].event(x, i);
-    server_ask(x);
+    server_call(x);
     from = rig_now();
     server_answer(y);
     return rig_now() - from;

@@ -393,7 +393,7 @@ measure_writes(const struct rig_run *run)
         return;
     start_shared(&s, run, "writes", "");
     server_put_update(&s);
-    server_ask(&s);
+    server_call(&s);
     raw_open(&r, "raw/writes");
     r.len = batch_len("writes");
     printf("%-20s %8zu bytes\n", "etcd batch", r.len);
@@ -558,11 +558,11 @@ one_wake(struct server *waits, struct server *changes)
     server_put(waits, CALL("wait_for_task")
                "{" ID ",\"timeout_seconds\":50}", 'a', 0ULL);
     server_put_get(waits); /* answered first: then the other one waits */
-    server_ask(waits);
+    server_call(waits);
     server_put(changes, CALL("update_task")
                "{" ID ",\"title\":\"changed %llu\"}", 'a', 0ULL,
                (unsigned long long)changes->id);
-    server_ask(changes);
+    server_call(changes);
     from = rig_now();
     server_answer(waits);
     return (rig_now() - from) * 1000;
@@ -614,7 +614,7 @@ measure_cold(const struct rig_run *run)
     start_shared(&s, run, "cold", "");
     for (size_t i = 0; i < n; i++) {
         server_put_update(&s);
-        server_ask(&s);
+        server_call(&s);
     }
     server_stop(&s);
     use_store("cold", "");
@@ -680,12 +680,12 @@ measure_leader(const struct rig_run *run)
         return;
     start_shared(&s, run, "leader", "");
     server_put_update(&s);
-    server_ask(&s);
+    server_call(&s);
     kill(node[leader()].pid, SIGKILL);
     from = rig_now();
     for (n = 0; (at = rig_now()) - from < 5; n++) {
         server_put_update(&s);
-        server_ask(&s);
+        server_call(&s);
         longest = rig_now() - at > longest ? rig_now() - at : longest;
     }
     rig_report("etcd leader killed", longest, "s for the longest write", "<=",

@@ -78,7 +78,7 @@ server_answer(struct server *s)
 }
 
 struct str
-server_ask(struct server *s)
+server_call(struct server *s)
 {
     server_send(s);
     return server_answer(s);
@@ -98,7 +98,7 @@ server_start(struct server *s, const struct rig_run *run, const char *base,
     server_put(s, "initialize", "\"protocolVersion\":\"2025-11-25\","
                "\"capabilities\":{},\"clientInfo\":{\"name\":\"bench\","
                "\"version\":\"1\"}");
-    server_ask(s);
+    server_call(s);
     buf_z(&s->tx, "{\"jsonrpc\":\"2.0\",\"method\":"
           "\"notifications/initialized\"}\n");
 }
@@ -118,7 +118,7 @@ one(void *ctx)
     struct server_load *l = ctx;
 
     l->put(l->s);
-    server_ask(l->s);
+    server_call(l->s);
 }
 
 static void

@@ -42,7 +42,7 @@ bool server_is_answer(struct str line);
 /* The next answer, valid until the next call. */
 struct str server_answer(struct server *s);
 /* Sends what was put and takes one answer. */
-struct str server_ask(struct server *s);
+struct str server_call(struct server *s);
 
 /* ---- ways of running them, each a side of rig_compare ---- */
 
