@@ -6,6 +6,7 @@ set -eu
 server=${1:-./mcptask}
 store=$(mktemp -d)
 export MCP_TASK_BASE_DIR="$store/state"
+export MCP_TASK_REPO=/home/me/api # where both agents work
 pid=
 waiting=
 trap 'rm -rf "$store"; [ -z "$pid$waiting" ] || kill $pid $waiting' EXIT
@@ -58,7 +59,7 @@ kill -9 "$pid"
 wait "$pid" 2>/dev/null || true
 exec 3>&- 4<&-
 
-"$server" wait task-001 --until 'done' >"$store/waited" &
+"$server" wait task-001 --until 'done' --timeout 60 >"$store/waited" &
 waiting=$!
 start hermes
 call claim_task '{"agent":"hermes"}'
