@@ -204,9 +204,11 @@ mcp_run(struct mcp_message *m, struct buf *out, struct buf *notes)
     m->state = MESSAGE_RUN;
     if (m->ends && m->n == 0)
         return stage_end(m, out);
-    if (m->cancelled)
+    if (m->cancelled && m->waited) {
         mcp_withdraw(m->v, notes);
-    for (i = 0; i < m->n && out->err == 0 && !m->cancelled; i++) {
+        return MCP_ACCEPTED;
+    }
+    for (i = 0; i < m->n && out->err == 0; i++) {
         if (m->v[i].reply.kind != '\0' &&
             run_response(&m->v[i], out) == MCP_BAD_REQUEST)
             status = MCP_BAD_REQUEST;

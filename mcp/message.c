@@ -302,15 +302,16 @@ can_cancel(const struct request *r)
            (r->tool == NULL || r->tool->prepare == NULL);
 }
 
-/* Cancels the request of k that has this id, if there is one. What was run
+/* Cancels the request of k that has this id, if there is one. One that was run
    without having to wait is answered all the same. */
 static void
 cancel_request(struct mcp_message *k, struct str id)
 {
-    if (k->waited && str_eq(k->v->id, id))
-        k->cancelled = k->ready = true;
-    if (k->waited || k->state != MESSAGE_QUEUED)
+    if (k->waited || k->state == MESSAGE_RUN) {
+        if (k->n == 1 && str_eq(k->v->id, id))
+            k->cancelled = k->ready = true; /* from mcp_keep on */
         return;
+    }
     for (size_t i = 0; i < k->n; i++)
         if (str_eq(k->v[i].id, id) && can_cancel(&k->v[i]))
             k->v[i].no_reply = true;

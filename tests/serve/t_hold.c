@@ -19,6 +19,8 @@
     "\"title\":\"T\",\"goal\":\"G\"")
 #define CLAIM(id) CALL("claim_task", "\"task_id\":\"" id "\"," \
     "\"agent\":\"ann\"")
+#define WAIT(id) CALL("wait_for_task", "\"task_id\":\"" id "\"," \
+    "\"until\":\"done\",\"timeout_seconds\":60")
 #define GET(id) CALL("get_task", "\"task_id\":\"" id "\"")
 
 #define ATTACH(id) CALL("attach_artifact", "\"task_id\":\"" id "\"," \
@@ -55,6 +57,7 @@ static struct client { /* one that sends messages, and keeps the last answer */
     char answer[4096];
     unsigned answers, dones;
 } clients[MAX_PEERS];
+static struct mcp_session *session; /* of all clients, or NULL */
 static unsigned turns; /* of the loop; a test ends after so many */
 static void (*between)(void); /* called after each turn of the loop */
 
@@ -134,7 +137,8 @@ on_answer(void *ctx, const struct turn_answer *a)
     struct client *c = ctx;
 
     CHECK(!store_locked(here.store) && store_staged_n(here.store) == 0);
-    snprintf(c->answer, sizeof(c->answer), "%.*s", STR_ARG(a->body));
+    if (a->body.len > 0)
+        snprintf(c->answer, sizeof(c->answer), "%.*s", STR_ARG(a->body));
     c->answers++;
     return true;
 }
@@ -159,7 +163,8 @@ sends(const char *text)
 
     while (c->peer != NULL)
         c++;
-    *c = (struct client){.facts.principal = STR("ann")};
+    *c = (struct client){.facts = {.principal = STR("ann"),
+                                   .session = session}};
     c->text = str_of(strdup(text));
     c->peer = turn_join(turn, &ops, c);
     CHECK(turn_push(c->peer, &c->facts, &c->text) == 0);
@@ -399,6 +404,49 @@ test_leave(bool rival)
     serve();
     /* Its change was under way, and stands; or it was to run again. */
     CHECK(says(stay, rival ? "not_found" : "\\\"task_id\\\":\\\"e\\\""));
+    end();
+}
+
+/* A cancel that comes while the turn is open ends the wait that begins in it.
+   What does not wait is answered, even if it has to run again. */
+static struct client *canceller;
+
+static void
+cancel_open(void)
+{
+    static const struct str text = STR(
+        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\","
+        "\"params\":{\"requestId\":1}}");
+
+    if (canceller == NULL || here.fake.hold != 2)
+        return;
+    CHECK(turn_push(canceller->peer, &canceller->facts, &text) == 0);
+    canceller = NULL;
+    if (rival_too)
+        claim_there(NULL);
+}
+
+static void
+test_cancel(bool waits, bool rival)
+{
+    struct mcp_sink sink = {.send = on_message};
+    struct mcp_counts n;
+    struct client *c;
+
+    begin(false);
+    session = mcp_join(mcp, &sink);
+    c = sends(waits ? WAIT("a") : GET("a"));
+    canceller = c;
+    rival_too = rival;
+    here.fake.hold = 4;
+    between = cancel_open;
+    serve();
+    mcp_count(mcp, &n);
+    CHECK(canceller == NULL && n.waiting == 0);
+    CHECK(waits ? c->answer[0] == '\0' : says(c, "\\\"task_id\\\":\\\"a\\\""));
+    all_leave();
+    mcp_leave(session);
+    session = NULL;
     end();
 }
 
@@ -810,6 +858,10 @@ main(void)
     test_read();
     test_leave(false);
     test_leave(true);
+    test_cancel(true, false);
+    test_cancel(true, true);
+    test_cancel(false, false);
+    test_cancel(false, true);
     test_ready();
     test_unreachable();
     test_full();
