@@ -647,7 +647,7 @@ sort_news(struct news *n)
     if (len > 0)
         qsort(all, len, sizeof *all, compare_news);
     if (len > n->max) {
-        buf_consume(&n->list, (len - n->max) * sizeof *all);
+        buf_consume(&n->list, (size_t)(len - n->max) * sizeof *all);
         n->since = news_of(n, &len)[0].seq;
     }
 }
