@@ -116,7 +116,7 @@ class Server:
                 stderr=stderr, text=True, env=dict(os.environ, **env))
         self.ask("initialize", {
             "protocolVersion": "2025-11-25", "capabilities": {},
-            "clientInfo": {"name": self.name, "version": "1"}})
+            "clientInfo": {"name": "hosts", "version": "1"}})
 
     def ask(self, method, params):
         """The result, or None if the server is gone."""
@@ -188,7 +188,7 @@ class WebServer(Server):
         self.session = None
         self.ask("initialize", {
             "protocolVersion": "2025-11-25", "capabilities": {},
-            "clientInfo": {"name": self.name, "version": "1"}})
+            "clientInfo": {"name": "hosts", "version": "1"}})
 
     def post(self, body):
         """The answer's status and text."""

@@ -161,7 +161,7 @@ async function isLost({ t, store, builder, waiter, witness }) {
 /* The builder, the waiting agent and the third one, with the most calls and
    bytes that each build may cost them. */
 const PLAYS = [
-  [fails, [[2, 768], [3, 2560], [1, 640]]],
+  [fails, [[2, 832], [3, 2560], [1, 640]]],
   [isStopped, [[1, 320], [2, 2560], [1, 640]]],
   [isLost, [[1, 320], [1, 1024], [0, 0]]]
 ];
