@@ -250,7 +250,7 @@ note_claim(struct crew *c, size_t i, struct str answer)
     struct str id = rig_behind(answer, "\\\"task_id\\\":\\\"r");
     uint64_t n = READY;
 
-    if (id.p == NULL) {
+    if (rig_behind(answer, "\\\"claimed\\\":false").p != NULL) {
         c->done[i] = true;
         return;
     }
