@@ -292,6 +292,7 @@ take_derived(struct arena *a, struct task *k, const struct raw_members *m,
         {"ready", offsetof(struct task, ready)},
         {"needs_input", offsetof(struct task, needs_input)},
         {"lease_expired", offsetof(struct task, lease_expired)},
+        {"agent_gone", offsetof(struct task, gone)},
         {"stale", offsetof(struct task, stale)},
     }, numbers[] = {
         {"seq", offsetof(struct task, ev.r.n)},

@@ -43,6 +43,7 @@ mt() {
 # Everything that is not the same twice.
 plain() {
     sed -e 's/[0-9]\{4\}-[0-9][0-9]-[0-9][0-9][T ][0-9:.]*Z\{0,1\}/TIME/g' \
+        -e 's/"session":"[^"]*"/"session":"S"/; s/- session: .*/- session: S/' \
         -e 's/ [0-9]*s$/ AGE/; s/ [0-9]*s / AGE /g; s/t-[0-9a-f]\{8,\}/t-ID/g' "$1"
 }
 
@@ -181,6 +182,25 @@ waits() {
     mt 1 wait -a me -u work --timeout 0
 }
 both waits
+
+# An agent that works on a task, and whose server ended.
+gone() {
+    mt 0 add --id one One
+    printf '%s\n' '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{
+        "protocolVersion":"2025-11-25","capabilities":{},
+        "clientInfo":{"name":"claude-code","version":"1"}}}' \
+        '{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{
+        "name":"claim_task","arguments":{"task_id":"one","agent":"ann"}}}' |
+        tr -d '\n' | sed 's/}{/}\n{/; $a\' | "$bin" >claimed
+    grep -q 'claimed' claimed || fail "not claimed: $(cat claimed)"
+    mt 0 show one
+    grep -q gone "$all" || fail "$at show does not tell: $(cat "$all")"
+    mt 0 show one --json
+    mt 0 list
+    mt 0 list --json
+    mt 0 board
+}
+both gone
 
 # It goes by pages, and a task may be longer than one answer of a tool.
 many() {
