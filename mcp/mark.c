@@ -33,19 +33,31 @@ mcp_session_is(struct str a, struct str b)
     return str_eq(str_cut(&a, '.'), str_cut(&b, '.'));
 }
 
+/* The hash of the session over HTTP that has this tag. Returns false for the
+   tag of another. */
+static bool
+web_hash(struct str tag, uint64_t *hash)
+{
+    uint32_t high, low;
+
+    if (tag.len != WEB_TAG || !text_hex32(tag.p, &high) ||
+        !text_hex32(tag.p + 8, &low))
+        return false;
+    *hash = (uint64_t)high << 32 | low;
+    return true;
+}
+
 enum sight
 mcp_see_process(const void *of, struct str mark)
 {
     struct str tag = str_cut(&mark, '.');
-    uint32_t high, low;
-    uint64_t by;
+    uint64_t by, hash;
 
     if (!str_u64(mark, &by))
         return SIGHT_UNKNOWN;
     if (tag.len != WEB_TAG)
         return store_sight(of, by);
-    if (text_hex32(tag.p, &high) && text_hex32(tag.p + 8, &low) &&
-        mcp_session_ended((uint64_t)high << 32 | low))
+    if (web_hash(tag, &hash) && mcp_session_ended(hash))
         return SIGHT_GONE;
     return store_sight(of, by) == SIGHT_ALIVE ? SIGHT_ALIVE : SIGHT_UNKNOWN;
 }
@@ -55,13 +67,11 @@ static const struct mcp_session *
 session_of_tag(const struct mcp *m, struct str tag)
 {
     const struct mcp_session *s = m->sessions;
-    uint32_t high, low;
+    uint64_t hash;
 
-    if (tag.len != WEB_TAG || !text_hex32(tag.p, &high) ||
-        !text_hex32(tag.p + 8, &low))
+    if (!web_hash(tag, &hash))
         return NULL;
-    while (s != NULL && (s->local || str_hash(str_of(s->id)) !=
-                                         ((uint64_t)high << 32 | low)))
+    while (s != NULL && (s->local || str_hash(str_of(s->id)) != hash))
         s = s->next;
     return s;
 }
