@@ -177,13 +177,12 @@ matches_value(int i, struct str wanted, struct str text)
 static bool
 matches_atom(struct scan *s, int i, uint32_t atom)
 {
-    struct str text = atoms_text(&s->t->atoms, atom);
-
     if (row_atoms[i].match == MATCH_WHOLE)
         return atom == s->atom[i];
     if (atom != s->last[i].atom) {
         s->last[i].atom = atom;
-        s->last[i].hit = matches_value(i, s->q->has[i], text);
+        s->last[i].hit = matches_value(i, s->q->has[i],
+                                       atoms_text(&s->t->atoms, atom));
     }
     return s->last[i].hit;
 }
