@@ -13,9 +13,7 @@
 #include "cli/id.h"
 #include "cli/store.h"
 #include "cli/text.h"
-#include "cli/edit.h"
 #include "base/file.h"
-#include "task/project.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -45,8 +43,6 @@ missing_operand(const struct cli *c)
 static int
 take_options(struct cli *c, char **argv)
 {
-    static const struct env_opt any = {
-        .name = "json", .kind = OPT_FLAG, .at = offsetof(struct cli, json)};
     const struct env_opt *opts = c->cmd->opts;
     size_t n_opts = c->cmd->n_opts;
     const char *near;
@@ -65,7 +61,7 @@ take_options(struct cli *c, char **argv)
                 c->operand[c->n_operands++] = *argv;
             words = 0;
         } else {
-            words = env_option(&any, 1, c, argv, why);
+            words = env_option(&cli_json_opt, 1, c, argv, why);
             if (words == 0)
                 words = env_option(opts, n_opts, c, argv, why);
             near = words == 0 ? env_nearest(opts, n_opts, argv[0]) : NULL;
@@ -146,10 +142,6 @@ resolve_repo(struct cli *c)
         return cli_misuse(c, "--repo and --any-repo exclude each other");
     if (c->args.any_repo)
         *repo = "*";
-    /* A server does not know where a new task was asked for. */
-    if (*repo == NULL && c->env->server != NULL && c->env->project != NULL &&
-        c->env->project->root[0] != '\0' && c->cmd->run == cli_add)
-        *repo = c->env->project->root;
     if (*repo == NULL || **repo == '\0' || **repo == '/' ||
         strcmp(*repo, "*") == 0)
         return 0;

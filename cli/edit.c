@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "task/artifact.h"
 #include "task/may.h"
+#include "task/project.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -17,7 +18,13 @@ int
 cli_add(struct cli *c)
 {
     struct str title = cli_args_join(c, c->operand);
+    const struct project *at = c->env->project;
+    const char **repo = &c->arg[F_REPO_PATH].text;
 
+    /* A server does not know where a new task is asked for. */
+    if (*repo == NULL && c->env->server != NULL && at != NULL &&
+        at->root[0] != '\0')
+        *repo = at->root;
     if (title.p == NULL)
         return cli_fail_store(c, ERR_NOMEM);
     cli_args_begin(c, NULL, NULL);
