@@ -56,6 +56,13 @@ is_file(struct str name)
            str_is(name, "FOLDER");
 }
 
+static void
+put_names(struct buf *b, const struct cli_command *k)
+{
+    for (; k->name != NULL; k++)
+        buf_printf(b, " %s", k->name);
+}
+
 /* Appends the words that may stand where help says name, each after a blank,
    as far as they are the same in every store. Returns whether there are any. */
 static bool
@@ -69,8 +76,7 @@ put_fixed(struct cli *c, struct str name)
     if (str_is(name, "CLIENT"))
         cli_put_clients(b);
     if (str_is(name, "TOPIC")) {
-        for (const struct cli_command *k = c->commands; k->name != NULL; k++)
-            buf_printf(b, " %s", k->name);
+        put_names(b, c->commands);
         for (size_t i = 0; i < sizeof(topics) / sizeof(topics[0]); i++)
             buf_printf(b, " %s", topics[i]);
     }
@@ -174,13 +180,6 @@ put_sh_command(struct cli *c, const struct cli_command *k)
             buf_printf(b, "; _mcptask_%s", name_source(name));
     }
     buf_z(b, ";;\n");
-}
-
-static void
-put_names(struct buf *b, const struct cli_command *k)
-{
-    for (; k->name != NULL; k++)
-        buf_printf(b, " %s", k->name);
 }
 
 /* _mcptask_words COMMAND PREVIOUS prints what may stand after a word. */
@@ -302,8 +301,6 @@ static void
 put_fish(struct cli *c)
 {
     static const char first[] = "__fish_use_subcommand";
-    static const struct env_opt json = {.name = "json",
-                                        .help = "print JSON for programs"};
     struct buf *b = &c->out;
     char when[64];
 
@@ -318,7 +315,7 @@ put_fish(struct cli *c)
         text_put(when, sizeof(when), "__fish_seen_subcommand_from %s",
                  k->name);
         put_fish_options(c, when, k->opts, k->n_opts);
-        put_fish_options(c, when, &json, 1);
+        put_fish_options(c, when, &cli_json_opt, 1);
         put_fish_operands(c, when, k->operands);
     }
 }

@@ -155,14 +155,15 @@ put_help_section(struct buf *b, const char *all, const char *name)
 
 /* ---- topics ---- */
 
-static const struct env_opt json_opt = {
-    .name = "json", .help = "print JSON for programs", .kind = OPT_FLAG};
+const struct env_opt cli_json_opt = {
+    .name = "json", .kind = OPT_FLAG, .at = offsetof(struct cli, json),
+    .help = "print JSON for programs"};
 
 static void
 put_command(struct buf *b, const char *all, const struct cli_command *k)
 {
     size_t width = label_width(k->opts, k->n_opts);
-    size_t json_width = label_width(&json_opt, 1);
+    size_t json_width = label_width(&cli_json_opt, 1);
 
     width = width > json_width ? width : json_width;
     cli_put_usage(b, k);
@@ -171,7 +172,7 @@ put_command(struct buf *b, const char *all, const struct cli_command *k)
     buf_char(b, '\n');
     put_help_options(b, k->opts, k->n_opts, width);
     if (k->run != cli_help)
-        put_help_options(b, &json_opt, 1, width);
+        put_help_options(b, &cli_json_opt, 1, width);
 }
 
 /* The commands, a line for each group or, if whole, for each command. */
