@@ -13,6 +13,7 @@
 
 #include "cli/hook.h"
 #include "cli/args.h"
+#include "cli/runs.h"
 #include "cli/show.h"
 #include "cli/store.h"
 #include "cli/text.h"
@@ -358,10 +359,9 @@ note_id(void *ctx, const struct task *k)
 static bool
 is_run(struct cli *c, const char *id)
 {
-    struct str path = arena_printf(&c->kept, "%s/runs/%s", c->env->base_dir,
-                                   id);
+    const char *path = runs_path(c, id);
 
-    return path.p != NULL && access(path.p, F_OK) == 0;
+    return path != NULL && access(path, F_OK) == 0;
 }
 
 static void

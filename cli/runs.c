@@ -32,6 +32,12 @@ fail_open(struct cli *c, const char *id, const char *path, bool told)
                     "%s", id, id, path);
 }
 
+const char *
+runs_path(struct cli *c, const char *id)
+{
+    return arena_printf(&c->kept, "%s/runs/%s", c->env->base_dir, id).p;
+}
+
 int
 runs_lock(struct cli *c, const char *id, struct runs_file *f, bool wait,
           bool told)
@@ -40,7 +46,7 @@ runs_lock(struct cli *c, const char *id, struct runs_file *f, bool wait,
     struct str dir = arena_printf(&c->kept, "%s/runs", c->env->base_dir);
     int rc;
 
-    f->path = arena_printf(&c->kept, "%s/runs/%s", c->env->base_dir, id).p;
+    f->path = runs_path(c, id);
     if (dir.p == NULL || f->path == NULL)
         return cli_fail_store(c, ERR_NOMEM);
     rc = file_make_dirs(dir.p);

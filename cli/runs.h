@@ -22,6 +22,8 @@ struct runs_file {
     pid_t pid, supervisor; /* for people: nobody reads them back */
 };
 
+/* The path of task id's file, in c->kept. NULL: out of memory. */
+const char *runs_path(struct cli *c, const char *id);
 /* Opens or creates the file of task id and locks it; wait: for whoever has it.
    Returns 0, or an exit code after printing the error: CLI_CONFLICT if a
    command runs, which is printed only if told. */
