@@ -116,9 +116,9 @@ put_option(struct cli *c, const struct env_opt *o)
 static void
 put_given_options(struct cli *c, bool own)
 {
-    const struct env_opt *o = c->cmd->opts, *end = o + c->cmd->n_opts;
+    const struct env_opt *o = c->cmd->opts;
 
-    for (; o < end; o++)
+    for (size_t n = c->cmd->n_opts; n > 0; n--, o++)
         if (cli_arg_of(o) >= 0 && cli_args_given(c, o) &&
             (o == c->own_agent) == own)
             put_option(c, o);
@@ -264,9 +264,9 @@ cli_args_join(struct cli *c, char **list)
 static const char *
 option_of(const struct cli *c, struct str name)
 {
-    const struct env_opt *o = c->cmd->opts, *end = o + c->cmd->n_opts;
+    const struct env_opt *o = c->cmd->opts;
 
-    for (; o < end; o++)
+    for (size_t n = c->cmd->n_opts; n > 0; n--, o++)
         if (cli_arg_of(o) >= 0 && str_eq(task_arg_name(cli_arg_of(o)), name))
             return o->name;
     return NULL;
