@@ -82,7 +82,7 @@ set_defaults(struct draft *d)
         int field;
         struct str value;
     } defaults[] = {
-        {F_STATUS, STR("\"open\"")}, {F_PRIORITY, STR("2")},
+        {F_STATUS, STR("\"open\"")}, {F_PRIORITY, STR(TASK_PRIORITY)},
         {F_VERSION, STR("1")}, {F_CREATED_AT, d->now}, {F_CREATED_BY, d->by},
     };
     struct str *f = d->k.f;

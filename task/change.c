@@ -56,7 +56,7 @@ put_task(const struct draft *d, const struct task *k, struct str by,
 
     out->version = raw_u64(k->f[F_VERSION]);
     out->status = k->status;
-    out->owner = owner;
+    out->owner = str_eq(owner, by) ? STR_NONE : owner;
     out->lease = k->f[F_LEASE];
     out->messages = k->f[F_MESSAGES];
     out->stop = stop_of(by, owner, k->f[F_CANCEL_REQUESTED]);

@@ -11,7 +11,8 @@ struct task_receipt {
     struct str op;          /* as in struct task_event */
     uint64_t version, seq;
     enum task_status status;
-    struct str owner;       /* raw JSON string, .p NULL: nobody */
+    struct str owner;       /* raw JSON string, .p NULL: nobody, or the agent
+                               that made the change */
     struct str warnings;    /* raw JSON array, .p NULL: no warning */
     struct str artifact_id; /* raw JSON string, .p NULL: not an attachment */
     struct str question_id; /* raw JSON string, .p NULL: not a question */

@@ -54,6 +54,7 @@ enum task_atom {
    priority, then by how long it waits, as claim_task takes it. */
 enum task_order { ORDER_CHANGED, ORDER_WORK, TASK_N_ORDERS };
 
+#define TASK_PRIORITY "2" /* of a task that is given none */
 #define TASK_MAX_ID 128
 #define TASK_MAX_ARTIFACTS 256
 #define TASK_MAX_RESULTS 64   /* of tests */

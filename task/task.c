@@ -355,6 +355,8 @@ task_of_json(struct arena *a, struct str raw, struct task *out)
     for (i = 0; i < TASK_N_FIELDS; i++)
         if (out->f[i].p && !task_value_fits(i, out->f[i]))
             return ERR_FORMAT;
+    if (!out->f[F_PRIORITY].p)
+        out->f[F_PRIORITY] = STR(TASK_PRIORITY); /* a summary omits it */
     out->status = (enum task_status)status;
     out->version = raw_u64(out->f[F_VERSION]);
     out->ev.id = raw_inner(out->f[F_TASK_ID]);

@@ -193,6 +193,17 @@ trim(struct task *k, struct why *why)
     return cut;
 }
 
+/* A lease (.p NULL: none) without what only tells sessions apart, and its agent,
+   which is the owner. */
+static void
+put_lease_end(struct buf *b, struct str lease)
+{
+    struct str end = raw_member(lease, "expires_at");
+
+    if (end.p)
+        buf_printf(b, ",\"lease\":{\"expires_at\":%.*s}", STR_ARG(end));
+}
+
 void
 view_summary_json(struct buf *b, const struct task *of)
 {
@@ -223,11 +234,15 @@ view_summary_json(struct buf *b, const struct task *of)
     task_steps(k, &done, &total);
     put_members(b, '{', k, first, N(first));
     for (int i = 0; i < TASK_N_FIELDS; i++)
-        if (in_summary(i) && k->f[i].p)
+        if (in_summary(i) && k->f[i].p && i != F_LEASE &&
+            !(i == F_PRIORITY && str_is(k->f[i], TASK_PRIORITY)))
             buf_printf(b, ",\"%s\":%.*s", task_rows[i].name,
                        STR_ARG(k->f[i]));
+    put_lease_end(b, k->f[F_LEASE]);
     put_members(b, ',', k, derived, N(derived));
-    buf_printf(b, ",\"steps_done\":%zu,\"steps_total\":%zu", done, total);
+    if (total > 0)
+        buf_printf(b, ",\"steps_done\":%zu,\"steps_total\":%zu", done,
+                   total);
     put_tests(b, k->f[F_TEST_RESULTS]);
     put_members(b, ',', &why, reasons, N(reasons));
     put_members(b, ',', k, last, N(last));
@@ -288,23 +303,21 @@ void
 view_receipt_json(struct buf *b, const struct task_receipt *r)
 {
 #define OF(field) offsetof(struct task_receipt, field)
-    static const struct member members[] = {
+    static const struct member first[] = {
         {"task_id", OF(id), TEXT}, {"version", OF(version), NUMBER},
         {"seq", OF(seq), NUMBER}, {"status", OF(status), STATUS},
-        {"current_owner", OF(owner), RAW}, {"lease", OF(lease), RAW},
+        {"current_owner", OF(owner), RAW},
+    }, last[] = {
         {"artifact_id", OF(artifact_id), RAW},
         {"question_id", OF(question_id), RAW},
         {"agent", OF(agent), RAW}, {"warnings", OF(warnings), RAW},
         {"taken_over", OF(taken), RAW},
     };
-    struct task_receipt whole = *r;
     size_t at;
 
-    if (!r->owner.p)
-        whole.owner = STR("null");
-    if (!r->warnings.p)
-        whole.warnings = STR("[]");
-    put_members(b, '{', &whole, members, N(members));
+    put_members(b, '{', r, first, N(first));
+    put_lease_end(b, r->lease);
+    put_members(b, ',', r, last, N(last));
     at = b->len;
     if (b->err == 0) {
         view_messages_json(b, r->messages, r->seq, r->stop, SIZE_MAX);

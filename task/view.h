@@ -21,10 +21,10 @@ void view_derived_json(struct buf *b, const struct task *k);
    it is written. */
 bool view_messages_json(struct buf *b, struct str messages, uint64_t n,
                         struct str stop, size_t room);
-/* A small object for lists: task_id, title, the fields that are IN_SUMMARY,
-   ready, blocked_by, deps_failed, needs_input, lease_expired, stale,
-   steps_done, steps_total, tests {passed, failed}, why it
-   is where it is (question: the first that is open; handoff, exhausted,
+/* A small object for lists: task_id, title, the fields that are IN_SUMMARY
+   (priority unless it is TASK_PRIORITY, of the lease only its end), ready,
+   blocked_by, deps_failed, needs_input, lease_expired, stale, steps_done and
+   steps_total if there are any, tests {passed, failed}, why it is where it is (question: the first that is open; handoff, exhausted,
    or note: the reason of the update that set the status), version, seq,
    updated_at, damaged; and truncated, if something was too long. */
 void view_summary_json(struct buf *b, const struct task *k);
@@ -59,7 +59,9 @@ void view_news_line(struct buf *b, struct arena *a,
 void view_none_json(struct buf *b, const struct task_why *w, bool partial);
 /* The error as the object that tools answer and --json prints. */
 void view_error_json(struct buf *b, const struct task_error *e);
-/* If memory runs out, this leaves out what others told the owner. */
+/* Agents read one after each of their changes: what is empty is omitted, so
+   is the owner if that is the agent itself, and of a lease all but its end. If
+   memory runs out, so is what others told the owner. */
 void view_receipt_json(struct buf *b, const struct task_receipt *r);
 
 #endif

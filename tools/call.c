@@ -253,10 +253,11 @@ put_ids(struct mcp_call *c, const struct task_receipt *r, size_t n)
     for (size_t i = 0; i < n; i++)
         buf_printf(b, "%s\"%.*s\"", i ? "," : "{\"task_ids\":[",
                    STR_ARG(r[i].id));
-    buf_printf(b, "],\"seq\":%llu%s%.*s,\"warnings\":%.*s}",
+    buf_printf(b, "],\"seq\":%llu%s%.*s%s%.*s}",
                (unsigned long long)r[n - 1].seq,
                r[0].agent.p ? ",\"agent\":" : "", STR_ARG(r[0].agent),
-               STR_ARG(r[0].warnings.p ? r[0].warnings : STR("[]")));
+               r[0].warnings.p ? ",\"warnings\":" : "",
+               STR_ARG(r[0].warnings));
 }
 
 int

@@ -166,12 +166,13 @@ put_claimed(struct mcp_call *c, struct tools_change *w)
         put_held(c, w, start);
     if (w->r.resumed.p)
         buf_printf(c->out, ",\"resumed_from\":%.*s", STR_ARG(w->r.resumed));
-    buf_printf(c->out, ",\"claimed\":true%s%s%.*s%s,\"warnings\":%.*s}",
+    buf_printf(c->out, ",\"claimed\":true%s%s%.*s%s%s%.*s}",
                w->r.renewed ? ",\"renewed\":true" : "",
                w->r.agent.p ? ",\"agent\":" : "", STR_ARG(w->r.agent),
                w->args.own_name && !w->x.who.chosen
                    ? ",\"next\":\"pass it as agent from now on\"" : "",
-               STR_ARG(w->r.warnings.p ? w->r.warnings : STR("[]")));
+               w->r.warnings.p ? ",\"warnings\":" : "",
+               STR_ARG(w->r.warnings));
     return c->out->err;
 }
 

@@ -110,7 +110,7 @@ in_dir api 0 add --id none -r '' Three
 in_dir api 0 add --id other -r ../plain Four
 in_dir api 0 add --id gone -r /nowhere/ Five
 run 0 list --json
-has out "$(printf '"title":"One","status":"open","priority":2,"repo_path":"%s"' \
+has out "$(printf '"title":"One","status":"open","repo_path":"%s"' \
     "$top/api")" "\"repo_path\":\"$top/plain\"" '"repo_path":"/nowhere"'
 in_dir api/src 0 list --ids -r .
 has out here sub

@@ -48,6 +48,27 @@ eachKind('a handover costs 8 KB at most', ERAS, async (t, kind, store) => {
   assert.ok(Math.max(one.bytes, two.bytes) < 3 * 1024);
 });
 
+/* Agents pay for each of them, again and again. */
+eachKind('receipts and entries of lists are short', ERAS, async (t, kind,
+  store) => {
+  const agent = await Agent.start(t, kind, store);
+  const length = async (...call) =>
+    JSON.stringify(await agent.tool(...call)).length;
+  const as = { task_id: 'task-001', agent: 'one' };
+
+  await agent.tool('create_task', { ...as, title: 'Mend the lexer' });
+  const { tasks: [entry] } = await agent.tool('list_tasks', {});
+  assert.deepEqual(Object.keys(entry), ['task_id', 'title', 'status', 'ready',
+    'version', 'seq', 'updated_at']);
+  assert.ok(JSON.stringify(entry).length < 140);
+  await agent.tool('claim_task', as);
+  assert.ok(await length('save_checkpoint', { ...as, ...STATE }) < 120);
+  const { tasks: [held] } = await agent.tool('list_tasks', {});
+  assert.deepEqual(Object.keys(held.lease), ['expires_at']);
+  assert.ok(JSON.stringify(held).length < 250);
+  await agent.close();
+});
+
 eachKind('40 tasks are created in one call', ERAS, async (t, kind, store) => {
   const bill = new Bill(await Agent.start(t, kind, store));
   const { agent } = bill;
