@@ -284,23 +284,23 @@ cli_task(struct cli *c, const char *id, struct task *k, struct task_error *e)
                : task_get(c->s.tasks, &c->a, str_of(id), k);
 }
 
-/* The arguments of list_tasks: args, and what a part of the list needs. Of
-   several statuses, of which it takes one, the caller finds its own. */
+/* The arguments of list_tasks: args, and what a part of the list needs. */
 static struct str
 list_args(struct cli *c, const struct task_query *q, struct str args)
 {
-    bool one = q->status != 0 && (q->status & (q->status - 1)) == 0;
-    bool several = q->status != 0 && !one;
+    const char *before = ",\"status\":[";
     struct buf b = {0};
 
-    buf_printf(&b, "{\"limit\":%u%s%.*s", several ? TASK_LIST_MAX : q->limit,
-               args.len > 0 ? "," : "", STR_ARG(args));
-    for (int s = 0; one && s < TASK_N_STATUSES; s++)
-        if (q->status & 1u << s)
-            buf_printf(&b, ",\"status\":\"%s\"",
+    buf_printf(&b, "{\"limit\":%u%s%.*s", q->limit, args.len > 0 ? "," : "",
+               STR_ARG(args));
+    for (int s = 0; s < TASK_N_STATUSES; s++)
+        if (q->status & 1u << s) {
+            buf_printf(&b, "%s\"%s\"", before,
                        task_status_name((enum task_status)s));
-    if (several && q->status & TASK_ENDED_BITS && !q->include_done)
-        buf_z(&b, ",\"include_done\":true");
+            before = ",";
+        }
+    if (q->status != 0)
+        buf_char(&b, ']');
     if (q->since_n > 0)
         buf_printf(&b, ",\"changed_since\":%llu",
                    (unsigned long long)q->since_n);

@@ -101,10 +101,8 @@ cli_each_task(struct cli *c, struct task_query *q, struct str args,
 
     while (rc == 0 && more && cli_drain(c)) {
         rc = read_page(c, q, args, &page);
-        while (rc == 0 && more && next_task(c, &page, &k, &rc)) {
-            if (q->status == 0 || q->status & 1u << k.status)
-                more = fn(ctx, &k);
-        }
+        while (rc == 0 && more && next_task(c, &page, &k, &rc))
+            more = fn(ctx, &k);
         next.len = 0;
         if (rc == 0)
             buf_str(&next, page.here.next);

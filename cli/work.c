@@ -347,7 +347,7 @@ ask_wait(struct cli *c)
         arena_reset(&c->a);
         wait_s = wait_s_until(until);
         cli_args_begin(c, NULL, c->operand[0]);
-        json_put_int(&c->tool.w, "timeout_seconds", wait_s);
+        json_put_int(&c->tool.w, "wait_seconds", wait_s);
         if (change && seq > 0)
             json_put_int(&c->tool.w, "since_seq", (int64_t)seq);
         rc = call_tool(c, TOOL_WAIT, cli_args_end(c), wait_s, &answer, &e);

@@ -124,9 +124,6 @@ run_create(struct draft *d)
     }
     if (d->id.p && tasks_find(d->t, d->id) && !is_garbled(d, true))
         return create_again(d);
-    if (draft_given(d, ARG_EXPECTED_VERSION))
-        return task_fail(d->c, ERR_NOT_FOUND, "task_id",
-                            "there is no such task");
     draft_take_fields(d);
     if (!d->id.p)
         rc = mint(d);

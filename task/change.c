@@ -541,14 +541,12 @@ create_one(const struct draft *whole, const struct json_tok *obj, bool first,
     if (rc != 0)
         return rc;
     if (args.v[ARG_TASKS].p || args.v[ARG_IDEMPOTENCY_KEY].p ||
-        args.v[ARG_EXPECTED_VERSION].p ||
         (args.v[ARG_AGENT].p && !args.own_name &&
          !str_eq(args.v[ARG_AGENT], beside[ARG_AGENT])))
-        return task_fail(c, ERR_INVALID, "tasks", "agent, tasks, "
-                         "idempotency_key and expected_version do not go into "
-                         "the list");
+        return task_fail(c, ERR_INVALID, "tasks", "agent, tasks "
+                         "and idempotency_key belong beside tasks, not in its "
+                         "items");
     args.v[ARG_AGENT] = beside[ARG_AGENT];
-    args.v[ARG_EXPECTED_VERSION] = beside[ARG_EXPECTED_VERSION];
     begin(&d);
     if (first)
         d.idem = whole->idem;

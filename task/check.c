@@ -547,6 +547,26 @@ take_part(struct parse *p, const struct row *r, const struct json_tok *t,
     return rc;
 }
 
+/* The row of an argument that tool takes; also by the name that it has, or had,
+   in other tools. */
+static const struct row *
+row_of(enum task_tool tool, struct str name)
+{
+    static const struct {
+        char name[16];
+        enum task_arg arg;
+    } aliases[] = {
+        {"timeout_seconds", ARG_WAIT_SECONDS}, {"from_agent", ARG_AGENT},
+    };
+    const struct row *r = row_named(task_rows, TASK_N_ARGS, 1u << tool, name);
+
+    for (size_t i = 0; !r && i < sizeof aliases / sizeof *aliases; i++)
+        if (str_is(name, aliases[i].name) &&
+            task_rows[aliases[i].arg].tools & 1u << tool)
+            r = &task_rows[aliases[i].arg];
+    return r;
+}
+
 /* Adds an unknown argument to the list that the error names, if there is
    room. */
 static void
@@ -595,9 +615,41 @@ add_extra(struct parse *p, struct buf *extra, struct str name,
     return 0;
 }
 
+/* Says which argument name was meant or, if it is like none, which there
+   are. */
+static int
+name_known(struct task_ctx *c, enum task_tool tool, struct str name)
+{
+    size_t least = SIZE_MAX, slips;
+    const char *near = NULL;
+    struct buf all = {0};
+    int rc;
+
+    for (size_t i = 0; i < TASK_N_ARGS; i++) {
+        if (!(task_rows[i].tools & 1u << tool))
+            continue;
+        buf_printf(&all, "%s%s", all.len > 0 ? ", " : "the arguments are: ",
+                   task_rows[i].name);
+        slips = str_slips(name, task_rows[i].name);
+        if (slips < least) {
+            least = slips;
+            near = task_rows[i].name;
+        }
+    }
+    if (near) {
+        buf_reset(&all, all.cap);
+        buf_printf(&all, "give it as %s", near);
+    }
+    c->e.next = all.len > 0 ? arena_str(c->a, buf_view(&all)) : STR_NONE;
+    rc = all.err || (all.len > 0 && !c->e.next.p) ? ERR_NOMEM : 0;
+    buf_fini(&all);
+    return rc;
+}
+
 /* Unknown members: an error, or kept by an import. */
 static int
-take_extra(struct parse *p, const struct buf *extra, struct task_args *out)
+take_extra(struct parse *p, enum task_tool tool, const struct buf *extra,
+           struct task_args *out)
 {
     struct task_ctx *c = p->c;
     struct str first = c->e.field;
@@ -609,6 +661,8 @@ take_extra(struct parse *p, const struct buf *extra, struct task_args *out)
         rc = task_fail(c, ERR_INVALID, NULL, "unknown argument %.*s",
                        STR_ARG(buf_view(extra)));
         c->e.field = first;
+        if (name_known(c, tool, first) != 0)
+            return nomem(p);
     } else if (extra->len) {
         out->extra = arena_str(c->a, buf_view(extra));
         rc = out->extra.p ? 0 : nomem(p);
@@ -758,8 +812,7 @@ parse_args(struct task_ctx *c, enum task_tool tool, const struct json_tok *obj,
     m = obj + 1;
     for (uint32_t i = 0; i < obj->n && rc == 0; i++, m += 1 + m[1].span) {
         struct str name = json_str(c->a, m);
-        const struct row *r = row_named(task_rows, TASK_N_ARGS, 1u << tool,
-                                        name);
+        const struct row *r = row_of(tool, name);
 
         if (!name.p)
             rc = nomem(&p);
@@ -773,7 +826,7 @@ parse_args(struct task_ctx *c, enum task_tool tool, const struct json_tok *obj,
             add_unknown(&p, &extra, name);
     }
     if (rc == 0)
-        rc = take_extra(&p, &extra, out);
+        rc = take_extra(&p, tool, &extra, out);
     if (rc == 0 && out->v[ARG_CLEAR].p)
         rc = take_clear(&p, out);
     if (rc == 0)

@@ -170,7 +170,7 @@ const struct row task_rows[TASK_N_ARGS] = {
                    .needs = (CHANGES | BIT(GET) | BIT(IMPORT) |
                              BIT(BRIEF)) & ~(BIT(CREATE) | BIT(CLAIM))},
     [F_STATUS] = {NAME(status), CHOICE(STATUSES), .flags = FIXED,
-                  .shown = IN_SUMMARY | IN_BRIEF, .tools = WHOLE | BIT(LIST)},
+                  .shown = IN_SUMMARY | IN_BRIEF, .tools = WHOLE},
     [F_CURRENT_OWNER] = {NAME(current_owner), AGENT,
                          .shown = IN_SUMMARY | IN_BRIEF,
                          .tools = WHOLE | BIT(LIST)},
@@ -248,7 +248,7 @@ const struct row task_rows[TASK_N_ARGS] = {
     [ARG_NOTES] = {NAME(notes), TEXT, .flags = ONE, .max = 4 * KiB,
                    .tools = SAVES},
     [ARG_EXPECTED_VERSION] = {NAME(expected_version), INT(1, 0),
-                              .tools = CHANGES},
+                              .tools = CHANGES & ~BIT(CREATE)},
     [ARG_IDEMPOTENCY_KEY] = {NAME(idempotency_key), TEXT,
                              .flags = CHARS | ONE, .max = 128,
                              .tools = CHANGES},
@@ -280,6 +280,8 @@ const struct row task_rows[TASK_N_ARGS] = {
                   .tools = BIT(ATTACH)},
     [ARG_DESCRIPTION] = {NAME(description), TEXT, .flags = ONE,
                          .max = 512, .tools = BIT(ATTACH)},
+    [ARG_STATUSES] = {NAME(status), CHOICE(STATUSES), .flags = SET,
+                      .items = TASK_N_STATUSES, .tools = BIT(LIST)},
     [ARG_TAG] = {NAME(tag), TEXT, .flags = CHARS | ONE, .max = 64,
                  .tools = BIT(LIST) | BIT(CLAIM)},
     [ARG_READY] = {NAME(ready), .type = T_BOOL, .tools = BIT(LIST)},
@@ -312,10 +314,8 @@ const struct row task_rows[TASK_N_ARGS] = {
     [ARG_CLEAR] = {NAME(clear), TEXT, .flags = SET, .items = TASK_N_FIELDS,
                    .max = 64, .tools = BIT(UPDATE)},
     [ARG_WAIT_SECONDS] = {NAME(wait_seconds), LIMIT(0, 50),
-                          .tools = BIT(ASK) | BIT(CLAIM)},
+                          .tools = BIT(ASK) | BIT(CLAIM) | BIT(WAIT)},
     [ARG_UNTIL] = {NAME(until), CHOICE(UNTILS), .tools = BIT(WAIT)},
-    [ARG_TIMEOUT_SECONDS] = {NAME(timeout_seconds), LIMIT(0, 50),
-                             .tools = BIT(WAIT)},
 };
 
 const struct row_atom row_atoms[TASK_N_ATOMS] = {

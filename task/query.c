@@ -547,11 +547,10 @@ int
 task_query_of(struct arena *a, const struct task_args *args,
               struct task_query *out)
 {
-    int status = task_status_of(raw_inner(args->v[F_STATUS]));
     int order = row_choice(ORDERS, args->v[ARG_ORDER]);
+    struct str status = STR_NONE;
 
     *out = (struct task_query){
-        .status = status < 0 ? 0 : 1u << status,
         .text = task_arg_text(a, args, ARG_QUERY),
         .cursor = task_arg_text(a, args, ARG_CURSOR),
         .ready = ask_of(args, ARG_READY),
@@ -561,6 +560,8 @@ task_query_of(struct arena *a, const struct task_args *args,
         .order = order < 0 ? ORDER_CHANGED : (enum task_order)order,
         .limit = (unsigned)task_arg_u64(args, ARG_LIMIT, 0),
     };
+    while ((status = raw_list_next(args->v[ARG_STATUSES], status)).p)
+        out->status |= 1u << row_choice(STATUSES, status);
     for (int i = 0; i < TASK_N_ATOMS; i++)
         out->has[i] = args->v[row_atoms[i].arg];
     task_query_since(args, ARG_CHANGED_SINCE, out);

@@ -602,22 +602,52 @@ go_back(struct piece *p, struct task_event *ev)
         : "section history names the versions");
 }
 
+/* Refuses what another section is asked by: its answer would be taken for one
+   to that. */
+static int
+check_section(struct piece *p, struct str section)
+{
+    static const struct {
+        enum task_arg arg;
+        const char *needs; /* this section */
+    } args[] = {
+        {ARG_ARTIFACT_ID, "artifact"}, {ARG_OFFSET, "artifact"},
+        {ARG_MATCH, "artifact"}, {ARG_LINES, "artifact"},
+        {ARG_SINCE_SEQ, "history"},
+    };
+
+    for (size_t i = 0; i < sizeof args / sizeof *args; i++) {
+        struct str given = p->args->v[args[i].arg];
+        struct str name = task_arg_name(args[i].arg);
+
+        if (given.p && !str_is(given, "0") && !str_is(section, args[i].needs))
+            return task_fail(p->x, ERR_INVALID, name.p, "%.*s needs section "
+                             "%s", STR_ARG(name), args[i].needs);
+    }
+    return 0;
+}
+
 static int
 get(struct piece *p)
 {
     struct str id = raw_inner(p->args->v[F_TASK_ID]);
     struct str section = raw_inner(p->args->v[ARG_SECTION]);
     struct task_event ev;
-    int rc = task_event_last(p->s->t, p->x->a, id, &ev);
+    int rc;
 
+    if (!section.p && p->args->v[ARG_ARTIFACT_ID].p)
+        section = STR("artifact");
+    rc = check_section(p, section);
+    if (rc != 0)
+        return rc;
+    rc = task_event_last(p->s->t, p->x->a, id, &ev);
     if (rc != 0)
         return task_fail_read(p->x, p->s->t, id, rc);
     if ((rc = go_back(p, &ev)) != 0)
         return rc;
     if (str_is(section, "history"))
         return get_history(p, &ev);
-    if (str_is(section, "artifact") ||
-        (!section.p && p->args->v[ARG_ARTIFACT_ID].p))
+    if (str_is(section, "artifact"))
         return get_artifact(p, &ev);
     return get_current(p, &ev);
 }

@@ -300,7 +300,7 @@ tools_wait(struct mcp_call *c)
     }
     if (rc < 0)
         return tools_error(c, &x.e);
-    timeout_s = (int64_t)task_arg_u64(&args, ARG_TIMEOUT_SECONDS, 20);
+    timeout_s = (int64_t)task_arg_u64(&args, ARG_WAIT_SECONDS, 20);
     deferred = (rc == LOOK_NOT_YET || rc == LOOK_UNFINISHED) && mcp_defer(c);
     /* Events that came while it looked are looked at as well. */
     if (rc == LOOK_NOT_YET && w.top < store_next_n(tasks_store(s->t)) - 1) {

@@ -185,7 +185,7 @@ test_rules(void)
         {"create_task", "{'title':'x','nonsense':1}", "invalid_argument",
          "field", "nonsense"},
         {"create_task", "{'title':'x','task_id':'new','expected_version':1}",
-         "not_found", 0, 0},
+         "invalid_argument", "field", "expected_version"},
     };
     struct fixture f;
 
@@ -379,8 +379,8 @@ test_tasks_are_created_together(void)
     fixture_fini(&f);
 }
 
-#define INSIDE "tasks[0]: agent, tasks, idempotency_key and " \
-    "expected_version do not go into the list"
+#define INSIDE "tasks[0]: agent, tasks and idempotency_key belong beside " \
+    "tasks, not in its items"
 
 static void
 test_all_or_none(void)
@@ -410,7 +410,7 @@ test_all_or_none(void)
         {"{'agent':'me','tasks':[{'task_id':'n','title':'N','agent':'you'}]}",
          "invalid_argument", INSIDE},
         {"{'expected_version':1,'tasks':[{'task_id':'n','title':'N'}]}",
-         "not_found", "tasks[0]: there is no such task"},
+         "invalid_argument", "unknown argument \"expected_version\""},
         {"{'title':'N','tasks':[{'title':'N'}]}", "invalid_argument",
          "title goes into tasks"},
         {"{'tasks':[]}", "invalid_argument", "tasks must be 1 to 50, of 262144 "

@@ -73,6 +73,12 @@ test_artifact_round_trip(void)
     CHECK(has(&f, "content", "/wA="));
     call(&f, "get_task", "{'task_id':'a','artifact_id':'a6','section':"
          "'current'}");
+    CHECK(failed(&f, "invalid_argument") &&
+          has(&f, "message", "artifact_id needs section artifact"));
+    call(&f, "get_task", "{'task_id':'a','match':'x'}");
+    CHECK(failed(&f, "invalid_argument") && has(&f, "field", "match") &&
+          has(&f, "message", "match needs section artifact"));
+    call(&f, "get_task", "{'task_id':'a','since_seq':0,'offset':0,'lines':0}");
     CHECK(has(&f, "title", "A"));
     for (i = 0; i < 6; i++) {
         static const char *const bad[] = {"A", "AA=", "A===", "AB==", "AA=A",

@@ -414,23 +414,26 @@ test_as_it_is_meant(void)
     fixture_init(&f);
     call(&f, "create_task", "{'task_id':'a','title':'A','goal':'g',"
          "'tags':'[\\'x\\', \\'y\\']','depends_on':'','acceptance':"
-         "'[not JSON','expected_version':0,'priority':''}");
+         "'[not JSON','priority':''}");
     call(&f, "get_task", "{'task_id':'a','since_seq':''}");
     CHECK(is_text(&f, "tags", "['x','y']"));
     CHECK(is_text(&f, "acceptance", "['[not JSON']"));
     CHECK(is_text(&f, "priority", "2"));
-    call(&f, "save_checkpoint", "{'task_id':'a','test_results':"
+    call(&f, "save_checkpoint", "{'task_id':'a','expected_version':0,"
+         "'from_agent':'me','test_results':"
          "'{\\'command\\':\\'make\\'}','remaining_steps':'one',"
          "'completed_steps':null}");
     call(&f, "get_task", "{'task_id':'a'}");
     CHECK(is_text(&f, "test_results", "[{'command':'make'}]"));
     CHECK(is_text(&f, "remaining_steps", "['one']"));
-    call(&f, "update_task", "{'task_id':'a','tags':null,'goal':null,"
+    CHECK(has(&f, "current_owner", "me"));
+    call(&f, "update_task", "{'task_id':'a','agent':'me','tags':null,'goal':null,"
          "'remaining_steps':null,'priority':1}");
     call(&f, "get_task", "{'task_id':'a'}");
     CHECK(is_text(&f, "tags", "['x','y']") && is_text(&f, "goal", "'g'"));
     CHECK(is_text(&f, "remaining_steps", "['one']"));
-    call(&f, "update_task", "{'task_id':'a','clear':['tags','goal']}");
+    call(&f, "update_task", "{'task_id':'a','agent':'me','clear':['tags',"
+         "'goal']}");
     call(&f, "get_task", "{'task_id':'a'}");
     CHECK(!json_get(f.json, "tags") && !json_get(f.json, "goal"));
     CHECK(is_text(&f, "remaining_steps", "['one']"));
@@ -444,6 +447,22 @@ test_as_it_is_meant(void)
     CHECK(is_text(&f, "warnings", "['lease_seconds: taken as 5, the least']"));
     call(&f, "claim_task", "{'agent':'me','wait_seconds':-5}");
     CHECK(is_text(&f, "warnings", "['wait_seconds: taken as 0, the least']"));
+    call(&f, "wait_for_task", "{'task_id':'a','until':'done',"
+         "'timeout_seconds':-1}");
+    CHECK(is_text(&f, "warnings", "['wait_seconds: taken as 0, the least']"));
+    call(&f, "list_tasks", "{'status':['open','in_progress']}");
+    CHECK(number(&f, "total") == 1);
+    call(&f, "list_tasks", "{'status':['open','done']}");
+    CHECK(number(&f, "total") == 0);
+    call(&f, "list_tasks", "{'status':'in_progress'}");
+    CHECK(number(&f, "total") == 1);
+    call(&f, "save_checkpoint", "{'task_id':'a','compleded_steps':['x']}");
+    CHECK(failed(&f, "invalid_argument") &&
+          has(&f, "next", "give it as completed_steps"));
+    call(&f, "list_tasks", "{'colour':'red'}");
+    CHECK(failed(&f, "invalid_argument") && str_starts(
+        json_str(&f.a, json_get(f.json, "next")),
+        "the arguments are: "));
     fixture_fini(&f);
 }
 
