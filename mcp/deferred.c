@@ -239,6 +239,7 @@ recall(struct request *r, struct call *k)
             .round = k->round,
             .state = k->state,
             .since = k->since,
+            .made_ms = k->created_ms,
             .of = r,
         },
     };

@@ -7,8 +7,8 @@
    state.
 
    1. Only a first round stores a question; each later one answers for it.
-   2. A deferred call has no deadline: it ends with the event, or with its
-      ttl.
+   2. A deferred call waits as long as its arguments say, from when it was
+      made. If they say nothing, it ends with the event, or with its ttl.
    3. A call that waits to claim holds nothing: one that is cancelled, or whose
       caller is gone, is not run, so it takes no task. */
 
@@ -66,6 +66,20 @@ time_left(struct mcp_call *c, int64_t timeout_s, struct str more)
     return until - clock_boot_ms();
 }
 
+/* The same for a deferred call, by the time since it was made: INT64_MAX if its
+   arguments do not say how long. */
+static int64_t
+deferred_left(const struct mcp_call *c, const struct task_args *args)
+{
+    const struct tools *s = c->ctx;
+    int64_t now = store_now_ms(tasks_store(s->t));
+    int64_t wait_s = (int64_t)task_arg_u64(args, ARG_WAIT_SECONDS, 0);
+
+    if (!args->v[ARG_WAIT_SECONDS].p)
+        return INT64_MAX;
+    return (c->made_ms > 0 ? c->made_ms : now) + wait_s * 1000 - now;
+}
+
 /* Lets the call go on looking in its next run. */
 static int
 go_on_looking(struct mcp_call *c, int64_t timeout_s, struct str more)
@@ -75,8 +89,8 @@ go_on_looking(struct mcp_call *c, int64_t timeout_s, struct str more)
     return state.p != NULL ? mcp_go_on(c, state) : ERR_NOMEM;
 }
 
-/* Makes the call wait, a plain one no longer than left; due_ms is when time may
-   end its wait, 0: never. */
+/* Makes the call wait, no longer than left; due_ms is when time may end its
+   wait, 0: never. */
 static int
 wait_on(struct mcp_call *c, bool deferred, int64_t left, int64_t timeout_s,
         struct str watch, int64_t due_ms)
@@ -95,8 +109,9 @@ wait_on(struct mcp_call *c, bool deferred, int64_t left, int64_t timeout_s,
         mcp_progress(c, (uint64_t)(all > left ? all - left : 0),
                      (uint64_t)all, "waiting");
         left = left < STEP_MS ? left : STEP_MS;
-        due_ms = due_ms != 0 && due_ms < left ? due_ms : left;
     }
+    if (left < INT64_MAX && (due_ms == 0 || left < due_ms))
+        due_ms = left;
     if (due_ms != 0)
         mcp_wait(c, due_ms);
     return MCP_RUN_WAITS;
@@ -229,9 +244,11 @@ wait_to_claim(struct mcp_call *c, struct tools_change *w, size_t start)
     if (!c->may_wait || (!waits && !w->r.more))
         return 1;
     deferred = waits && mcp_defer(c);
-    if (!deferred && wait_s > 0)
+    if (deferred)
+        left = deferred_left(c, &w->args);
+    else if (wait_s > 0)
         left = time_left(c, wait_s, STR(""));
-    if (!deferred && left <= 0 && !w->r.more)
+    if (left <= 0 && !w->r.more)
         return 1;
     watch = claim_watch(c, w);
     c->out->len = start;
@@ -309,9 +326,10 @@ tools_wait(struct mcp_call *c)
     }
     if (rc == LOOK_UNFINISHED)
         return go_on_looking(c, timeout_s, look_state(&w));
-    if (rc == LOOK_NOT_YET && !deferred)
-        left = time_left(c, timeout_s, STR(""));
-    if (rc == LOOK_NOT_YET && (deferred || left > 0))
+    if (rc == LOOK_NOT_YET)
+        left = deferred ? deferred_left(c, &args)
+                        : time_left(c, timeout_s, STR(""));
+    if (rc == LOOK_NOT_YET && left > 0)
         return wait_on(c, deferred, left, timeout_s, look_watch(&w),
                        w.due_ms);
     look_put(c->out, &w, rc);
@@ -507,6 +525,8 @@ tools_ask(struct mcp_call *c)
             (q.deferred || q.wait_s > 0);
     if (waits) {
         left = time_left(c, q.wait_s, q.question);
+        if (q.deferred)
+            left = deferred_left(c, &q.w.args);
         if (c->caps & MCP_ELICITATION)
             said = mcp_request(c, "answer", "elicitation/create",
                                form_of(c->arena, &q.w.args));
@@ -516,8 +536,7 @@ tools_ask(struct mcp_call *c)
         task_fail_store(&q.w.x, rc);
     if (rc != 0)
         return tools_error(c, &q.w.x.e);
-    if (!waits || q.answer.p != NULL || q.why.p != NULL ||
-        (!q.deferred && left <= 0))
+    if (!waits || q.answer.p != NULL || q.why.p != NULL || left <= 0)
         return put_asked(c, &q);
     rc = wait_on(c, q.deferred, left, q.wait_s,
                  arena_printf(c->arena, "task/%.*s", STR_ARG(q.id)), 0);

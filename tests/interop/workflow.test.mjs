@@ -44,7 +44,8 @@ async function handOver(agent) {
 
   const saved = await agent.tool('save_checkpoint', CHECKPOINT);
   assert.equal(saved.status, 'in_progress');
-  assert.equal(saved.current_owner, 'claude-code');
+  assert.equal((await agent.tool('get_task', { task_id: 'task-001' }))
+    .current_owner, 'claude-code');
 
   const handed = await agent.tool('handoff_task', HANDOFF);
   assert.equal(handed.status, 'handoff_ready');

@@ -250,6 +250,52 @@ test_refused_questions_end_their_call(void)
     end();
 }
 
+/* A deferred call ends when the time is up that its arguments give, also after a
+   restart; without one it goes on. */
+static void
+test_a_deferred_call_says_how_long(void)
+{
+    static const struct {
+        const char *tool, *args, *said;
+    } rows[] = {
+        {"wait_for_task", "'task_id':'t','until':'done'", "'met':false"},
+        {"wait_for_task", "'agent':'me','until':'done'", "'met':false"},
+        {"claim_task", "'agent':'me','tag':'none'", "'claimed':false"},
+        {"request_input", "'task_id':'t','agent':'me','question':'?'",
+         "'answered':false"},
+    };
+    char text[600];
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (int way = 0; way < 3; way++) {
+            begin();
+            CREATE("t", "");
+            snprintf(text, sizeof text,
+                     way == 1 ? NEWER_CALL("%s", "{%s%s}")
+                              : TASK("%s", "{%s%s}"), rows[i].tool,
+                     rows[i].args, way == 0 ? "" : ",'wait_seconds':20");
+            makes(way == 1 ? &neo : &ann, text);
+            if (way == 2) {
+                stop();
+                start();
+            }
+            ahead_ms += 19000;
+            CHECK(!strstr(asks(&ann, OLD("tasks/get")), "completed"));
+            ahead_ms += 1000;
+            if (!CHECK((strstr(asks(&ann, OLD("tasks/get")), "completed") !=
+                        NULL) == (way > 0)) ||
+                (way > 0 && !CHECK(text_has(asks(&ann, OLD("tasks/result")),
+                                            rows[i].said))))
+                fprintf(stderr, "  %s, %d\n", text, way);
+            end();
+        }
+    begin();
+    CREATE("t", "");
+    makes(&ann, WAIT("'task_id':'t','until':'done','wait_seconds':0"));
+    CHECK(is_status("completed"));
+    end();
+}
+
 /* A question that was sent costs no records besides those of its call. */
 static void
 test_waiting_writes_nothing(void)
@@ -1140,6 +1186,7 @@ main(void)
     test_no_answer_is_lost();
     test_late_answers_are_checked();
     test_refused_questions_end_their_call();
+    test_a_deferred_call_says_how_long();
     test_waiting_writes_nothing();
     test_ready_by_whatever();
     test_plain_by_agent();
