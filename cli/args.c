@@ -302,6 +302,9 @@ cli_refuse_change(struct cli *c, struct task_error *e)
         next = "take another id";
     if (e->deps_failed.p != NULL)
         next = "mcptask reopen it, or mcptask edit --after leaves it out";
+    if (str_is(e->field, "not_before"))
+        next = option != NULL ? NULL
+                              : "mcptask edit --not-before '' makes it ready";
     if (str_is(e->field, "answer"))
         next = "mcptask show lists its questions";
     if (next != NULL)

@@ -40,6 +40,10 @@
 #define N_OPTS(...) sizeof(__VA_ARGS__) / sizeof(struct env_opt)
 #define NO_OPTS 0, NULL
 
+#define NOT_BEFORE \
+    TEXT("not-before", 0, ARG(F_NOT_BEFORE), "TIME", \
+         "when it may be begun (2026-07-28T14:00:00+02:00, or a day)")
+
 /* The fields of a task that add and edit set. */
 #define FIELDS \
     TEXT("goal", 'g', ARG(F_GOAL), "TEXT", "the goal"), \
@@ -51,7 +55,8 @@
     TEXT("parent", 0, ARG(F_PARENT_ID), "ID", "the task that it is part of"), \
     TEXT("repo", 'r', ARG(F_REPO_PATH), "DIR", \
          "the repository of the work (the one around)"), \
-    TEXT("owner", 'o', ARG(F_CURRENT_OWNER), "AGENT", "the owner")
+    TEXT("owner", 'o', ARG(F_CURRENT_OWNER), "AGENT", "the owner"), \
+    NOT_BEFORE
 
 const struct cli_command cli_commands[] = {
     /* Work */
@@ -97,6 +102,7 @@ const struct cli_command cli_commands[] = {
           TEXT("reason", 'r', ARG(ARG_REASON), "TEXT", "the reason"),
           TEXT("expires", 0, ARG(ARG_EXPIRES_SECONDS), "SECONDS",
                "after this time any agent may claim it (3600)"),
+          NOT_BEFORE,
           TEXT("resume-prompt", 'p', ARG(F_RESUME_PROMPT), "TEXT",
                "how to continue"))},
     {"attach", "ID FILE|-", GROUP_WORK, "Attach a copy of a file to a task",

@@ -58,6 +58,7 @@ struct reading {
     size_t n_deps;
     uint64_t written;       /* fields, a bit each */
     bool blocked;           /* by what it depends on, it says */
+    int64_t from_ms;        /* it is put off until then */
 };
 
 /* The text of a string or a number, else STR_NONE. If memory runs out, b has
@@ -489,9 +490,9 @@ put_until(struct reading *r, const char *to, const struct json_tok *t)
     int64_t ms = ms_of(r, t);
 
     put_raw(r, to, t);
-    if (ms <= r->f->now_ms)
+    if (ms <= r->f->now_ms || ms <= r->from_ms)
         return;
-    hold(r, to, str_of(time_text(ms)));
+    r->from_ms = ms;
     fit_note(&r->notes, "%s puts it off until %s: it is not ready", to,
              time_text(ms));
 }
@@ -765,6 +766,10 @@ put_ends(struct reading *r)
         buf_str(&b, buf_view(&r->deps)); /* are left out */
         buf_char(&b, ']');
         splice_buf(r, &b);
+    }
+    if (r->from_ms > 0) {
+        put_key(r, STR("not_before"), true);
+        json_z(&r->w, time_text(r->from_ms));
     }
     r->parent = NULL;
     if (outer != NULL)

@@ -83,6 +83,7 @@ static int
 show_none(struct cli *c, struct str answer)
 {
     struct str damaged = raw_member(answer, "damaged");
+    struct str later = raw_member(answer, "later");
     struct str message = raw_text(&c->a, raw_member(answer, "message"));
     struct str what = str_cut(&message, ';'); /* the rest is for agents */
     struct buf b = {0};
@@ -94,6 +95,9 @@ show_none(struct cli *c, struct str answer)
     }
     put_reasons(c, &b, answer, "blocked", "blocked_by", "task_id");
     put_reasons(c, &b, answer, "held", "held_by", "agent");
+    if (later.p != NULL)
+        buf_printf(&b, "; %.*s for later, from %.*s on", STR_ARG(later),
+                   STR_ARG(raw_text(&c->a, raw_member(answer, "later_from"))));
     put_elsewhere(c, &b, answer);
     if (damaged.p != NULL)
         buf_printf(&b, "; %.*s damaged", STR_ARG(damaged));

@@ -221,10 +221,14 @@ static struct str
 handoff_end(struct draft *d)
 {
     uint64_t seconds = task_arg_u64(d->args, ARG_EXPIRES_SECONDS, 0);
-    int64_t now = store_now_ms(d->t->store);
+    int64_t at = store_now_ms(d->t->store);
+    int64_t from = task_from_ms(draft_given(d, F_NOT_BEFORE)
+                                    ? draft_value(d, F_NOT_BEFORE)
+                                    : d->old.f[F_NOT_BEFORE]);
 
-    return draft_quoted(d, time_text(seconds ? now + (int64_t)seconds * 1000
-                                     : task_handoff_end(STR_NONE, now)));
+    at = from > at ? from : at;
+    return draft_quoted(d, time_text(seconds ? at + (int64_t)seconds * 1000
+                                     : task_handoff_end(STR_NONE, at)));
 }
 
 /* handoff_task and mark_exhausted: the caller stops working on the task. */

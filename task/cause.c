@@ -17,6 +17,8 @@ task_cause(const struct task *k)
         return CAUSE_ENDED;
     if (k->needs_input)
         return CAUSE_QUESTION;
+    if (k->early)
+        return CAUSE_LATER;
     if (k->status == TASK_HANDOFF_READY)
         return CAUSE_HANDED;
     if (k->status == TASK_EXHAUSTED)
@@ -38,6 +40,7 @@ task_column(const struct task *k)
     static const enum task_column columns[TASK_N_CAUSES] = {
         [CAUSE_ENDED] = COLUMN_DONE,
         [CAUSE_QUESTION] = COLUMN_NEEDS_INPUT,
+        [CAUSE_LATER] = COLUMN_STUCK,
         [CAUSE_HANDED] = COLUMN_HANDED_OVER,
         [CAUSE_EXHAUSTED] = COLUMN_STUCK,
         [CAUSE_DAMAGED] = COLUMN_STUCK,
@@ -97,6 +100,21 @@ blocked(struct arena *a, const struct task *k)
                    raw_list_next(k->blocked_by, STR_NONE));
 }
 
+/* From when on it may be begun, and why an agent left it until then. */
+static struct str
+later(struct arena *a, const struct task *k)
+{
+    struct str left = STR_NONE;
+
+    if (k->status == TASK_HANDOFF_READY)
+        left = k->f[F_HANDOFF];
+    else if (k->status == TASK_EXHAUSTED)
+        left = k->f[F_EXHAUSTED];
+    return because(a, arena_printf(a, "from %.*sZ",
+                                   STR_ARG(task_from_text(k))),
+                   raw_member(left, "reason"));
+}
+
 struct str
 task_cause_text(struct arena *a, const struct task *k)
 {
@@ -108,6 +126,8 @@ task_cause_text(struct arena *a, const struct task *k)
     case CAUSE_QUESTION:
         return stored_text(a, raw_member(
             task_open_question(k->f[F_QUESTIONS]), "question"));
+    case CAUSE_LATER:
+        return later(a, k);
     case CAUSE_HANDED:
         return handed_over(a, k->f[F_HANDOFF]);
     case CAUSE_EXHAUSTED:

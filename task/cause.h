@@ -10,6 +10,7 @@
 enum task_cause {
     CAUSE_ENDED,     /* it is done, failed or cancelled */
     CAUSE_QUESTION,  /* it waits for an answer */
+    CAUSE_LATER,     /* it may not be begun yet */
     CAUSE_HANDED,    /* it waits for the agent it was handed to, or any */
     CAUSE_EXHAUSTED, /* its agent gave it up */
     CAUSE_DAMAGED,   /* its newest record is not JSON */

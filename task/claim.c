@@ -102,13 +102,15 @@ is_ready(struct search *s, struct task_entry *e)
 static int
 look_at(struct search *s, struct task_entry *e)
 {
+    bool free = is_free_for(s->t, s->w, e);
     int64_t due;
 
     if (!is_here(s->t, s->w, e) || !is_wanted(s->t, s->w, e))
         return 0;
-    if (is_free_for(s->t, s->w, e))
+    if (free && !task_entry_is_early(s->t, e))
         return is_ready(s, e);
-    due = task_entry_due(s->t, e);
+    due = free ? e->from_ms : task_entry_due(s->t, e);
+    due = due < e->from_ms ? e->from_ms : due;
     if (s->w->due_ms == 0 || due < s->w->due_ms)
         s->w->due_ms = due;
     return 0;
@@ -206,9 +208,14 @@ int64_t
 tasks_due_ms(struct tasks *t, struct str id)
 {
     const struct task_entry *e = tasks_find(t, id);
+    int64_t due;
 
-    return e && (!task_entry_free(t, e) || task_entry_kept_for(t, e).p)
-               ? task_entry_due(t, e) : 0;
+    if (e && task_entry_free(t, e) && task_entry_is_early(t, e))
+        return e->from_ms;
+    if (!e || (task_entry_free(t, e) && !task_entry_kept_for(t, e).p))
+        return 0;
+    due = task_entry_due(t, e);
+    return due < e->from_ms ? e->from_ms : due;
 }
 
 int
@@ -330,10 +337,14 @@ tasks_why_none(struct tasks *t, struct arena *a, const struct task_want *w,
         if (out->partial || !is_wanted(t, w, e))
             continue;
         if (!is_here(t, w, e)) {
-            if (!e->parked && is_free_for(t, w, e))
+            if (!e->parked && is_free_for(t, w, e) &&
+                !task_entry_is_early(t, e))
                 rc = count_elsewhere(&s, a, e, out);
         } else if (!is_free_for(t, w, e)) {
             count_held(t, e, out);
+        } else if (task_entry_is_early(t, e)) {
+            if (out->later++ == 0 || e->from_ms < out->later_ms)
+                out->later_ms = e->from_ms;
         } else {
             rc = count_blocked(&s, a, e, out);
         }

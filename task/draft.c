@@ -2,6 +2,7 @@
    remembers it, and the change fails at its end. */
 
 #include "task/draft.h"
+#include "task/parts.h"
 
 struct str
 draft_keep(struct draft *d, struct str s)
@@ -56,6 +57,9 @@ draft_take_fields(struct draft *d)
             d->k.f[i] = draft_value(d, i);
     if (draft_given(d, F_DEPENDS_ON))
         find_blockers(d);
+    if (draft_given(d, F_NOT_BEFORE))
+        d->k.early = task_from_ms(d->k.f[F_NOT_BEFORE]) >
+                     store_now_ms(tasks_store(d->t));
     if (draft_given(d, F_TEST_RESULTS) && d->tool != TOOL_IMPORT)
         d->k.f[F_TESTED_COMMIT] = d->k.f[F_COMMIT];
 }
@@ -64,7 +68,8 @@ bool
 draft_has_fields(const struct draft *d)
 {
     for (int i = F_TASK_ID + 1; i < TASK_N_FIELDS; i++)
-        if (i != F_CANCEL_REQUESTED && draft_given(d, i))
+        if (i != F_CANCEL_REQUESTED && draft_given(d, i) &&
+            !(i == F_NOT_BEFORE && d->tool != TOOL_UPDATE))
             return true;
     return false;
 }

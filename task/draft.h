@@ -44,12 +44,12 @@ draft_given(const struct draft *d, int arg)
 }
 
 /* Whether a field was given that describes the work: neither task_id nor a
-   request to stop. */
+   request to stop nor, when the work is left, until when. */
 bool draft_has_fields(const struct draft *d);
 /* The new value of a given field; .p NULL if it is cleared. */
 struct str draft_value(const struct draft *d, int field);
-/* Copies the given fields into the new state, finds what blocks the task then,
-   and notes at which commit the tests ran. */
+/* Copies the given fields into the new state, finds what blocks the task then
+   and whether it may be begun by now, and notes at which commit the tests ran. */
 void draft_take_fields(struct draft *d);
 /* Warns the agent; text is a constant without escapes. */
 void draft_warn(struct draft *d, const char *text);

@@ -18,10 +18,11 @@ struct task_entry {
     struct task_entry *newer, *older; /* in the same list, ordered by e.n */
     struct task_entry *sooner, *later; /* in the same queue, ordered by e.n */
     int64_t changed_ms;
+    int64_t from_ms; /* task_from_ms */
     uint32_t atom[ENTRY_N_ATOMS]; /* interned raw values, by enum task_atom;
                                      then of the lease */
     union {
-        int32_t kept_ms;  /* task_kept_until, from changed_ms on */
+        int32_t kept_ms;  /* task_kept_until, after its at */
         uint32_t blocker; /* of a parked task, which nobody keeps: hash of its
                              blocker's id */
     };
@@ -93,8 +94,10 @@ uint64_t task_key_hash(const struct tasks *t, struct str op, struct str by,
    live, and not in progress, or its lease has expired, or it is in progress
    without a lease and unchanged for TASK_STALE_MS. */
 bool task_entry_free(const struct tasks *t, const struct task_entry *e);
-/* When time alone changes that, or who may begin it: store_skew_ms after the
-   end of a lease. */
+/* Whether it may be begun only later, by its not_before. */
+bool task_entry_is_early(const struct tasks *t, const struct task_entry *e);
+/* When time alone changes task_entry_free, or who may begin the task:
+   store_skew_ms after the end of a lease. */
 int64_t task_entry_due(const struct tasks *t, const struct task_entry *e);
 /* Whether work on the task of e is offered to who, as far as projects go: it is
    of who's project or of none, or was handed over to exactly who's name. */

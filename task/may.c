@@ -221,6 +221,15 @@ judge_owner(const struct task_actor *who, const struct task *k,
     return MAY_YES;
 }
 
+/* A person need not wait. */
+static enum task_may
+judge_time(const struct task_actor *who, const struct task *k,
+           enum task_act what)
+{
+    return k->early && !(what == ACT_TAKE_OVER && who->person) ? MAY_NOT_YET
+                                                               : MAY_YES;
+}
+
 /* An agent that works on the task already may go on. */
 static enum task_may
 judge_blockers(const struct task_actor *who, const struct task *k,
@@ -250,6 +259,9 @@ may(const struct task_actor *who, const struct task *k, enum task_act what)
     if (answer == MAY_YES &&
         (claims || what == ACT_HAND_OVER || what == ACT_TAKE_UP))
         answer = judge_owner(who, k, what);
+    if (answer == MAY_YES &&
+        (claims || what == ACT_BEGIN || what == ACT_TAKE_UP))
+        answer = judge_time(who, k, what);
     if (answer == MAY_YES && (claims || what == ACT_BEGIN))
         answer = judge_blockers(who, k, what);
     return answer;
@@ -305,13 +317,14 @@ refuse_owned(struct task_ctx *c, const struct task *k, bool claims)
 static int
 refuse_handed(struct task_ctx *c, const struct task *k)
 {
-    int64_t at;
+    int64_t at, from = task_from_ms(k->f[F_NOT_BEFORE]);
 
     task_fail(c, ERR_NOT_OWNER, "agent", "the task was handed over to another "
               "agent");
     task_next(c, "claim another task, or try again after expires_at");
     if (!time_parse(k->ev.r.time, &at))
         at = 0;
+    at = from > at ? from : at;
     c->e.holder = k->f[F_CURRENT_OWNER];
     c->e.expires = arena_printf(c->a, "\"%s\"", time_text(
         task_handoff_end(k->f[F_HANDOFF], at)));
@@ -338,6 +351,20 @@ refuse_blocked(struct task_ctx *c, const struct task *k, bool failed)
     return ERR_BLOCKED;
 }
 
+static int
+refuse_early(struct task_ctx *c, const struct task *k)
+{
+    struct str from = k->f[F_NOT_BEFORE];
+
+    task_fail(c, ERR_BLOCKED, "not_before", "the task may not be begun before "
+              "%.*s", STR_ARG(raw_inner(from)));
+    task_next(c, "claim another task, or wait for this one with wait_seconds; "
+              "update_task with clear [\"not_before\"] makes it ready now");
+    c->e.expires = from;
+    c->e.for_now = true;
+    return ERR_BLOCKED;
+}
+
 int
 may_refuse(struct task_ctx *c, const struct task *k, enum task_may why)
 {
@@ -354,6 +381,8 @@ may_refuse(struct task_ctx *c, const struct task *k, enum task_may why)
         return refuse_owned(c, k, why == MAY_NOT_WORKED_ON);
     case MAY_NOT_HANDED:
         return refuse_handed(c, k);
+    case MAY_NOT_YET:
+        return refuse_early(c, k);
     case MAY_NOT_BLOCKED: case MAY_NOT_FAILED:
         return refuse_blocked(c, k, why == MAY_NOT_FAILED);
     case MAY_YES:

@@ -75,6 +75,7 @@ enum task_may {
     MAY_NOT_OWNED,      /* only the owner hands a task over */
     MAY_NOT_WORKED_ON,  /* its owner, without a lease, works on it */
     MAY_NOT_HANDED,     /* it was just handed to another agent */
+    MAY_NOT_YET,        /* its not_before has not come */
     MAY_NOT_BLOCKED,    /* a task that it depends on is not done, */
     MAY_NOT_FAILED      /* or has failed or was cancelled */
 };

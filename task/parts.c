@@ -20,6 +20,14 @@ task_end_within(int64_t end, int64_t at, int64_t max_ms)
 }
 
 int64_t
+task_from_ms(struct str not_before)
+{
+    int64_t ms;
+
+    return not_before.p && time_parse(raw_inner(not_before), &ms) ? ms : 0;
+}
+
+int64_t
 task_handoff_end(struct str handoff, int64_t at)
 {
     int64_t ms, end = at + HANDOFF_MS;

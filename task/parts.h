@@ -30,13 +30,17 @@ struct str task_lease_make(struct arena *a, struct str agent,
 struct str task_seat_make(struct arena *a, struct str session,
                           struct str client, bool first);
 struct str task_seat(struct str lease);
+/* Before when a task may not be begun, from its field, raw; 0: it may. */
+int64_t task_from_ms(struct str not_before);
 /* When a task that was handed over becomes open to anyone: the time in the
-   handoff, or 3600 seconds after it. at is the time of the record. */
+   handoff, or 3600 seconds after it. at is the time of the record or, if that
+   is later, that before which the task may not be begun. */
 int64_t task_handoff_end(struct str handoff, int64_t at);
 /* When a task with this status, lease and handoff is free for any agent, if
    nothing changes it after its record of the time at: its lease has ended, or
    the time for which it was handed to one agent; without either, it is stale.
-   Of a task that is neither in progress nor handed over it says nothing. */
+   at is as for task_handoff_end if it was handed over. Of a task that is neither
+   in progress nor handed over it says nothing. */
 int64_t task_kept_until(enum task_status status, struct str lease,
                         struct str handoff, int64_t at);
 /* The oldest question of the list that has no answer; .p NULL: all have one.

@@ -207,7 +207,8 @@ static bool
 matches_entry(struct scan *s, const struct task_entry *e)
 {
     const struct task_query *q = s->q;
-    bool free = q->ready && !e->parked && task_entry_free(s->t, e);
+    bool free = q->ready && !e->parked && task_entry_free(s->t, e) &&
+                !task_entry_is_early(s->t, e);
 
     for (int i = 0; i < TASK_N_ATOMS; i++)
         if (q->has[i].p && !matches_atom(s, i, e->atom[i]))

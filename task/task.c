@@ -11,6 +11,7 @@
 
 #include <string.h>
 
+#define MINUTES_LEN 16  /* of a time up to its minutes */
 #define WHOLE_WITHIN 10 /* events: a change looks for one under the lock */
 
 int
@@ -187,11 +188,14 @@ static void
 judge_time(const struct tasks *t, struct task *k)
 {
     int64_t at, end, now = store_now_ms(t->store) - store_skew_ms(t->store);
+    int64_t from = task_from_ms(k->f[F_NOT_BEFORE]);
     bool kept;
 
     if (!time_parse(k->ev.r.time, &at))
         at = now;
     at = store_past_ms(at, now);
+    if (k->status == TASK_HANDOFF_READY && from > at)
+        at = from;
     kept = task_kept_until(k->status, k->f[F_LEASE], k->f[F_HANDOFF], at) >
            now;
     if (task_lease_end(k->f[F_LEASE], &end)) {
@@ -225,7 +229,9 @@ derive(struct tasks *t, struct arena *a, struct task *k)
     if (k->f[F_LEASE].p || k->status == TASK_IN_PROGRESS ||
         k->status == TASK_HANDOFF_READY)
         judge_time(t, k);
-    k->ready = k->free && !k->blocked && !ended;
+    k->early = !ended && k->free &&
+               task_from_ms(k->f[F_NOT_BEFORE]) > store_now_ms(t->store);
+    k->ready = k->free && !k->blocked && !ended && !k->early;
     return rc;
 }
 
@@ -362,7 +368,20 @@ task_of_json(struct arena *a, struct str raw, struct task *out)
     out->ev.id = raw_inner(out->f[F_TASK_ID]);
     out->blocked = out->blocked_by.p != NULL;
     out->leased = out->f[F_LEASE].p != NULL && !out->lease_expired;
+    out->early = !task_status_ended(out->status) &&
+                 (out->status != TASK_IN_PROGRESS || out->lease_expired ||
+                  out->stale) &&
+                 task_from_ms(out->f[F_NOT_BEFORE]) > clock_wall_ms();
     return 0;
+}
+
+struct str
+task_from_text(const struct task *k)
+{
+    struct str s = raw_inner(k->f[F_NOT_BEFORE]);
+
+    s.len = s.len > MINUTES_LEN ? MINUTES_LEN : s.len;
+    return s;
 }
 
 void

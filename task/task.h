@@ -70,6 +70,7 @@ struct task {
     uint64_t version;
     bool blocked, stale;
     bool free;  /* nobody seems to work on it */
+    bool early; /* it may be begun only later, by its not_before */
     bool ready; /* it may be begun */
     bool leased, lease_expired; /* a lease runs, or has run out */
     enum sight sight;           /* of the holder, while the lease runs */
@@ -113,6 +114,8 @@ int task_get(struct tasks *t, struct arena *a, struct str id,
    ev has raw as its v, the time, the seq and the note, and nothing else.
    ERR_FORMAT: it is neither; ERR_NOMEM. */
 int task_of_json(struct arena *a, struct str raw, struct task *out);
+/* The not_before of k, which has one, up to its minute. */
+struct str task_from_text(const struct task *k);
 /* The number of completed steps, and of all. */
 void task_steps(const struct task *k, size_t *done, size_t *all);
 /* Sets the error for rc, which one of the reads of task id returned. */

@@ -235,7 +235,8 @@ view_summary_json(struct buf *b, const struct task *of)
     put_members(b, '{', k, first, N(first));
     for (int i = 0; i < TASK_N_FIELDS; i++)
         if (in_summary(i) && k->f[i].p && i != F_LEASE &&
-            !(i == F_PRIORITY && str_is(k->f[i], TASK_PRIORITY)))
+            !(i == F_PRIORITY && str_is(k->f[i], TASK_PRIORITY)) &&
+            (i != F_NOT_BEFORE || k->early))
             buf_printf(b, ",\"%s\":%.*s", task_rows[i].name,
                        STR_ARG(k->f[i]));
     put_lease_end(b, k->f[F_LEASE]);
@@ -383,6 +384,9 @@ view_none_json(struct buf *b, const struct task_why *w, bool partial)
     put_reasons(b, "blocked", "blocked_by", "task_id", w->blocked,
                 w->blockers);
     put_reasons(b, "held", "held_by", "agent", w->held, w->holders);
+    if (w->later)
+        buf_printf(b, ",\"later\":%llu,\"later_from\":\"%s\"",
+                   (unsigned long long)w->later, time_text(w->later_ms));
     put_reasons(b, "elsewhere", "elsewhere_in", "repo_path", w->elsewhere,
                 w->projects);
     if (w->damaged)
@@ -441,7 +445,13 @@ view_task_line(struct buf *b, struct arena *a, const struct task *k)
 
     task_steps(k, &done, &total);
     put_field(b, a, k->f[F_TASK_ID], TASK_MAX_ID);
-    buf_printf(b, "  %s%s%s%s%s%s%s  P%.*s  ", task_status_name(k->status),
+    buf_printf(b, "  %s", task_status_name(k->status));
+    if (k->early) {
+        buf_z(b, " (from ");
+        view_plain(b, task_from_text(k), SIZE_MAX, ' ');
+        buf_z(b, "Z)");
+    }
+    buf_printf(b, "%s%s%s%s%s%s  P%.*s  ",
                k->blocked && !task_status_ended(k->status) ? " (blocked)" : "",
                k->needs_input ? " (needs input)" : "",
                k->lease_expired ? " (lease expired)" : "",

@@ -231,4 +231,34 @@ for name in get_task update_task list_tasks lease_seconds; do
     lacks err $name
 done
 
+begin a_task_may_be_for_later
+run 0 add --id a --not-before 2999-01-02T14:00:00+02:00 Later
+run 0 add --id b --not-before 2020-01-02 Now
+run 0 list
+has out 'a  open (from 2999-01-02T12:00Z)' 'b  open  '
+run 0 list --ready --ids
+has out b
+lacks out a
+run 4 claim -a me a
+has err 'a: the task may not be begun before 2999-01-02T12:00:00.000Z: ' \
+    "mcptask edit --not-before '' makes it ready"
+run 0 claim -a me
+run 1 claim -a you
+has err '1 held by me; 1 for later, from 2999-01-02T12:00:00.000Z on'
+run 0 edit a --not-before ''
+run 0 claim -a you
+run 0 handoff a -a you -t codex --not-before 2999-01-01 -r quota
+run 0 board
+has out 'a  handoff_ready (from 2999-01-01T00:00Z)'
+COLUMNS=300 run 0 board
+has out 'from 2999-01-01T00:00Z: quota'
+run 0 show a --json
+has out '"not_before":"2999-01-01T00:00:00.000Z"' \
+    '"expires_at":"2999-01-01T01:00:00.000Z"'
+lacks out checkpoint
+run 0 export a
+has out '"not_before":"2999-01-01T00:00:00.000Z"'
+run 2 edit b --not-before soon
+has err 'b: --not-before must be an RFC 3339 time'
+
 finish

@@ -294,7 +294,7 @@ checks=$((checks + 1))
 run 0 claim --agent me
 run 1 claim --agent you
 has err 'status:'
-shows w-3 '"blocked_by":["wait:2999-01-02T00:00:00.000Z"]' \
+shows w-3 '"not_before":"2999-01-02T00:00:00.000Z"' \
     '"wait":"29990102T000000Z"'
 shows o-1 '"blocked_by":["status:In-Review"]' '"imported_status":"In Review"'
 # The gate is a task that anybody may add, and end.

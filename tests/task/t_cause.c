@@ -11,6 +11,8 @@
 #define GONE STR("{\"agent\":\"ann\",\"reason\":\"rate limit\"}")
 #define DEPS .blocked = true, .blocked_by = STR("[\"t-2\",\"t-3\"]")
 
+#define FROM .f[F_NOT_BEFORE] = STR("\"2026-01-02T14:00:00.000Z\"")
+
 static const struct {
     struct task k;
     enum task_cause cause;
@@ -39,6 +41,11 @@ static const struct {
     {{.status = TASK_HANDOFF_READY, .f[F_HANDOFF] = OFFERED, DEPS},
      CAUSE_HANDED, "ann -> anyone"},
     {{.status = TASK_HANDOFF_READY}, CAUSE_HANDED, "-> anyone"},
+    {{.status = TASK_OPEN, .early = true, FROM, DEPS}, CAUSE_LATER,
+     "from 2026-01-02T14:00Z"},
+    {{.status = TASK_EXHAUSTED, .early = true, FROM,
+      .f[F_EXHAUSTED] = GONE}, CAUSE_LATER,
+     "from 2026-01-02T14:00Z: rate limit"},
     {{.status = TASK_EXHAUSTED, .f[F_EXHAUSTED] = GONE, DEPS},
      CAUSE_EXHAUSTED, "exhausted: rate limit"},
     {{.status = TASK_EXHAUSTED}, CAUSE_EXHAUSTED, "exhausted"},

@@ -44,7 +44,7 @@ static const struct task_actor callers[N_CALLERS] = {
 
 enum {
     OPEN, LEASED, EXPIRED, UNLEASED, STALE, HANDED, OFFERED, EXHAUSTED,
-    BLOCKED, FAILED, GOES_ON, ENDED, N_TASKS
+    BLOCKED, FAILED, GOES_ON, EARLY, ENDED, N_TASKS
 };
 
 /* As task_of derives it from a record. */
@@ -62,7 +62,8 @@ task_in(int state)
         k.status = TASK_EXHAUSTED;
     } else if (state == ENDED) {
         k.status = TASK_DONE;
-    } else if (state != OPEN && state != BLOCKED && state != FAILED) {
+    } else if (state != OPEN && state != BLOCKED && state != FAILED &&
+               state != EARLY) {
         k.status = TASK_IN_PROGRESS;
         k.leased = state == LEASED || state == GOES_ON;
         k.lease_expired = state == EXPIRED;
@@ -75,6 +76,9 @@ task_in(int state)
     if (k.status == TASK_IN_PROGRESS || k.status == TASK_HANDOFF_READY)
         k.f[F_CURRENT_OWNER] = STR("\"me\"");
     k.blocked = state == BLOCKED || state == FAILED || state == GOES_ON;
+    k.early = state == EARLY;
+    if (k.early)
+        k.f[F_NOT_BEFORE] = STR("\"2026-01-02T14:00:00.000Z\"");
     if (k.blocked)
         k.blocked_by = STR("[\"t-2\"]");
     if (state == FAILED)
@@ -85,7 +89,7 @@ task_in(int state)
 /* ---- the table ---- */
 
 /* A letter for each answer, in the order of enum task_may. */
-static const char letters[] = "yUELTOWHBF";
+static const char letters[] = "yUELTOWHNBF";
 
 /* By task and caller, an answer for each act: say, work, begin, reopen, hand
    over, claim, take over. */
@@ -112,6 +116,8 @@ static const char *const expected[N_TASKS][N_CALLERS] = {
                 "yyFyyFF", "yyFyyFF", "yyFyyUU"},
     [GOES_ON] = {"yyByyyy", "yyByyyy", "yTTTTTy", "yLLLLLL", "yLLLLLL",
                  "yLLLLLB", "yyByOLL", "yLLLLUU"},
+    [EARLY] = {"yyNyyNN", "yyNyyNN", "yyNyyNN", "yyNyyNN", "yyNyyNN",
+               "yyNyyNy", "yyNyyNN", "yyNyyUU"},
     [ENDED] = {"EEEyEEE", "EEEyEEE", "EEEyEEE", "EEEyEEE", "EEEyEEE",
                "EEEyEEE", "EEEyEEE", "EEEyEUU"},
 };
@@ -366,6 +372,10 @@ test_what_a_refusal_says(void)
         {MAY_NOT_HANDED, HANDED, ERR_NOT_OWNER, "agent",
          "the task was handed over to another agent",
          "claim another task, or try again after expires_at"},
+        {MAY_NOT_YET, EARLY, ERR_BLOCKED, "not_before",
+         "the task may not be begun before 2026-01-02T14:00:00.000Z",
+         "claim another task, or wait for this one with wait_seconds; "
+         "update_task with clear [\"not_before\"] makes it ready now"},
         {MAY_NOT_BLOCKED, BLOCKED, ERR_BLOCKED, "",
          "tasks that it depends on are not done",
          "get_task names them in blocked_by; finish those first"},
@@ -390,14 +400,18 @@ test_what_a_refusal_says(void)
                     STR_ARG(c.e.next));
         CHECK(str_is(c.e.holder, "\"me\"") == owned);
         CHECK(str_is(c.e.blocked_by, "[\"t-2\"]") ==
-              (rows[i].code == ERR_BLOCKED));
+              (rows[i].state == BLOCKED || rows[i].state == FAILED));
+        CHECK(str_is(c.e.expires, "\"2026-01-02T14:00:00.000Z\"") ==
+              (rows[i].why == MAY_NOT_YET));
         CHECK(str_is(c.e.deps_failed, "[\"t-2\"]") ==
               (rows[i].why == MAY_NOT_FAILED));
         /* A handoff without a time is kept for an hour after it. */
         CHECK(str_is(c.e.expires, "\"2026-01-02T04:00:00.000Z\"") ==
               (rows[i].why == MAY_NOT_HANDED));
-        CHECK(c.e.for_now == (rows[i].why == MAY_NOT_HANDED));
-        CHECK(may_later(&c.e) == (owned || rows[i].why == MAY_NOT_BLOCKED));
+        CHECK(c.e.for_now == (rows[i].why == MAY_NOT_HANDED ||
+                              rows[i].why == MAY_NOT_YET));
+        CHECK(may_later(&c.e) == (owned || rows[i].why == MAY_NOT_BLOCKED ||
+                                  rows[i].why == MAY_NOT_YET));
     }
     CHECK(may_refuse(&(struct task_ctx){.a = &a}, NULL, MAY_YES) == 0);
     arena_fini(&a);

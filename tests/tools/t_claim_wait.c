@@ -384,6 +384,104 @@ test_own_name(void)
     end();
 }
 
+/* In an hour. */
+static const char *
+in_an_hour(void)
+{
+    return time_text(store_now_ms(box.store) + 3600 * 1000);
+}
+
+/* A task is not ready before its time; then it is, without any record. */
+static void
+test_not_before(void)
+{
+    static const struct {
+        const char *call, *gets;
+    } ways[] = {
+        {LATER(""), CLAIMED("a")},
+        {LATER(",'task_id':'a'"), CLAIMED("a")},
+        {WAIT("'task_id':'a','until':'ready'"), "'met':true"},
+        {WAIT("'agent':'me','until':'work'"), "'met':true"},
+    };
+    char text[300];
+    size_t i;
+
+    for (i = 0; i < sizeof ways / sizeof *ways; i++) {
+        begin();
+        snprintf(text, sizeof text, "{'task_id':'a','title':'t','priority':0,"
+                 "'not_before':'%s'}", in_an_hour());
+        does("create_task", text);
+        CREATE("b", ",'priority':4");
+        CHECK(text_has(DO("claim_task", "'agent':'you',"
+                          "'lease_seconds':86400"), "'task_id':'b'"));
+        CHECK(text_has(DO("claim_task", "'agent':'me'"),
+                       "'later':1,'later_from':'"));
+        CHECK(text_has(DO("list_tasks", "'ready':true"), "'total':0"));
+        CHECK(text_has(asks(&ann, CALL("claim_task",
+                       "{'agent':'me','task_id':'a'}")), "'blocked'"));
+        CHECK(text_has(asks(&ann, CALL("update_task",
+                       "{'task_id':'a','agent':'me','status':'in_progress'}")),
+                       "'not_before'"));
+        makes(&ann, ways[i].call);
+        if (i == 1) {
+            stop();
+            start();
+        }
+        ahead_ms += 3599 * 1000;
+        CHECK(!strstr(asks(&ann, OLD("tasks/get")), "completed"));
+        ahead_ms += 1000;
+        CHECK(strstr(asks(&ann, OLD("tasks/get")), "completed"));
+        if (!CHECK(text_has(asks(&ann, OLD("tasks/result")), ways[i].gets)))
+            fprintf(stderr, "  way %zu\n", i);
+        end();
+    }
+}
+
+/* The time for which a handoff is kept begins then, however far it is. */
+static void
+test_handed_over_for_later(void)
+{
+    char text[300];
+    int day;
+
+    begin();
+    CREATE("a", "");
+    DO("claim_task", "'agent':'me','task_id':'a'");
+    for (day = 0; day < 3; day++) {
+        snprintf(text, sizeof text, "{'task_id':'a','from_agent':'me',"
+                 "'to_agent':'you','not_before':'%s','expires_seconds':60}",
+                 time_text(store_now_ms(box.store) +
+                           (int64_t)(day + 1) * 15 * 86400 * 1000));
+        does("handoff_task", text);
+        stop();
+        start();
+        ahead_ms += ((int64_t)(day + 1) * 15 * 86400 - 1) * 1000;
+        CHECK(text_has(DO("claim_task", "'agent':'you'"), "'claimed':false"));
+        ahead_ms += 2000;
+        CHECK(text_has(DO("claim_task", "'agent':'eve'"), "'claimed':false"));
+        if (day == 0) {
+            ahead_ms += 60 * 1000;
+            CHECK(text_has(DO("claim_task", "'agent':'eve'"), "'claimed':true"));
+            DO("handoff_task", "'task_id':'a','from_agent':'eve'");
+        } else {
+            CHECK(text_has(DO("claim_task", "'agent':'you'"), "'claimed':true"));
+            DO("handoff_task", "'task_id':'a','from_agent':'you'");
+        }
+        DO("claim_task", "'agent':'me','task_id':'a'");
+    }
+    /* It was past by then, and stays so. */
+    DO("mark_exhausted", "'task_id':'a','agent':'me'");
+    CHECK(text_has(DO("claim_task", "'agent':'eve'"), "'claimed':true"));
+    snprintf(text, sizeof text, "{'task_id':'a','agent':'eve','reason':'quota',"
+             "'not_before':'%s'}", in_an_hour());
+    does("mark_exhausted", text);
+    CHECK(!strstr(DO("get_task", "'task_id':'a'"), "checkpoint"));
+    CHECK(text_has(DO("claim_task", "'agent':'you'"), "'claimed':false"));
+    DO("update_task", "'task_id':'a','clear':['not_before']");
+    CHECK(text_has(DO("claim_task", "'agent':'you'"), "'claimed':true"));
+    end();
+}
+
 static bool holder_is_gone;
 
 static enum sight
@@ -842,6 +940,8 @@ main(void)
     test_commit_fails();
     test_no_claim_without_a_caller();
     test_own_name();
+    test_not_before();
+    test_handed_over_for_later();
     test_an_agent_that_is_gone();
     test_both_eras();
     test_order();
