@@ -1,7 +1,7 @@
 # make              one static binary, ./mcptask
 # make ETCD=        the same without stores of several hosts, which etcd orders
 # make run          serves MCP over HTTP on 127.0.0.1:8766
-# make demo         one agent takes over from another whose server is killed
+# make demo         an agent takes over from one of another product, killed
 # make cluster      three hosts share a store through etcd; one loses its node
 # make test         all tests in C and sh, without a network
 # make posix        the same with what any POSIX system has

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Plays the workflow of two agents over stdio, each with a server process of
-# its own, on a temporary store. Usage: demo.sh [path of mcptask]
+# Two agents of different products over stdio, each with a server process of its
+# own, on a temporary store: the first is killed, and the second continues its
+# task. Neither passes a name. Usage: demo.sh [path of mcptask]
 set -eu
 
 server=${1:-./mcptask}
@@ -46,24 +47,27 @@ call() {
 
 start claude-code
 call create_task '{"task_id":"task-001","title":"Add rate limiting",
-    "goal":"At most 100 requests a minute","repo_path":"/home/me/api"}'
-call save_checkpoint '{"task_id":"task-001","agent":"claude-code",
+    "goal":"At most 100 requests a minute"}'
+call claim_task '{"task_id":"task-001"}'
+call save_checkpoint '{"task_id":"task-001",
     "completed_steps":["Read the router","Wrote the middleware"],
     "remaining_steps":["Write tests"],
     "resume_prompt":"The middleware is in src/limit.js."}'
-call handoff_task '{"task_id":"task-001","from_agent":"claude-code",
-    "to_agent":"hermes","reason":"context window is full"}'
 
-printf '\nIts server is killed with kill -9 %d.\n' "$pid"
+printf '\nIts server is killed with kill -9 %d. Now mcptask list shows:\n\n' \
+    "$pid"
 kill -9 "$pid"
 wait "$pid" 2>/dev/null || true
 exec 3>&- 4<&-
+"$server" list
 
 "$server" wait task-001 --until 'done' --timeout 60 >"$store/waited" &
 waiting=$!
-start hermes
-call claim_task '{"agent":"hermes"}'
-call update_task '{"task_id":"task-001","agent":"hermes","status":"done",
+start codex-mcp-client
+call claim_task '{"task_id":"task-001"}'
+call claim_task '{"task_id":"task-001","takeover":true,
+    "reason":"claude-code was killed"}'
+call update_task '{"task_id":"task-001","status":"done",
     "completed_steps":["Read the router","Wrote the middleware",
     "Wrote tests"],"remaining_steps":[],
     "test_results":[{"command":"make test","exit_code":0}]}'
