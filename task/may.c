@@ -2,10 +2,11 @@
 
    1. A running lease keeps all others out. Two sessions of one name are two
       agents as long as the one with the lease is seen to live; what is unknown
-      never refuses the name. Names that nobody chose are one agent within a
-      session and, where the holder is not seen to live, within a client; a
-      claim does not make them one. A holder that is seen to be gone has no
-      lease towards its product's next session, nor towards a takeover.
+      never refuses the name. Names that nobody chose, and words for the client,
+      are one agent within a session and, where the holder is not seen to live,
+      within a client; a claim does not make them one. A holder that is seen to
+      be gone has no lease towards its product's next session, nor towards a
+      takeover.
    2. Without a lease an owner keeps a task until it has not changed for a day,
       and the agent that it was handed to until the handoff's time is up.
       So it does towards a change that begins the task, as towards a claim.
@@ -80,13 +81,24 @@ is_same_session(const struct task_actor *who, const struct task_holder *h)
            who->is_same(h->session, who->session);
 }
 
-/* Whether name (raw) is one that sessions of this product have by default. */
+/* Whether name (raw) is a word for this product: so agents of 0.2.0 called
+   themselves, and so people write. */
+static bool
+is_word_for(struct str name, struct str client)
+{
+    return name.p && name_says_product(client) &&
+           name_covers(raw_inner(name), client);
+}
+
+/* Whether name (raw) is one that sessions of this product have by default, or a
+   word for all of them. */
 static bool
 is_default(struct str name, struct str client)
 {
     struct str stem = name_stem(raw_inner(name));
 
-    return str_eq(stem, name_says_product(client) ? client : STR("agent"));
+    return str_eq(stem, name_says_product(client) ? client : STR("agent")) ||
+           is_word_for(name, client);
 }
 
 /* The same for a name of 0.2.0, which had the first bytes of the client's name
@@ -101,15 +113,18 @@ is_old_default(struct str name, struct str client)
            name_covers(stem, (struct str){client.p, stem.len});
 }
 
-/* Whether the lease was taken by the caller's client, under a default name. */
+/* Whether the lease was taken by the caller's client, under a default name or,
+   where the client is not known, for its product. */
 static bool
 is_of_client(const struct task_actor *who, const struct task_holder *h)
 {
     if (who->client.len == 0)
         return false;
-    return h->client.p ? str_eq(h->client, who->client) &&
-                             is_default(h->name, h->client)
-                       : is_old_default(h->name, who->client);
+    if (h->client.p)
+        return str_eq(h->client, who->client) &&
+               is_default(h->name, h->client);
+    return is_old_default(h->name, who->client) ||
+           is_word_for(h->name, who->client);
 }
 
 /* Whether name (raw) is not one that somebody chose: the session's own, or one
@@ -189,8 +204,10 @@ judge_lease(const struct task_actor *who, const struct task *k,
     if ((who->ownership_warn && !claims) ||
         (claims && actor_inherits(who, &holder)) || (takes && gone))
         return MAY_YES;
-    /* A claim without a name would make two holders of one lease. */
-    if (hold == HOLD_CLIENT && claims && holder.runs)
+    /* A claim without a name would make two holders of one lease. One for the
+       product has none yet, and is the first session's that claims it. */
+    if (hold == HOLD_CLIENT && claims && holder.runs &&
+        (holder.client.p || !is_word_for(holder.name, who->client)))
         hold = HOLD_OTHER;
     if (hold == HOLD_OTHER && !(takes && who->person))
         return MAY_NOT_LEASED;
@@ -207,6 +224,7 @@ judge_owner(const struct task_actor *who, const struct task *k,
     bool takes = what == ACT_TAKE_OVER;
 
     if (!owner.p || actor_is(who, owner) ||
+        (who->unnamed && is_word_for(owner, who->client)) ||
         (what == ACT_CLAIM && actor_inherits(who, &holder)) ||
         (k->status == TASK_HANDOFF_READY && actor_reached(who, owner)))
         return MAY_YES;

@@ -282,6 +282,18 @@ test_holders_under_default_names(void)
         {"abcdefgh-11111111", NULL, SIGHT_UNKNOWN,
          {.name = STR("\"x\""), .client = STR("abcdefghijklmnopqrstuvw"),
           .unnamed = true, IN(THERE)}, HOLD_OTHER, false},
+        /* And those for a product, by an agent of 0.2.0 or a person. */
+        {"claude-code", NULL, SIGHT_UNKNOWN,
+         {UNNAMED_AS("claude-code-22222222"), IN(THERE)}, HOLD_CLIENT, false},
+        {"claude", NULL, SIGHT_UNKNOWN, {NAMED("me"), IN(THERE)}, HOLD_OTHER,
+         false},
+        {"claude-code", "claude-code", SIGHT_GONE,
+         {UNNAMED_AS("claude-code-22222222"), IN(THERE)}, HOLD_CLIENT, true},
+        {"claude-code", "claude-code", SIGHT_ALIVE,
+         {UNNAMED_AS("claude-code-22222222"), IN(THERE)}, HOLD_OTHER, false},
+        {"mcp", NULL, SIGHT_UNKNOWN,
+         {.name = STR("\"x\""), .client = STR("mcp"), .unnamed = true,
+          IN(THERE)}, HOLD_OTHER, false},
     };
     struct arena a = {0};
 

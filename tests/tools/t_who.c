@@ -300,6 +300,36 @@ test_an_agent_that_names_its_product(void)
     end(&f);
 }
 
+/* Agents of 0.2.0 held leases as "codex", and people claim for it: that is any
+   session of the product, and the first one to claim it is the holder. */
+static void
+test_a_lease_for_the_product(void)
+{
+    struct fixture f;
+
+    begin(&f);
+    STEPS(&f,
+        {"claim_task", "{'task_id':'a','agent':'codex'}", 0, "current_owner",
+         "codex"},
+        {"create_task", "{'task_id':'b','title':'T','status':'in_progress',"
+         "'current_owner':'codex'}", 0, "current_owner", "codex"});
+    f.client = "codex-mcp-client";
+    session_mark = "0123abcdef.7";
+    STEPS(&f,
+        {"save_checkpoint", "{'task_id':'a','agent':'codex'}", 0, "agent",
+         "codex"},
+        {"claim_task", "{'task_id':'b','agent':'me'}", "not_owner", NULL, NULL},
+        {"claim_task", "{'task_id':'b','agent':'codex'}", 0, "agent",
+         "codex-mcp-client-0123abcd"},
+        {"claim_task", "{'task_id':'a'}", 0, "agent", "codex"});
+    session_mark = "4567abcdef.7";
+    STEPS(&f,
+        {"claim_task", "{'task_id':'a','agent':'codex'}", "lease_held", NULL,
+         NULL},
+        {"claim_task", "{'task_id':'b'}", "lease_held", NULL, NULL});
+    end(&f);
+}
+
 /* Without a session a claim makes a name, which the caller repeats. */
 static void
 test_an_agent_without_a_session(void)
@@ -716,6 +746,7 @@ main(void)
     test_an_agent_without_a_name();
     test_a_handoff_is_retried();
     test_an_agent_that_names_its_product();
+    test_a_lease_for_the_product();
     test_an_agent_without_a_session();
     test_names_of_a_token();
     test_what_is_handed_to_a_product();
