@@ -139,6 +139,22 @@ for pair in "$old:$new" "$new:$old"; do
     good
 done
 
+# An agent that called itself by its client's name goes on, in another session.
+begin by_the_name_of_the_client
+{ hello
+  call 1 create_task '{"task_id":"a","title":"a"}'
+  call 2 claim_task '{"task_id":"a","agent":"upgrade"}'
+  call 3 create_task '{"task_id":"b","title":"b"}'
+  call 4 save_checkpoint '{"task_id":"b","agent":"upgrade"}'
+} | "$old" >answers 2>err || fail "$(cat err)"
+{ hello
+  call 1 save_checkpoint '{"task_id":"a","agent":"upgrade"}'
+  call 2 claim_task '{"task_id":"a","agent":"upgrade"}'
+  call 3 claim_task '{"task_id":"b","agent":"upgrade"}'
+} | "$new" >answers 2>err || fail "$(cat err)"
+lacks answers isError
+good
+
 # ---- what neither release knows: people, messages, takeovers, seqs ----
 
 begin unknown

@@ -21,6 +21,7 @@ NOT_SHARED := task/test_undo_is_exact artifact/test_refused_artifact_leaves_no_f
 NOT_SHARED += artifact/test_artifact_that_is_gone_or_changed
 # A lease is over for others 5 s later, since clocks may differ.
 NOT_SHARED += lease/test_a_lease_that_ends \
+  lease/test_a_lease_and_the_clock_set_back \
   tools_wait/test_lease_ends_while_waiting \
   tools_wait/test_lease_of_an_agent_ends claim_wait/test_lease_ends \
   claim_wait/test_lease_gets_shorter

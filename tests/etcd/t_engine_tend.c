@@ -301,6 +301,41 @@ test_many_dead(void)
     end();
 }
 
+/* b looks for the process n of another host for some time, and sees it at last
+   as alive or not, and as gone or not. */
+static void
+looks(uint64_t n, int64_t for_ms, bool alive, bool gone)
+{
+    for (int64_t end = clock_mono_ms() + for_ms; clock_mono_ms() < end;) {
+        b.r->alive(b.r->ctx, n);
+        tend(&b, 5000);
+    }
+    CHECK(b.r->alive(b.r->ctx, n) == alive);
+    CHECK(b.r->gone(b.r->ctx, n) == gone);
+}
+
+/* A host that is cut off is missing when its lease has ended, 15 s later, and
+   gone a minute after that. If it comes back before, the minute starts anew. */
+static void
+test_cut_off(void)
+{
+    uint64_t n = REMOTE_INSTANCES + 7;
+
+    begin();
+    CHECK(pull(&a) == 0 && pull(&b) == 0);
+    a.r->instance(a.r->ctx, n);
+    tend(&a, 1000);
+    looks(n, 10000, true, false);
+    looks(n, 50000, false, false);
+    tend(&a, 10000);
+    looks(n, 5000, true, false);
+    looks(n, 60000, false, false);
+    looks(n, 30000, false, true);
+    tend(&a, 10000);
+    looks(n, 5000, true, false);
+    end();
+}
+
 /* A lease that ends before its key is there is asked for anew. */
 static void
 test_late_lease(void)
@@ -521,6 +556,7 @@ main(void)
     test_apart();
     test_full();
     test_many_dead();
+    test_cut_off();
     test_late_lease();
     test_first_lease();
     test_late_renewal();

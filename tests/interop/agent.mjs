@@ -46,14 +46,14 @@ const sdk = (over, rev) => ({
   rev,
   path: PATHS[over],
   Transport: V1[over],
-  client: () => new v1.Client(WHO)
+  client: (who) => new v1.Client(who)
 });
 const client = (over, rev, how, options) => ({
   name: `client 2.4.0 on ${over} ${how}`,
   rev,
   path: PATHS[over],
   Transport: V2[over],
-  client: () => new v2.Client(WHO, options)
+  client: (who) => new v2.Client(who, options)
 });
 const each = (over) => [
   client(over, '2025-11-25', 'legacy',
@@ -128,12 +128,13 @@ export class Agent {
   #server; /* or undefined: its child is the server */
   #listening;
 
-  /* Options: args of the server, where it is started by this; token; what is
-     to be done with the client before it connects. */
-  static async start(t, kind, store, { args = [], token, prepare } = {}) {
+  /* Options: args of the server, where it is started by this; token; the name
+     of the client; what is to be done with the client before it connects. */
+  static async start(t, kind, store,
+    { args = [], token, name = WHO.name, prepare } = {}) {
     const agent = new Agent();
     agent.kind = kind;
-    agent.client = kind.client();
+    agent.client = kind.client({ ...WHO, name });
     prepare?.(agent.client);
     agent.client.fallbackNotificationHandler = async (note) => {
       agent.heard.push(note);

@@ -136,6 +136,29 @@ for (const [how, wrap, ending] of [
   }
 }
 
+eachKind('two clients without a stream, and without names',
+  ON_HTTP.filter(hasSession).map(postOnly), async (t, kind, store) => {
+    const one = await Agent.start(t, kind, store);
+    const two = await Agent.start(t, kind, store);
+    await one.tool('create_task', { task_id: 'a', title: 'A' });
+    await two.tool('create_task', { task_id: 'b', title: 'B' });
+    const first = await one.tool('claim_task', {});
+    const second = await two.tool('claim_task', {});
+    assert.deepEqual([first.task_id, second.task_id], ['a', 'b']);
+    assert.notEqual(first.current_owner, second.current_owner);
+    for (const agent of [one, two]) {
+      assert.equal((await agent.tool('claim_task', {})).claimed, false);
+    }
+    assert.equal((await two.refused('claim_task', { task_id: 'a' })).code,
+      'lease_held');
+    const saved = await one.tool('save_checkpoint', { task_id: 'a' });
+    assert.equal(saved.agent, first.current_owner);
+    await two.tool('handoff_task', { task_id: 'b' });
+    assert.equal((await one.tool('claim_task', {})).task_id, 'b');
+    await one.close();
+    await two.close();
+  });
+
 /* ---- several agents in one session ---- */
 
 eachKind('a gateway with many agents in one session',

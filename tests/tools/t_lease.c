@@ -142,6 +142,32 @@ test_a_lease_that_ends(void)
     fixture_fini(&f);
 }
 
+/* Somebody sets the clock back: the lease ends when it would have ended, and a
+   claim gives a whole one. */
+static void
+test_a_lease_and_the_clock_set_back(void)
+{
+    struct fixture f;
+
+    begin_with(&f, "a");
+    call(&f, "claim_task", "{'agent':'me','lease_seconds':30}");
+    wall_ahead_s = -3600;
+    clock_ahead_s = 29;
+    call(&f, "claim_task", "{'task_id':'a','agent':'you'}");
+    CHECK(failed(&f, "lease_held"));
+    clock_ahead_s = 31;
+    call(&f, "claim_task", "{'agent':'you','lease_seconds':30}");
+    CHECK(ok(&f) && has(&f, "current_owner", "you"));
+    clock_ahead_s = 60;
+    call(&f, "claim_task", "{'task_id':'a','agent':'me'}");
+    CHECK(failed(&f, "lease_held"));
+    clock_ahead_s = 62;
+    call(&f, "claim_task", "{'agent':'me'}");
+    CHECK(ok(&f) && has(&f, "current_owner", "me"));
+    clock_ahead_s = wall_ahead_s = 0;
+    fixture_fini(&f);
+}
+
 static void
 test_what_releases_a_lease(void)
 {
@@ -1079,6 +1105,7 @@ main(int argc, char **argv)
     test_a_lease_keeps_others_out();
     test_writes_of_the_holder_renew();
     test_a_lease_that_ends();
+    test_a_lease_and_the_clock_set_back();
     test_what_releases_a_lease();
     test_ownership_warn();
     test_what_may_be_claimed();
