@@ -1,16 +1,18 @@
 #!/bin/sh
 # Gives clients what "mcptask config" prints for them, and has "mcptask setup"
 # add the server to them, over stdio and over HTTP with a token:
-# clients.sh [MCPTASK]. npm installs the clients in build/clients, which takes
-# 700 MB, so this is not part of "make test". They are not logged in anywhere,
-# and their own files stay there. codex lists the server, the others connect.
+# clients.sh [MCPTASK]. Then plays tests/agents with them. npm installs the
+# clients in build/clients, which takes 700 MB, so this is not part of "make
+# test". They are not logged in anywhere, and their own files stay there. codex
+# lists the server, the others connect.
 
 cd "$(dirname "$0")/.." || exit 1
 bin=${1:-./mcptask}
 bin=$(cd "$(dirname "$bin")" && pwd)/$(basename "$bin")
 . tests/lib/check.sh
 wants npm || finish
-at=$(pwd)/build/clients
+tree=$(pwd)
+at=$tree/build/clients
 mkdir -p "$at" && echo '{"private":true}' >"$at/package.json" || exit 1
 timeout 600 npm install --prefix "$at" --no-audit --no-fund --no-save \
     @anthropic-ai/claude-code@2.1.197 @openai/codex@0.169.0 \
@@ -19,6 +21,13 @@ timeout 600 npm install --prefix "$at" --no-audit --no-fund --no-save \
     exit 1
 }
 PATH=$at/node_modules/.bin:$PATH
+
+name=agents
+checks=$((checks + 1))
+MCPTASK=$bin CLIENTS=$at/node_modules/.bin \
+    node --test "$tree"/tests/agents/*.test.mjs >"$dir/agents" 2>&1 ||
+    fail "$(cat "$dir/agents")"
+
 HOME=$dir/home
 MCP_TASK_BASE_DIR=$dir/store
 GEMINI_CLI_TRUST_WORKSPACE=true

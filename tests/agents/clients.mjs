@@ -1,35 +1,56 @@
 /* Coding agents as people run them, without a person: each runs one prompt with
-   the mcptask server as its own command writes it into its configuration, in a
-   home and a project of its own. tests/clients.sh installs them. */
+   the mcptask server as its own command writes it into its configuration.
+   tests/clients.sh installs them. A file of tests that imports this has a model
+   for all of its tests, and each test a home with a project and a store. */
 
 import {execFileSync, spawn} from 'node:child_process';
-import {mkdirSync, mkdtempSync, readFileSync, writeFileSync} from 'node:fs';
+import {mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync}
+    from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
-import {json_of} from './model.mjs';
+import {after, before, beforeEach} from 'node:test';
+import {json_of, start_model} from './model.mjs';
 
 const bin_dir = process.env.CLIENTS ?? new URL(
     '../../build/clients/node_modules/.bin', import.meta.url).pathname;
 export const mcptask = process.env.MCPTASK ??
     new URL('../../mcptask', import.meta.url).pathname;
 
-/* A home with a store that clients share. */
-export const new_home = () => {
-    const home = mkdtempSync(join(tmpdir(), 'mcptask-agents-'));
+export let model, home;
+const homes = [];
 
+before(async () => {
+    model = await start_model();
+});
+beforeEach(() => {
+    home = mkdtempSync(join(tmpdir(), 'mcptask-agents-'));
+    homes.push(home);
     for (const dir of ['.claude', '.codex', '.gemini', 'project'])
         mkdirSync(join(home, dir));
-    return home;
-};
+});
+after(async () => {
+    await model.close();
+    for (const dir of homes)
+        rmSync(dir, {recursive: true, force: true});
+});
 
-const env_of = (home, extra) => ({
+/* A step of model.mjs: this tool is called. */
+export const call = (tool, args = {}) => ({tool, args});
+
+/* The command line in the same store. */
+export const shell = words => execFileSync(mcptask, words, {
+    encoding: 'utf8', cwd: join(home, 'project'),
+    env: {PATH: process.env.PATH, HOME: home, USER: 'anna', LOGNAME: 'anna',
+          MCP_TASK_BASE_DIR: join(home, 'store')}});
+
+const env_of = extra => ({
     PATH: `${bin_dir}:${process.env.PATH}`, HOME: home, TERM: 'dumb',
     MCP_TASK_BASE_DIR: join(home, 'store'), ...extra,
 });
 
 /* How each client runs a prompt: its files, words and environment. */
 const kinds = {
-    'claude-code': (home, url) => {
+    'claude-code': url => {
         const file = join(home, 'mcp.json');
 
         writeFileSync(file, JSON.stringify({mcpServers: {mcptask: {
@@ -44,7 +65,7 @@ const kinds = {
                   DISABLE_AUTOUPDATER: '1', ENABLE_TOOL_SEARCH: 'false'},
         };
     },
-    codex: (home, url) => {
+    codex: url => {
         writeFileSync(join(home, '.codex/config.toml'), [
             'model = "gpt-5"', 'model_provider = "script"',
             'approval_policy = "never"', 'sandbox_mode = "read-only"',
@@ -60,7 +81,7 @@ const kinds = {
             env: {SCRIPT_KEY: 'none'},
         };
     },
-    gemini: (home, url) => {
+    gemini: url => {
         writeFileSync(join(home, '.gemini/settings.json'), JSON.stringify({
             security: {auth: {selectedType: 'gemini-api-key'}},
             telemetry: {enabled: false},
@@ -77,10 +98,10 @@ const kinds = {
 };
 
 /* Puts the hooks that setup prints where it says. */
-const add_hooks = (kind, home) => {
+const add_hooks = kind => {
     const {settings, where} = JSON.parse(execFileSync(
         mcptask, ['setup', kind, '--hooks', '--json'],
-        {encoding: 'utf8', env: env_of(home)}));
+        {encoding: 'utf8', env: env_of()}));
     const file = join(home, /^~\/([^;]+)/.exec(where)[1]);
     let before = {};
 
@@ -95,25 +116,24 @@ const add_hooks = (kind, home) => {
 /* The words and the environment that run a client with steps of model.mjs.
    options.hooks: with hooks, which Codex would ask a person about;
    options.words: with more words. */
-export const command_of = (kind, home, model, steps, options = {}) => {
-    const {words, env} = kinds[kind](home, model.url);
+export const command_of = (kind, steps, options = {}) => {
+    const {words, env} = kinds[kind](model.url);
     const [program, ...args] = words(`SCRIPT ${JSON.stringify(steps)}`);
 
     if (options.hooks) {
-        add_hooks(kind, home);
+        add_hooks(kind);
         if (kind === 'codex')
             args.splice(1, 0, '--dangerously-bypass-hook-trust');
     }
     return {words: [program, ...args, ...options.words ?? []],
-            env: env_of(home, {...env, ...options.env})};
+            env: env_of({...env, ...options.env})};
 };
 
 /* Starts a client with steps of model.mjs. Returns {child, results}: results
    resolves to what the tools answered, parsed, or to an error with what the
    client said. */
-export const start_client = (kind, home, model, steps, options = {}) => {
-    const {words: [program, ...args], env} =
-        command_of(kind, home, model, steps, options);
+export const start_client = (kind, steps, options = {}) => {
+    const {words: [program, ...args], env} = command_of(kind, steps, options);
     const child = spawn(program, args, {
         cwd: options.cwd ?? join(home, 'project'), env,
         stdio: ['ignore', 'pipe', 'pipe'],
@@ -143,14 +163,14 @@ export const run_client = (...all) => start_client(...all).results;
 /* One session of Claude Code that is given several prompts, commands such as
    /clear among them, each once the one before has its answer. A function among
    them is called, and has to make the client begin a turn. */
-export const talk_to_claude = (home, model, prompts) => {
-    const {words, env} = kinds['claude-code'](home, model.url);
+export const talk_to_claude = prompts => {
+    const {words, env} = kinds['claude-code'](model.url);
     const args = words('').slice(3);
 
-    add_hooks('claude-code', home);
+    add_hooks('claude-code');
     const child = spawn('claude', ['-p', '--input-format', 'stream-json',
         '--output-format', 'stream-json', '--verbose', ...args, 'Bash'], {
-        cwd: join(home, 'project'), env: env_of(home, env),
+        cwd: join(home, 'project'), env: env_of(env),
         stdio: ['pipe', 'pipe', 'ignore'],
     });
     const left = [...prompts];

@@ -4,41 +4,14 @@
 
 import assert from 'node:assert/strict';
 import {execFileSync} from 'node:child_process';
-import {mkdirSync, rmSync} from 'node:fs';
+import {mkdirSync} from 'node:fs';
 import {join} from 'node:path';
-import {after, before, beforeEach, test} from 'node:test';
+import {test} from 'node:test';
 
-import {end_client, mcptask, new_home, run_client, start_client}
-    from './clients.mjs';
-import {start_model} from './model.mjs';
+import {call, end_client, home, model, run_client as run, shell,
+        start_client as start} from './clients.mjs';
 
-let model, home;
-const homes = [];
-
-before(async () => {
-    model = await start_model();
-});
-beforeEach(() => {
-    home = new_home();
-    homes.push(home);
-});
-after(async () => {
-    await model.close();
-    for (const dir of homes)
-        rmSync(dir, {recursive: true, force: true});
-});
-
-const call = (tool, args = {}) => ({tool, args});
 const stay = {stay: true};
-const run = (kind, steps, options) =>
-    run_client(kind, home, model, steps, options);
-const start = (kind, steps, options) =>
-    start_client(kind, home, model, steps, options);
-/* The command line in the same store. */
-const shell = (words, options = {}) => execFileSync(mcptask, words, {
-    encoding: 'utf8', cwd: options.cwd ?? join(home, 'project'),
-    env: {PATH: process.env.PATH, HOME: home, USER: 'anna', LOGNAME: 'anna',
-          MCP_TASK_BASE_DIR: join(home, 'store'), ...options.env}});
 const git = (...words) => execFileSync('git', words, {stdio: 'pipe',
     env: {PATH: process.env.PATH, HOME: home, GIT_AUTHOR_NAME: 'a',
           GIT_AUTHOR_EMAIL: 'a@example.org', GIT_COMMITTER_NAME: 'a',
@@ -114,14 +87,18 @@ test('one that ended has its task back, and writes to it by its id',
     assert.equal(claimed.task_id, created.task_id, JSON.stringify(claimed));
 });
 
-test('another product does not take it while the lease runs, without takeover',
+test('another product takes it while the lease runs only by takeover',
      async () => {
     const first = start('claude-code', [...work, stay]);
-    await model.stays();
+    const [{task_id}] = await model.stays();
     await end_client(first.child);
-    const [claimed] = await run('codex', [call('claim_task')]);
+    const [none, refused, claimed] = await run('codex', [
+        call('claim_task'), call('claim_task', {task_id}),
+        call('claim_task', {task_id, takeover: true, reason: 'killed'})]);
 
-    assert.equal(claimed.claimed, false, JSON.stringify(claimed));
+    assert.equal(none.claimed, false, JSON.stringify(none));
+    assert.match(JSON.stringify(refused), /lease_held.*but is gone/);
+    assert.match(JSON.stringify(claimed), /lines 1 to 40 are done/);
 });
 
 test('two live sessions of one product have one task each', async () => {

@@ -4,37 +4,14 @@
    agent, and of the night. */
 
 import assert from 'node:assert/strict';
-import {execFileSync, spawn} from 'node:child_process';
-import {rmSync} from 'node:fs';
+import {spawn} from 'node:child_process';
 import {join} from 'node:path';
-import {after, before, beforeEach, test} from 'node:test';
+import {test} from 'node:test';
 
-import {command_of, mcptask, new_home, run_client, talk_to_claude}
-    from './clients.mjs';
-import {start_model} from './model.mjs';
+import {call, command_of, home, mcptask, model, run_client, shell,
+        talk_to_claude} from './clients.mjs';
 
-let model, home;
-const homes = [];
-
-before(async () => {
-    model = await start_model();
-});
-beforeEach(() => {
-    home = new_home();
-    homes.push(home);
-});
-after(async () => {
-    await model.close();
-    for (const dir of homes)
-        rmSync(dir, {recursive: true, force: true});
-});
-
-const call = (tool, args = {}) => ({tool, args});
 const hooks = {hooks: true};
-const shell = (words, input) => execFileSync(mcptask, words, {
-    encoding: 'utf8', cwd: join(home, 'project'), input,
-    env: {PATH: process.env.PATH, HOME: home,
-          MCP_TASK_BASE_DIR: join(home, 'store')}});
 const task = id => JSON.parse(shell(['show', id, '--json']));
 /* What a hook told the model last: a session that is resumed has it all. */
 const told = from => {
@@ -54,7 +31,7 @@ for (const kind of ['claude-code', 'codex', 'gemini']) {
                '--reason', 'it is late']);
         const from = model.seen.length;
 
-        await run_client(kind, home, model, [call('list_tasks')], hooks);
+        await run_client(kind, [call('list_tasks')], hooks);
         const text = told(from);
 
         assert.match(name_in(text), new RegExp(`^${kind}-[0-9a-f]{8}$`));
@@ -69,7 +46,7 @@ for (const kind of ['claude-code', 'codex', 'gemini']) {
         shell(['add', '--id', 'mine-1', 'Parse', 'headers']);
         shell(['add', '--id', 'yours-1', 'Write', 'tests']);
         shell(['claim', 'yours-1', '--agent', `${kind}-01234567`]);
-        const [claimed] = await run_client(kind, home, model, [
+        const [claimed] = await run_client(kind, [
             call('claim_task', {task_id: 'mine-1', agent: '$name'})], hooks);
         const name = name_in(told(from));
 
@@ -83,7 +60,7 @@ for (const kind of ['claude-code', 'codex', 'gemini']) {
 
         const again = model.seen.length;
 
-        await run_client(kind, home, model, [call('list_tasks')], hooks);
+        await run_client(kind, [call('list_tasks')], hooks);
         assert.match(told(again), /Handed to you:.*mine-1/);
     });
 }
@@ -94,13 +71,13 @@ test('a session that is resumed reads what it holds', async () => {
     const named = {hooks: true, words: ['--session-id', id]};
 
     shell(['add', '--id', 'mine-1', 'Parse', 'headers']);
-    await run_client('claude-code', home, model, [call('list_tasks')], named);
+    await run_client('claude-code', [call('list_tasks')], named);
     shell(['claim', 'mine-1', '--agent', own]);
     shell(['checkpoint', 'mine-1', '--agent', own, '--resume-prompt',
            'lines 1 to 40 are done']);
     const from = model.seen.length;
 
-    await run_client('claude-code', home, model, [call('list_tasks')],
+    await run_client('claude-code', [call('list_tasks')],
                      {hooks: true, words: ['--resume', id]});
     const text = told(from);
 
@@ -113,7 +90,7 @@ test('what is cleared is not handed over, and read again', async () => {
     const from = model.seen.length;
 
     shell(['add', '--id', 'mine-1', 'Parse', 'headers']);
-    await talk_to_claude(home, model, [
+    await talk_to_claude([
         'SCRIPT ' + JSON.stringify([
             call('claim_task', {task_id: 'mine-1', agent: '$name'}),
             call('save_checkpoint', {task_id: 'mine-1', agent: '$name',
@@ -130,7 +107,7 @@ test('a command in the background wakes an agent when there is work',
      async () => {
     shell(['add', '--id', 'old-1', 'Old', 'work']);
     shell(['claim', 'old-1', '--agent', 'anna']);
-    await talk_to_claude(home, model, [
+    await talk_to_claude([
         'SCRIPT ' + JSON.stringify([call('Bash', {
             command: `${mcptask} wait --agent claude-code-01234567 ` +
                      '--until work --timeout 60',
@@ -153,8 +130,7 @@ test('at night run --close starts an agent for each task', async () => {
     for (const id in scripts) {
         const claimed = JSON.parse(shell(['claim', '--agent', 'night',
                                           '--wait', '60', '--json']));
-        const {words, env} = command_of('claude-code', home, model,
-                                        scripts[id]);
+        const {words, env} = command_of('claude-code', scripts[id]);
         const child = spawn(mcptask, ['run', id, '--agent', 'night', '--close',
                                       '--', ...words],
                             {env, cwd: join(home, 'project'),
