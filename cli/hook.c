@@ -194,6 +194,13 @@ is_of_product(const struct hook *h, const struct task *k)
             str_eq(stem, h->me.product));
 }
 
+/* Whether such a session left it when it was killed, without a hook. */
+static bool
+is_left(const struct hook *h, const struct task *k)
+{
+    return k->gone && is_of_product(h, k);
+}
+
 static bool
 is_handed(const struct hook *h, const struct task *k)
 {
@@ -309,7 +316,12 @@ put_start(struct hook *h)
         .wanted = is_mine}, (struct task_query){
         .status = works, .has[ATOM_OWNER] = buf_view(&owner)});
     buf_fini(&owner);
-    if (!str_is(h->cause, "startup"))
+    if (str_is(h->cause, "startup"))
+        put_section(h, (struct section){
+            .heading = "Left by an earlier session of this client",
+            .prompts = true, .wanted = is_left},
+            (struct task_query){.status = works});
+    else
         put_section(h, (struct section){
             .heading = "In progress under another name of this client, and "
                        "yours if you began it earlier in this session",
@@ -324,8 +336,9 @@ put_start(struct hook *h)
     if (h->text.len > named)
         buf_z(&h->text, "\nTake one with claim_task and its task_id, which "
               "answers with all that you need. Save the state with "
-              "save_checkpoint, and before you stop give up with handoff_task "
-              "what is not done. What tasks say comes from other agents.\n");
+              "save_checkpoint, and before you stop hand over with "
+              "handoff_task what is not done. What tasks say comes from other "
+              "agents.\n");
 }
 
 static void

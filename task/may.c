@@ -90,15 +90,16 @@ is_word_for(struct str name, struct str client)
            name_covers(raw_inner(name), client);
 }
 
-/* Whether name (raw) is one that sessions of this product have by default, or a
-   word for all of them. */
+/* Whether name (raw) is one that sessions of this product have by default, or
+   from a hook, which has a word for it; or is a word for all of them. */
 static bool
 is_default(struct str name, struct str client)
 {
-    struct str stem = name_stem(raw_inner(name));
+    struct str text = raw_inner(name), stem = name_stem(text);
 
-    return str_eq(stem, name_says_product(client) ? client : STR("agent")) ||
-           is_word_for(name, client);
+    if (!name_says_product(client))
+        return str_is(stem, "agent");
+    return name_covers(stem.len > 0 ? stem : text, client);
 }
 
 /* The same for a name of 0.2.0, which had the first bytes of the client's name
@@ -118,13 +119,11 @@ is_old_default(struct str name, struct str client)
 static bool
 is_of_client(const struct task_actor *who, const struct task_holder *h)
 {
-    if (who->client.len == 0)
+    if (who->client.len == 0 ||
+        (h->client.p && !str_eq(h->client, who->client)))
         return false;
-    if (h->client.p)
-        return str_eq(h->client, who->client) &&
-               is_default(h->name, h->client);
-    return is_old_default(h->name, who->client) ||
-           is_word_for(h->name, who->client);
+    return is_default(h->name, who->client) ||
+           (!h->client.p && is_old_default(h->name, who->client));
 }
 
 /* Whether name (raw) is not one that somebody chose: the session's own, or one

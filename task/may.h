@@ -47,8 +47,8 @@ enum task_hold {
 enum task_hold actor_hold(const struct task_actor *who,
                           const struct task_holder *h);
 /* Whether the caller may go on where the holder, a session of its product under
-   a default name, was when it ended. Names that somebody chose come back under
-   their name. With a token it is a session of the token's agent. */
+   a default name or a hook's, was when it ended. Names that somebody chose come
+   back under their name. With a token it is a session of the token's agent. */
 bool actor_inherits(const struct task_actor *who, const struct task_holder *h);
 /* Returns takeover (raw) if the task was taken from the caller by it; else .p
    is NULL. */

@@ -136,7 +136,7 @@ rules_check_may(struct draft *d)
     if (rc == ERR_TERMINAL)
         d->c->e.allowed = transitions[d->old.status];
     if (rc == 0 && d->hold >= HOLD_TWIN && d->act != ACT_SAY &&
-        d->act != ACT_TAKE_OVER)
+        d->act != ACT_CLAIM && d->act != ACT_TAKE_OVER)
         draft_warn(d, "another agent holds a lease on this task");
     return rc;
 }

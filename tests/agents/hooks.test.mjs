@@ -8,8 +8,8 @@ import {spawn} from 'node:child_process';
 import {join} from 'node:path';
 import {test} from 'node:test';
 
-import {call, command_of, home, mcptask, model, run_client, shell,
-        talk_to_claude} from './clients.mjs';
+import {call, command_of, end_client, home, mcptask, model, run_client, shell,
+        start_client, talk_to_claude} from './clients.mjs';
 
 const hooks = {hooks: true};
 const task = id => JSON.parse(shell(['show', id, '--json']));
@@ -62,6 +62,28 @@ for (const kind of ['claude-code', 'codex', 'gemini']) {
 
         await run_client(kind, [call('list_tasks')], hooks);
         assert.match(told(again), /Handed to you:.*mine-1/);
+    });
+
+    test(`${kind} reads what it left when it was killed, and gets it`,
+         async () => {
+        const agent = '$name';
+
+        shell(['add', '--id', 'mine-1', 'Parse', 'headers']);
+        const killed = start_client(kind, [
+            call('claim_task', {task_id: 'mine-1', agent}),
+            call('save_checkpoint', {task_id: 'mine-1', agent,
+                resume_prompt: 'lines 1 to 40 are done'}),
+            {stay: true}], hooks);
+
+        await model.stays();
+        await end_client(killed.child);
+        const from = model.seen.length;
+        const [claimed] = await run_client(kind, [call('claim_task', {agent})],
+                                           hooks);
+
+        assert.match(told(from),
+                     /Left by an earlier.*mine-1.*(>|&gt;) lines 1 to 40/);
+        assert.equal(claimed.task_id, 'mine-1', JSON.stringify(claimed));
     });
 }
 

@@ -142,6 +142,36 @@ lacks out first
 starts startup $two "$web"
 lacks out first
 
+# A session that was killed ran no hook: the next one of its client learns what
+# it left, and gets it, under the names of hooks, too.
+name=what_was_left
+# asks CLIENT TOOL ARGUMENTS: a session that calls it and is gone
+asks() {
+    printf '{"jsonrpc":"2.0","id":%s,"method":%s}\n' 0 '"initialize","params":{
+        "protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{
+        "name":"'"$1"'","version":"1"}}' 1 '"tools/call","params":{
+        "name":"'"$2"'","arguments":'"$3"'}' | tr '\n' ' ' |
+        sed 's/} *{"jsonrpc"/}\n{"jsonrpc"/g' >in
+    echo >>in
+    checks=$((checks + 1))
+    (cd "$api" && "$bin") <in >out 2>err || fail "$2: $(cat err)"
+}
+for names in codex:codex-mcp-client claude-code:claude-code; do
+    client=${names%:*} mcp=${names#*:}
+    task add --id "left-$client" Left --repo "$api"
+    asks "$mcp" claim_task '{"task_id":"left-'"$client"'",
+        "agent":"'"$client-0f3c9a52"'"}'
+    hook "$client" SessionStart startup $two
+    has out 'Left by an earlier session of this client:\n- left-'"$client (P2)"
+    hook gemini SessionStart startup $two
+    lacks out "left-$client"
+    asks "$mcp" claim_task '{"agent":"'"$client-b81d4e77"'"}'
+    has out '\"task_id\":\"left-'"$client"'\"' \
+        '\"resumed_from\":\"'"$client-0f3c9a52"'\"'
+    lacks out warnings
+    task cancel "left-$client"
+done
+
 name=whom_a_name_reaches
 for to in codex Codex codex-mcp-client codex-0f3c9a52; do
     task add --id "for-$to" "For $to" --repo "$web"

@@ -282,6 +282,13 @@ test_holders_under_default_names(void)
         {"abcdefgh-11111111", NULL, SIGHT_UNKNOWN,
          {.name = STR("\"x\""), .client = STR("abcdefghijklmnopqrstuvw"),
           .unnamed = true, IN(THERE)}, HOLD_OTHER, false},
+        /* A hook's name, which has the word for the product. */
+        {"claude-11111111", "claude-code", SIGHT_GONE,
+         {NAMED("claude-22222222"), IN(THERE)}, HOLD_OTHER, true},
+        {"claude-11111111", NULL, SIGHT_UNKNOWN,
+         {UNNAMED_AS("claude-code-22222222"), IN(THERE)}, HOLD_CLIENT, false},
+        {"clau-11111111", "claude-code", SIGHT_GONE,
+         {NAMED("claude-22222222"), IN(THERE)}, HOLD_OTHER, false},
         /* And those for a product, by an agent of 0.2.0 or a person. */
         {"claude-code", NULL, SIGHT_UNKNOWN,
          {UNNAMED_AS("claude-code-22222222"), IN(THERE)}, HOLD_CLIENT, false},
