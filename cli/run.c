@@ -278,7 +278,8 @@ record(struct run *r, int code, const char *how)
     return record(r, code, how);
 }
 
-/* Returns 0, or an exit code after printing the error. */
+/* Does nothing if the command has ended the task, which takes no log then.
+   Returns 0, or an exit code after printing the error. */
 static int
 attach_log(struct run *r)
 {
@@ -286,11 +287,18 @@ attach_log(struct run *r)
     struct str log = output_log(&r->output, &c->a);
     struct str name = arena_printf(&c->a, "%s.log", file_name(r->argv[0]));
     struct task_receipt receipt;
+    struct task k;
     int rc;
 
     if (log.p == NULL)
         return cli_fail_store(c, ERR_NOMEM);
     if (log.len == 0)
+        return 0;
+    rc = read_task(r, &k);
+    if (rc != 0)
+        return rc;
+    store_unlock(c->s.store);
+    if (task_status_ended(k.status))
         return 0;
     rc = cli_args_attach(c, r->id, log, "log");
     if (rc != 0)
