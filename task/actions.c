@@ -372,6 +372,18 @@ run_ask(struct draft *d)
                         "question", ASKED_COST);
 }
 
+/* The action that an answer without one has by its text (raw): an approval is
+   given or declined, and a comment decides nothing. .p NULL: it is neither. */
+static struct str
+action_of(struct str asked, struct str text)
+{
+    if (!str_is(raw_member(asked, "kind"), "\"approval\"") ||
+        raw_list_n(raw_member(asked, "options")) > 0 ||
+        str_is(text, "\"approve\""))
+        return STR("\"accept\"");
+    return str_is(text, "\"decline\"") ? STR("\"decline\"") : STR_NONE;
+}
+
 /* The first answer counts. One that accepts has a text: one of the options, if
    the question has some. The answer is stored as it was given, without its
    last member, the question's id. */
@@ -382,7 +394,7 @@ take_answer(struct draft *d)
     struct str answer = d->args->v[ARG_ANSWER], asked, old, options;
     struct str id = raw_member(answer, "question_id");
     struct str action = raw_member(answer, "action");
-    struct str text = raw_member(answer, "text");
+    struct str text = raw_member(answer, "text"), implied = STR_NONE;
     bool accepts = !action.p || str_is(action, "\"accept\"");
     size_t n = count_open(d, &asked, &old);
 
@@ -404,14 +416,21 @@ take_answer(struct draft *d)
     if (raw_member(asked, "answer").p)
         return task_fail(d->c, ERR_EXISTS, "answer", "the question has been "
                             "answered");
+    if (!action.p) {
+        implied = action_of(asked, text);
+        if (!implied.p)
+            return task_fail(d->c, ERR_INVALID, "answer", "the answer to an "
+                             "approval must be approve or decline; with action "
+                             "accept or decline its text is a comment");
+    }
     options = raw_member(asked, "options");
     if (accepts && raw_list_n(options) > 0 && !raw_list_has(options, text))
         return task_fail(d->c, ERR_INVALID, "answer", "the answer must be one "
                          "of %.*s", STR_ARG(utf8_cut(options, 220)));
     return put_question(d, asked, draft_keep(d, arena_printf(d->c->a,
-        "%.*s,\"answer\":%.*s%s,\"by\":%.*s,\"at\":%.*s}}",
+        "%.*s,\"answer\":%.*s%s%.*s,\"by\":%.*s,\"at\":%.*s}}",
         (int)asked.len - 1, asked.p, STR_ARG(answer),
-        action.p ? "" : ",\"action\":\"accept\"", STR_ARG(d->by),
+        implied.p ? ",\"action\":" : "", STR_ARG(implied), STR_ARG(d->by),
         STR_ARG(d->now))), "answer", ANSWERED_COST);
 }
 

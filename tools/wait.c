@@ -339,12 +339,23 @@ tools_wait(struct mcp_call *c)
 
 /* ---- request_input ---- */
 
-/* A form with the question: a choice, if it has options, or a text. */
+static bool
+is_approval(struct str kind)
+{
+    return str_is(kind, "\"approval\"");
+}
+
+/* A form with the question: a choice, if it has options or is an approval, or a
+   text. */
 static struct str
 form_of(struct arena *a, const struct task_args *args)
 {
+    bool approval = is_approval(args->v[ARG_KIND]);
     struct str options = args->v[ARG_OPTIONS];
-    bool choice = raw_list_n(options) > 0;
+    bool choice = raw_list_n(options) > 0 || approval;
+
+    if (raw_list_n(options) == 0)
+        options = STR("[\"approve\",\"decline\"]");
 
     return arena_printf(a, "{\"message\":%.*s,\"requestedSchema\":{"
                         "\"type\":\"object\",\"properties\":{\"answer\":{"
@@ -405,13 +416,16 @@ record_answer(struct mcp_call *c, struct asked *q,
     struct str text = scalar_of(a, json_get(json_get(said, "content"),
                                             "answer"));
     struct str action = scalar_of(a, json_get(said, "action"));
+    bool accepts = str_is(action, "\"accept\"");
     struct task_receipt r;
     int rc;
 
+    /* That a form was filled in does not say how: its text does. */
     text = arena_printf(a, "{\"task_id\":\"%.*s\",\"answer\":{"
-                        "\"question_id\":%.*s,\"action\":%.*s,\"text\":%.*s}}",
-                        STR_ARG(q->id), STR_ARG(q->question), STR_ARG(action),
-                        STR_ARG(text));
+                        "\"question_id\":%.*s%s%.*s,\"text\":%.*s}}",
+                        STR_ARG(q->id), STR_ARG(q->question),
+                        accepts ? "" : ",\"action\":",
+                        STR_ARG(accepts ? STR_NONE : action), STR_ARG(text));
     if (text.p == NULL)
         return ERR_NOMEM;
     q->w.x.who.self = STR_NONE; /* a person answers, not the agent */
@@ -425,6 +439,7 @@ static int
 put_asked(struct mcp_call *c, const struct asked *q)
 {
     struct buf *b = c->out;
+    const char *what;
 
     if (q->w.r.id.p != NULL)
         view_receipt_json(b, &q->w.r);
@@ -442,9 +457,12 @@ put_asked(struct mcp_call *c, const struct asked *q)
         buf_z(b, ",\"message\":");
         json_quote(b, q->why);
     }
+    what = is_approval(q->w.args.v[ARG_KIND]) &&
+           raw_list_n(q->w.args.v[ARG_OPTIONS]) == 0
+        ? "approve|decline" : "TEXT";
     buf_printf(b, ",\"how_to_answer\":\"update_task with answer {question_id, "
-               "text}, or: mcptask answer %.*s %.*s TEXT\"}", STR_ARG(q->id),
-               (int)q->question.len - 2, q->question.p + 1);
+               "text}, or: mcptask answer %.*s %.*s %s\"}", STR_ARG(q->id),
+               (int)q->question.len - 2, q->question.p + 1, what);
     return b->err;
 }
 

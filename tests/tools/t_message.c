@@ -293,13 +293,22 @@ test_a_question_names_whom(void)
          "'to':'Ann','kind':'approval'}");
     CHECK(ok(&f));
     call(&f, "update_task", "{'task_id':'a','agent':'bob','answer':"
-         "{'text':'yes'}}");
+         "{'text':'yes, but not today'}}");
+    CHECK(failed(&f, "invalid_argument")); /* a comment decides nothing */
+    call(&f, "update_task", "{'task_id':'a','agent':'bob','answer':"
+         "{'text':'decline'}}");
     CHECK(ok(&f)); /* anybody may answer */
     call(&f, "get_task", "{'task_id':'a'}");
     q = json_get(f.json, "questions") + 1;
     CHECK(json_is(json_get(q, "to"), "Ann") &&
           json_is(json_get(q, "kind"), "approval") &&
+          json_is(json_get(json_get(q, "answer"), "action"), "decline") &&
           json_is(json_get(json_get(q, "answer"), "by"), "bob"));
+    call(&f, "request_input", "{'task_id':'a','agent':'me','question':'r',"
+         "'kind':'approval'}");
+    call(&f, "update_task", "{'task_id':'a','agent':'bob','answer':"
+         "{'text':'yes, but not today','action':'accept'}}");
+    CHECK(ok(&f));
     fixture_fini(&f);
 }
 

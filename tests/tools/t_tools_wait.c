@@ -97,6 +97,8 @@ test_what_is_no_answer(void)
         {ACCEPT("{'answer':null}"), "the answer needs a text",
          ",'options':[]"},
         {"{}", "answer.action must be one of ", YES_NO},
+        {ACCEPT("{'answer':'sure'}"), "must be approve or decline",
+         ",'kind':'approval'"},
         {"{'action':'decline'}", "the question stays open", YES_NO},
         {"{'action':'cancel'}", "the question stays open", ""},
     };
@@ -109,12 +111,14 @@ test_what_is_no_answer(void)
         begin();
         CREATE("t", "");
         snprintf(text, sizeof text, TASK("request_input", "{'task_id':'t',"
-                 "'agent':'me','question':'?','kind':'approval'%s}"),
+                 "'agent':'me','question':'?'%s}"),
                  cases[i].options);
         makes(&ann, text);
         id = question_of_task();
         CHECK(has(id, strstr(cases[i].options, "yes") != NULL
                           ? "'Answer','enum':['yes','no']}"
+                          : strstr(cases[i].options, "kind") != NULL
+                          ? "'Answer','enum':['approve','decline']}"
                           : "'Answer','maxLength':4096}"));
         snprintf(text, sizeof text, "{'jsonrpc':'2.0','id':'%.*s',"
                  "'result':%s}", (int)strcspn(id, "\""), id, cases[i].said);
