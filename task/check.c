@@ -554,7 +554,7 @@ row_of(enum task_tool tool, struct str name)
 {
     static const struct {
         char name[16];
-        enum task_arg arg;
+        int arg; /* enum task_arg */
     } aliases[] = {
         {"timeout_seconds", ARG_WAIT_SECONDS}, {"from_agent", ARG_AGENT},
     };

@@ -33,13 +33,14 @@ int tasks_held(struct tasks *t, struct arena *a, const struct task_actor *who,
                struct task *out, size_t max);
 
 /* When somebody else may begin task id without a further change: when its
-   not_before has come, its lease ends, its handoff is open to anyone or, without
-   a lease, it counts as stale. 0: it does not depend on time. */
+   not_before has come, its lease ends, its handoff is open to anyone or,
+   without a lease, it counts as stale. 0: it does not depend on time. */
 int64_t tasks_due_ms(struct tasks *t, struct str id);
 
 /* Why no task is ready: how many are blocked and by which tasks, how many are
-   held and by whom, how many are for later, how many have a record that is not
-   JSON; and how many are ready in other projects than those of w, and in which. */
+   held and by whom, how many are for later, how many have a record that is
+   not JSON; and how many are ready in other projects than those of w, and in
+   which. */
 #define TASK_REASONS 4
 struct task_reason {
     struct str who;          /* raw: a task's id, an agent, or a repo_path, null

@@ -49,7 +49,8 @@ bool draft_has_fields(const struct draft *d);
 /* The new value of a given field; .p NULL if it is cleared. */
 struct str draft_value(const struct draft *d, int field);
 /* Copies the given fields into the new state, finds what blocks the task then
-   and whether it may be begun by now, and notes at which commit the tests ran. */
+   and whether it may be begun by now, and notes at which commit the tests
+   ran. */
 void draft_take_fields(struct draft *d);
 /* Warns the agent; text is a constant without escapes. */
 void draft_warn(struct draft *d, const char *text);

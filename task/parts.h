@@ -39,8 +39,8 @@ int64_t task_handoff_end(struct str handoff, int64_t at);
 /* When a task with this status, lease and handoff is free for any agent, if
    nothing changes it after its record of the time at: its lease has ended, or
    the time for which it was handed to one agent; without either, it is stale.
-   at is as for task_handoff_end if it was handed over. Of a task that is neither
-   in progress nor handed over it says nothing. */
+   at is as for task_handoff_end if it was handed over. Of a task that is
+   neither in progress nor handed over it says nothing. */
 int64_t task_kept_until(enum task_status status, struct str lease,
                         struct str handoff, int64_t at);
 /* The oldest question of the list that has no answer; .p NULL: all have one.

@@ -193,8 +193,8 @@ trim(struct task *k, struct why *why)
     return cut;
 }
 
-/* A lease (.p NULL: none) without what only tells sessions apart, and its agent,
-   which is the owner. */
+/* A lease (.p NULL: none) without what only tells sessions apart, and without
+   its agent, which is the owner. */
 static void
 put_lease_end(struct buf *b, struct str lease)
 {

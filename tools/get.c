@@ -608,7 +608,7 @@ static int
 check_section(struct piece *p, struct str section)
 {
     static const struct {
-        enum task_arg arg;
+        int arg; /* enum task_arg */
         const char *needs; /* this section */
     } args[] = {
         {ARG_ARTIFACT_ID, "artifact"}, {ARG_OFFSET, "artifact"},

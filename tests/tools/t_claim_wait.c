@@ -461,10 +461,12 @@ test_handed_over_for_later(void)
         CHECK(text_has(DO("claim_task", "'agent':'eve'"), "'claimed':false"));
         if (day == 0) {
             ahead_ms += 60 * 1000;
-            CHECK(text_has(DO("claim_task", "'agent':'eve'"), "'claimed':true"));
+            CHECK(text_has(DO("claim_task", "'agent':'eve'"),
+                           "'claimed':true"));
             DO("handoff_task", "'task_id':'a','from_agent':'eve'");
         } else {
-            CHECK(text_has(DO("claim_task", "'agent':'you'"), "'claimed':true"));
+            CHECK(text_has(DO("claim_task", "'agent':'you'"),
+                           "'claimed':true"));
             DO("handoff_task", "'task_id':'a','from_agent':'you'");
         }
         DO("claim_task", "'agent':'me','task_id':'a'");

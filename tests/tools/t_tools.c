@@ -427,7 +427,8 @@ test_as_it_is_meant(void)
     CHECK(is_text(&f, "test_results", "[{'command':'make'}]"));
     CHECK(is_text(&f, "remaining_steps", "['one']"));
     CHECK(has(&f, "current_owner", "me"));
-    call(&f, "update_task", "{'task_id':'a','agent':'me','tags':null,'goal':null,"
+    call(&f, "update_task", "{'task_id':'a','agent':'me','tags':null,"
+         "'goal':null,"
          "'remaining_steps':null,'priority':1}");
     call(&f, "get_task", "{'task_id':'a'}");
     CHECK(is_text(&f, "tags", "['x','y']") && is_text(&f, "goal", "'g'"));

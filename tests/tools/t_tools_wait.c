@@ -254,8 +254,8 @@ test_refused_questions_end_their_call(void)
     end();
 }
 
-/* A deferred call ends when the time is up that its arguments give, also after a
-   restart; without one it goes on. */
+/* A deferred call ends when the time is up that its arguments give, also after
+   a restart; without one it goes on. */
 static void
 test_a_deferred_call_says_how_long(void)
 {
