@@ -116,6 +116,29 @@ output_line(const struct output *o, struct arena *a, size_t max)
     return buf_take(&b, a);
 }
 
+struct str
+output_lines(const struct output *o, struct arena *a, size_t max)
+{
+    uint64_t oldest = o->n > HEAD + TAIL ? o->n - TAIL : 0;
+    uint64_t from = o->n - oldest > max ? o->n - max : oldest;
+    struct buf raw = {0}, b = {0};
+    struct str rest;
+
+    for (uint64_t i = from; i < o->n; i++)
+        buf_char(&raw, *at(o, i));
+    rest = str_trim(buf_view(&raw));
+    if (from > 0 && str_find(rest, STR("\n")) < rest.len)
+        str_cut(&rest, '\n');
+    while (rest.len > 0) {
+        view_plain(&b, str_cut(&rest, '\n'), SIZE_MAX, ' ');
+        if (rest.p != NULL)
+            buf_char(&b, '\n');
+    }
+    b.err = b.err != 0 ? b.err : raw.err;
+    buf_fini(&raw);
+    return buf_take(&b, a);
+}
+
 const char *
 output_plain(struct arena *a, struct str s, size_t max)
 {

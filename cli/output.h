@@ -29,6 +29,9 @@ void output_leave(struct output *o);
 /* Up to max bytes of the last line that is not blank, in a; empty: there is
    none; .p NULL: no memory. */
 struct str output_line(const struct output *o, struct arena *a, size_t max);
+/* The last whole lines, up to max bytes, without what is not printable, in a;
+   empty: there are none; .p NULL: no memory. */
+struct str output_lines(const struct output *o, struct arena *a, size_t max);
 /* The words of a command in a, at most max bytes, with *** for what may be a
    secret: what follows =, : or a blank after a name that says pass, secret,
    token, key or authorization, to the end of its word or, after an option

@@ -48,6 +48,7 @@
 #include <unistd.h>
 
 #define LINE_LEN 256 /* of a command or its progress */
+#define RESULT_LEN 4096 /* of its output, as the result */
 #define TICK_MS 1000
 #define KILL_MS 10000      /* from SIGTERM to SIGKILL */
 #define DAY_S 86400
@@ -234,6 +235,7 @@ try_record(struct run *r, int code, const char *how)
 {
     struct task_receipt receipt;
     struct task_ctx x;
+    struct str lines;
     struct task k;
     int rc = read_task(r, &k);
 
@@ -250,6 +252,9 @@ try_record(struct run *r, int code, const char *how)
                      arena_printf(&r->c->a, "%s: %s", r->file.command, how).p);
     } else {
         put_results(r, &k, code, how);
+        lines = output_lines(&r->output, &r->c->a, RESULT_LEN);
+        if (r->file.own && !k.f[F_RESULT].p && lines.len > 0)
+            cli_args_put(r->c, "result", lines.p);
         if (r->file.own) {
             cli_args_put(r->c, "status", r->cancelled ? "cancelled"
                          : code == 0 ? "done" : "failed");

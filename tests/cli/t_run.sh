@@ -67,7 +67,7 @@ id=$("$bin" list --all --ids)
 run 0 show "$id" --json
 has out '"status":"failed"' '"current_owner":"run"' '"name":"sh.log"' \
     '"type":"log","size":8' '"exit_code":3,"summary":"exit code 3 after 0s"' \
-    '"command":"sh -c echo out; echo err >&2; exit 3"'
+    '"command":"sh -c echo out; echo err >&2; exit 3"' '"result":"out\nerr"'
 lacks out '"lease":'
 run 0 history "$id"
 has out 'exit code 3 after 0s'
@@ -117,6 +117,22 @@ run 0 show night-2 --json
 has out '"status":"done"'
 # shellcheck disable=SC2016
 run 0 run --json -- sh -c 'test -n "$MCP_TASK_ID" -a "$MCP_TASK_AGENT" = run'
+
+begin the_end_of_the_output_is_the_result
+run 0 run -a me --title Long -- sh -c 'seq 9000; printf "\033[1mok\n\n"'
+id=$("$bin" list --all --ids)
+run 0 show "$id" --json
+has out '\n8999\n9000\n [1mok"'
+lacks out '\n8000\n'
+checks=$((checks + 1))
+result=$(sed 's/.*"result":"\([^"]*\)".*/\1/' out | sed 's/\\n/ /g')
+[ ${#result} -gt 3900 ] && [ ${#result} -le 4096 ] || fail "${#result} bytes"
+run 0 run -a me --title Own -- sh -c "'$bin' done \"\$MCP_TASK_ID\" mine"
+run 0 list --all --json
+has out '"title":"Own","status":"done"'
+id=$(sed -n 's/.*"task_id":"\([^"]*\)","title":"Own".*/\1/p' out)
+run 0 show "$id" --json
+has out '"result":"mine"'
 
 begin a_new_task_has_a_lease_from_its_first_commit
 run 0 run -- true
