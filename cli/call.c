@@ -345,6 +345,7 @@ call_event_of(struct cli *c, struct arena *a, struct str raw, struct str title,
         .set = raw_member(raw, "changed"),
         .note = raw_member(raw, "note"),
         .warn = raw_member(raw, "warnings"),
+        .token = raw_member(raw, "token"),
         .v = raw, /* it has status and version, as a state has */
     };
     if (title.p != NULL)

@@ -85,6 +85,7 @@ receipt_of(struct draft *d, const struct task_event *ev,
         .op = ev->op,
         .seq = ev->r.n,
         .warnings = ev->warn,
+        .token = ev->token.p != NULL,
         .artifact_id = raw_member(last, "artifact_id"),
         .question_id = raw_member(last, "question_id"),
         .renewed = renewed(ev),
@@ -293,6 +294,8 @@ put_body(struct buf *b, struct draft *d)
         buf_printf(b, ",\"idem\":%.*s", STR_ARG(d->idem));
     if (d->warnings.p)
         buf_printf(b, ",\"warn\":%.*s", STR_ARG(d->warnings));
+    if (d->c->who.principal.len > 0)
+        buf_z(b, ",\"token\":true");
     if (d->exists)
         put_seqs(b, d, store_next_n(d->t->store));
     buf_z(b, ",\"v\":");
@@ -379,6 +382,7 @@ stage(struct draft *d, struct task_receipt *out)
         .op = str_of(d->op),
         .seq = seq,
         .warnings = d->warnings,
+        .token = d->c->who.principal.len > 0,
         .artifact_id = d->artifact_id,
         .question_id = d->question_id,
         .renewed = d->renews,

@@ -21,6 +21,7 @@ struct task_receipt {
     struct str stop;        /* raw: who asks the caller, its owner, to stop */
     struct str taken;       /* raw: who took it over from the caller */
     struct str agent;       /* raw: the caller's, if it need not give one */
+    bool token;             /* a token proved who the caller is */
     bool renewed;           /* a claim of a task that the caller held */
     struct str resumed;     /* raw: the agent that is gone, whose task the
                                caller claimed; .p NULL: none */

@@ -12,12 +12,12 @@ task_event_scan(const struct store_rec *r, struct task_event *out)
 {
     static const struct str names[] = {
         STR("op"), STR("by"), STR("set"), STR("note"), STR("idem"),
-        STR("warn"), STR("seqs"), STR("v"),
+        STR("warn"), STR("token"), STR("seqs"), STR("v"),
     };
     enum { N = sizeof names / sizeof *names };
     struct task_event ev = {.r = *r};
     struct str *slot[N] = {&ev.op, &ev.by, &ev.set, &ev.note, &ev.idem,
-                           &ev.warn, &ev.seqs, &ev.v};
+                           &ev.warn, &ev.token, &ev.seqs, &ev.v};
     struct raw_members m = raw_members_of(r->body);
     size_t i, at = 0; /* members come in a fixed order */
 

@@ -19,6 +19,8 @@ struct task_event {
     struct str note; /* raw JSON string, .p NULL: absent */
     struct str idem; /* raw JSON object, .p NULL: absent */
     struct str warn; /* raw JSON array, .p NULL: absent */
+    struct str token; /* raw true: a token proved who by is; .p NULL: nothing
+                         did */
     struct str seqs; /* raw JSON object, .p NULL: absent; see task_reached */
     struct str v;    /* raw JSON object: the whole state after it */
 };

@@ -259,7 +259,7 @@ view_event_json(struct buf *b, const struct task_event *ev)
     static const struct member members[] = {
         {"seq", IN(r.n), NUMBER}, {"at", IN(r.time), TEXT},
         {"task_id", IN(id), TEXT},
-        {"op", IN(op), TEXT}, {"by", IN(by), RAW},
+        {"op", IN(op), TEXT}, {"by", IN(by), RAW}, {"token", IN(token), RAW},
         {"status", IN(v), STATE}, {"version", IN(v), STATE},
         {"changed", IN(set), RAW}, {"note", IN(note), RAW},
         {"warnings", IN(warn), RAW},
@@ -311,8 +311,8 @@ view_receipt_json(struct buf *b, const struct task_receipt *r)
     }, last[] = {
         {"artifact_id", OF(artifact_id), RAW},
         {"question_id", OF(question_id), RAW},
-        {"agent", OF(agent), RAW}, {"warnings", OF(warnings), RAW},
-        {"taken_over", OF(taken), RAW},
+        {"agent", OF(agent), RAW}, {"token", OF(token), IF_SO},
+        {"warnings", OF(warnings), RAW}, {"taken_over", OF(taken), RAW},
     };
     size_t at;
 
@@ -476,8 +476,10 @@ static void
 put_event(struct buf *b, struct arena *a, const struct task_event *ev,
           struct str when)
 {
-    struct str column[] = {ev->id, ev->op, ev->by,
-                           raw_member(ev->v, "status")};
+    struct str by = ev->token.p
+        ? arena_printf(a, "%.*s (token)\"", (int)ev->by.len - 1, ev->by.p)
+        : ev->by;
+    struct str column[] = {ev->id, ev->op, by, raw_member(ev->v, "status")};
 
     buf_printf(b, "%llu  %.*s", (unsigned long long)ev->r.n, STR_ARG(when));
     for (size_t i = 0; i < N(column); i++) {

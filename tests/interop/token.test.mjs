@@ -47,6 +47,11 @@ for (const kind of [...ON_HTTP, ...REMOTES, REMOTE_AUTO]) {
       { task_id, from_agent: 'alice', to_agent: 'bob' });
     await bob.tool('update_task', { task_id, status: 'in_progress' });
 
+    /* A name that a token proves is told from one that was only given. */
+    const { events } = await carol.tool('get_task',
+      { task_id, section: 'history' });
+    assert.deepEqual(events.map(({ by, token }) => [by, token]),
+      ['bob', 'alice', 'alice', 'alice'].map((by) => [by, true]));
     const task = await carol.tool('get_task', { task_id });
     assert.equal(task.created_by, 'alice');
     assert.equal(task.current_owner, 'bob');
