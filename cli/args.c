@@ -305,6 +305,8 @@ cli_refuse_change(struct cli *c, struct task_error *e)
     if (str_is(e->field, "not_before"))
         next = option != NULL ? NULL
                               : "mcptask edit --not-before '' makes it ready";
+    if (str_is(e->field, "paths") && e->holder.p != NULL)
+        next = "mcptask claim --takeover --reason TEXT claims it anyway";
     if (str_is(e->field, "answer"))
         next = "mcptask show lists its questions";
     if (next != NULL)

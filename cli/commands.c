@@ -40,6 +40,10 @@
 #define N_OPTS(...) sizeof(__VA_ARGS__) / sizeof(struct env_opt)
 #define NO_OPTS 0, NULL
 
+#define PATHS \
+    LIST("path", 0, ARG(F_PATHS), "PATH", \
+         "a file or directory of the repository that it changes; may be " \
+         "repeated")
 #define NOT_BEFORE \
     TEXT("not-before", 0, ARG(F_NOT_BEFORE), "TIME", \
          "when it may be begun (2026-07-28T14:00:00+02:00, or a day)")
@@ -56,6 +60,7 @@
     TEXT("repo", 'r', ARG(F_REPO_PATH), "DIR", \
          "the repository of the work (the one around)"), \
     TEXT("owner", 'o', ARG(F_CURRENT_OWNER), "AGENT", "the owner"), \
+    PATHS, \
     NOT_BEFORE
 
 const struct cli_command cli_commands[] = {

@@ -27,6 +27,8 @@ task_cause(const struct task *k)
         return CAUSE_DAMAGED;
     if (k->blocked && (left || k->status == TASK_OPEN))
         return CAUSE_BLOCKED;
+    if (k->clashes.p && (left || k->status == TASK_OPEN))
+        return CAUSE_BESIDE;
     if (k->lease_expired)
         return CAUSE_EXPIRED;
     if (k->stale)
@@ -45,6 +47,7 @@ task_column(const struct task *k)
         [CAUSE_EXHAUSTED] = COLUMN_STUCK,
         [CAUSE_DAMAGED] = COLUMN_STUCK,
         [CAUSE_BLOCKED] = COLUMN_STUCK,
+        [CAUSE_BESIDE] = COLUMN_STUCK,
         [CAUSE_EXPIRED] = COLUMN_STUCK,
         [CAUSE_STALE] = COLUMN_STUCK,
         [CAUSE_HELD] = COLUMN_IN_PROGRESS,
@@ -135,6 +138,10 @@ task_cause_text(struct arena *a, const struct task *k)
                        raw_member(k->f[F_EXHAUSTED], "reason"));
     case CAUSE_BLOCKED:
         return blocked(a, k);
+    case CAUSE_BESIDE:
+        return because(a, STR("paths overlap with"),
+                       raw_member(raw_list_next(k->clashes, STR_NONE),
+                                  "task_id"));
     case CAUSE_EXPIRED:
         return STR("the lease ran out");
     case CAUSE_STALE:

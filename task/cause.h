@@ -15,6 +15,7 @@ enum task_cause {
     CAUSE_EXHAUSTED, /* its agent gave it up */
     CAUSE_DAMAGED,   /* its newest record is not JSON */
     CAUSE_BLOCKED,   /* nobody works on it, and it waits for other tasks */
+    CAUSE_BESIDE,    /* the same, and an agent works on paths that overlap */
     CAUSE_EXPIRED,   /* the lease of its agent ran out */
     CAUSE_STALE,     /* its agent has no lease, and was silent for a day */
     CAUSE_HELD,      /* an agent works on it */

@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "json/raw.h"
+#include "task/clash.h"
 #include "task/may.h"
 #include "task/name.h"
 #include "task/project.h"
@@ -90,6 +91,11 @@ check_text(struct parse *p, const struct row *r, struct str s)
         return rc;
     if (rc != 0)
         s = chars ? utf8_first(s, r->max) : utf8_cut(s, r->max);
+    while (r->flags & RELATIVE && s.len > 1 && s.p[s.len - 1] == '/')
+        s.len--;
+    if (r->flags & RELATIVE && !task_is_path(s))
+        return refuse(p, ERR_INVALID, "must be a path below repo_path, without "
+                      ". and ..");
     json_string(&p->w, s);
     return 0;
 }
@@ -587,6 +593,7 @@ task_is_derived(struct str name)
 {
     static const char *const derived[] = {
         "seq", "updated_at", "ready", "blocked_by", "deps_failed", "stale",
+        "overlaps",
         "needs_input", "lease_expired", "agent_gone", "damaged",
     };
 

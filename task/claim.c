@@ -95,7 +95,13 @@ is_ready(struct search *s, struct task_entry *e)
         return 0;
     if (rc == 0 && k.blocked)
         task_entry_park(s->t, e, raw_list_next(k.blocked_by, STR_NONE));
-    return rc == 0 ? k.ready && !is_for_others(&s->w->who, &k) : rc;
+    if (rc != 0 || !k.able || is_for_others(&s->w->who, &k))
+        return rc;
+    if (!actor_clash(&s->w->who, &k).p)
+        return 1;
+    if (s->w->due_ms == 0 || k.clash_ms < s->w->due_ms)
+        s->w->due_ms = k.clash_ms;
+    return 0;
 }
 
 /* Examines one task. 1: take it; 0: do not; or an error. */
@@ -274,6 +280,21 @@ count_held(struct tasks *t, const struct task_entry *e, struct task_why *out)
         r->until_ms = due;
 }
 
+/* Counts a task that overlaps with one on which an agent works. */
+static int
+count_beside(struct arena *a, const struct task *k, struct task_why *out)
+{
+    struct str by = raw_member(raw_list_next(k->clashes, STR_NONE), "agent");
+    struct task_reason *r = count_reason(out->holders, by);
+
+    out->held++;
+    if (r && (r->until_ms == 0 || k->clash_ms < r->until_ms))
+        r->until_ms = k->clash_ms;
+    if (r && r->n == 1)
+        r->who = arena_str(a, by);
+    return r && !r->who.p ? ERR_NOMEM : 0;
+}
+
 /* Counts a task that anybody may begin, if it is blocked or damaged. */
 static int
 count_blocked(struct search *s, struct arena *a, struct task_entry *e,
@@ -288,6 +309,8 @@ count_blocked(struct search *s, struct arena *a, struct task_entry *e,
     out->damaged += rc == ERR_GARBLED;
     if (rc == ERR_FORMAT || rc == ERR_GARBLED)
         return 0;
+    if (rc == 0 && !k.blocked && k.clashes.p)
+        return count_beside(a, &k, out);
     if (rc != 0 || !k.blocked)
         return rc;
     out->blocked++;
@@ -307,9 +330,10 @@ count_elsewhere(struct search *s, struct arena *a, struct task_entry *e,
                 struct task_why *out)
 {
     struct str repo = task_entry_text(s->t, e, ATOM_REPO_PATH);
-    struct task k = {.ready = !e->has_deps};
+    bool reads = e->has_deps || e->has_paths;
+    struct task k = {.ready = !reads};
     struct task_reason *r;
-    int rc = e->has_deps ? read_task(s, e, &k) : 0;
+    int rc = reads ? read_task(s, e, &k) : 0;
 
     if (rc == ERR_FORMAT || rc == ERR_GARBLED)
         return 0;

@@ -2,6 +2,7 @@
    remembers it, and the change fails at its end. */
 
 #include "task/draft.h"
+#include "task/clash.h"
 #include "task/parts.h"
 
 struct str
@@ -60,6 +61,9 @@ draft_take_fields(struct draft *d)
     if (draft_given(d, F_NOT_BEFORE))
         d->k.early = task_from_ms(d->k.f[F_NOT_BEFORE]) >
                      store_now_ms(tasks_store(d->t));
+    if (draft_given(d, F_PATHS) || draft_given(d, F_REPO_PATH) ||
+        draft_given(d, F_PARENT_ID))
+        d->nomem |= task_find_clashes(d->t, d->c->a, &d->k) != 0;
     if (draft_given(d, F_TEST_RESULTS) && d->tool != TOOL_IMPORT)
         d->k.f[F_TESTED_COMMIT] = d->k.f[F_COMMIT];
 }

@@ -206,6 +206,8 @@ const struct row task_rows[TASK_N_ARGS] = {
     [F_NOT_BEFORE] = {NAME(not_before), .type = T_TIME, .flags = ONE,
                       .shown = IN_SUMMARY | IN_BRIEF,
                       .tools = WHOLE | BIT(HANDOFF) | BIT(EXHAUST)},
+    [F_PATHS] = {NAME(paths), TEXT, .flags = ONE | SET | RELATIVE, .items = 32,
+                 .max = 256, .tools = WHOLE},
     [F_TAKEOVER] = {NAME(takeover), OBJECT(TAKEOVER, takeover_rows),
                     .tools = BIT(IMPORT)},
     [F_EXHAUSTED] = {NAME(exhausted), OBJECT(EXHAUSTED, exhausted_rows),
@@ -465,14 +467,11 @@ task_value_fits(int field, struct str raw)
     X(CREATE, F_PRIORITY, "0 most urgent, 2 default") \
     X(CREATE, ARG_TASKS, "up to 50 of these instead; \"#0\" is the first") \
     X(CREATE, ARG_AGENT, "your own name") \
-    X(CREATE, ARG_IDEMPOTENCY_KEY, "a retry gets the first answer") \
+    X(CREATE, ARG_IDEMPOTENCY_KEY, "for retries") \
     X(GET, ARG_OFFSET, "in an artifact; below 0: from its end") \
     X(GET, ARG_MATCH, "only the artifact's lines with this") \
-    X(GET, ARG_LINES, "around each match") \
     X(GET, F_VERSION, "a past state") \
-    X(GET, ARG_SINCE_SEQ, "only later events") \
     X(LIST, ARG_ORDER, "work: as claim_task takes them") \
-    X(UPDATE, ARG_EXPECTED_VERSION, "refused if not current") \
     X(UPDATE, ARG_CLEAR, "fields to empty") \
     X(CLAIM, F_REPO_PATH, "\"*\": any; your project by default") \
     X(CLAIM, ARG_LEASE_SECONDS, "900 by default") \

@@ -188,6 +188,17 @@ actor_gave(const struct task_actor *who, const struct task *k)
            actor_is(who, raw_member(k->f[F_HANDOFF], "from_agent"));
 }
 
+struct str
+actor_clash(const struct task_actor *who, const struct task *k)
+{
+    struct str item = STR_NONE;
+
+    while ((item = raw_list_next(k->clashes, item)).p &&
+           actor_is(who, raw_member(item, "agent")))
+        ;
+    return item;
+}
+
 /* ---- who may do what ---- */
 
 /* Invariant 1. */
@@ -281,6 +292,11 @@ may(const struct task_actor *who, const struct task *k, enum task_act what)
         answer = judge_time(who, k, what);
     if (answer == MAY_YES && (claims || what == ACT_BEGIN))
         answer = judge_blockers(who, k, what);
+    /* Paths are advice: a reason to pass by it is enough. */
+    if (answer == MAY_YES && what != ACT_TAKE_OVER &&
+        (claims || what == ACT_BEGIN || what == ACT_TAKE_UP) &&
+        actor_clash(who, k).p)
+        answer = MAY_NOT_BESIDE;
     return answer;
 }
 
@@ -382,6 +398,22 @@ refuse_early(struct task_ctx *c, const struct task *k)
     return ERR_BLOCKED;
 }
 
+static int
+refuse_beside(struct task_ctx *c, const struct task *k)
+{
+    struct str clash = actor_clash(&c->who, k);
+    struct str id = raw_member(clash, "task_id");
+
+    task_fail(c, ERR_BLOCKED, "paths", "another agent works on the task %.*s, "
+              "whose paths overlap those of this one", STR_ARG(raw_inner(id)));
+    task_next(c, "claim another task, wait for this one with wait_seconds, or "
+              "claim it with takeover and a reason");
+    c->e.holder = raw_member(clash, "agent");
+    c->e.expires = arena_printf(c->a, "\"%s\"", time_text(k->clash_ms));
+    c->e.for_now = true;
+    return ERR_BLOCKED;
+}
+
 int
 may_refuse(struct task_ctx *c, const struct task *k, enum task_may why)
 {
@@ -400,6 +432,8 @@ may_refuse(struct task_ctx *c, const struct task *k, enum task_may why)
         return refuse_handed(c, k);
     case MAY_NOT_YET:
         return refuse_early(c, k);
+    case MAY_NOT_BESIDE:
+        return refuse_beside(c, k);
     case MAY_NOT_BLOCKED: case MAY_NOT_FAILED:
         return refuse_blocked(c, k, why == MAY_NOT_FAILED);
     case MAY_YES:

@@ -20,6 +20,9 @@ bool actor_has_token_name(const struct task_actor *who, struct str name);
 /* Whether what is addressed to word (raw) is for the caller: see name_reaches.
    What is addressed to the agent of a token is for nobody else. */
 bool actor_reached(const struct task_actor *who, struct str word);
+/* The first of k's clashes (raw) with a task of another agent; .p NULL: there
+   is none. */
+struct str actor_clash(const struct task_actor *who, const struct task *k);
 /* Whether the caller handed the task over and nobody has claimed it since. */
 bool actor_gave(const struct task_actor *who, const struct task *k);
 
@@ -76,6 +79,7 @@ enum task_may {
     MAY_NOT_WORKED_ON,  /* its owner, without a lease, works on it */
     MAY_NOT_HANDED,     /* it was just handed to another agent */
     MAY_NOT_YET,        /* its not_before has not come */
+    MAY_NOT_BESIDE,     /* another agent works on paths that overlap */
     MAY_NOT_BLOCKED,    /* a task that it depends on is not done, */
     MAY_NOT_FAILED      /* or has failed or was cancelled */
 };

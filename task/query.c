@@ -215,7 +215,7 @@ matches_entry(struct scan *s, const struct task_entry *e)
             return false;
     return s->statuses & 1u << e->status &&
            (!q->offered || task_entry_is_offered(s->t, e, q->offered)) &&
-           (!q->ready || (free && e->has_deps) ||
+           (!q->ready || (free && (e->has_deps || e->has_paths)) ||
             is_asked(q->ready, free)) &&
            (!q->stale || is_asked(q->stale, is_stale(s, e))) &&
            (!q->needs_input ||
@@ -413,17 +413,17 @@ take_entry(struct scan *s, struct task_entry *e)
 {
     struct task_list *l = s->list;
     struct task *k = &l->tasks[l->n];
-    bool deps = s->q->ready != TASK_EITHER && e->has_deps;
+    bool reads = s->q->ready != TASK_EITHER && (e->has_deps || e->has_paths);
     bool room = l->n < s->limit;
     int rc;
 
     if (!matches_entry(s, e))
         return 0;
-    if (room || deps || s->text.p) {
+    if (room || reads || s->text.p) {
         rc = read_task(s, e, k);
         if (rc != 0)
             return rc == ERR_FORMAT ? 0 : rc;
-        if (((deps || k->garbled) && !is_asked(s->q->ready, k->ready)) ||
+        if (((reads || k->garbled) && !is_asked(s->q->ready, k->ready)) ||
             (!k->garbled && !matches_text(s, k)))
             return 0;
     }

@@ -22,10 +22,11 @@ enum {
 
 /* ONE: not empty; FIXED: cannot be null; INT32: from INT32_MIN to INT32_MAX;
    SET: repeated elements are dropped; MINUTES: max is in minutes, the value in
-   seconds; CLAMP: a number out of range counts as the nearest one in it */
+   seconds; CLAMP: a number out of range counts as the nearest one in it;
+   RELATIVE: a path as task_is_path takes it */
 enum {
     CHARS = 1, ONE = 2, FIXED = 4, INT32 = 8, SET = 16, MINUTES = 32,
-    CLAMP = 64
+    CLAMP = 64, RELATIVE = 128
 };
 
 /* Where views show a field without a place of its own: in the summary of a

@@ -6,6 +6,7 @@
 
 #include "task/task.h"
 #include "task/index.h"
+#include "task/clash.h"
 #include "task/parts.h"
 #include "base/clock.h"
 
@@ -231,7 +232,10 @@ derive(struct tasks *t, struct arena *a, struct task *k)
         judge_time(t, k);
     k->early = !ended && k->free &&
                task_from_ms(k->f[F_NOT_BEFORE]) > store_now_ms(t->store);
-    k->ready = k->free && !k->blocked && !ended && !k->early;
+    k->able = k->free && !k->blocked && !ended && !k->early;
+    if (rc == 0 && k->free && !ended)
+        rc = task_find_clashes(t, a, k);
+    k->ready = k->able && !k->clashes.p;
     return rc;
 }
 
@@ -288,6 +292,7 @@ take_derived(struct arena *a, struct task *k, const struct raw_members *m,
     } raws[] = {
         {"blocked_by", offsetof(struct task, blocked_by), false},
         {"deps_failed", offsetof(struct task, deps_failed), false},
+        {"overlaps", offsetof(struct task, clashes), false},
         {"note", offsetof(struct task, ev.note), false},
         {"updated_at", offsetof(struct task, ev.r.time), true},
     };

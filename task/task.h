@@ -71,6 +71,7 @@ struct task {
     bool blocked, stale;
     bool free;  /* nobody seems to work on it */
     bool early; /* it may be begun only later, by its not_before */
+    bool able;  /* it may be begun, but for clashes */
     bool ready; /* it may be begun */
     bool leased, lease_expired; /* a lease runs, or has run out */
     enum sight sight;           /* of the holder, while the lease runs */
@@ -83,6 +84,9 @@ struct task {
     struct str extra; /* members unknown here: "a":1,"b":2; or empty */
     struct str blocked_by; /* raw JSON array: depends_on that are not done */
     struct str deps_failed; /* those that failed or were cancelled */
+    struct str clashes; /* raw array of {task_id, agent}: tasks that agents work
+                           on, with paths that overlap; .p NULL: none */
+    int64_t clash_ms;   /* when the first of their leases ends */
     uint64_t steps_done, steps_all; /* of a summary; else f has the lists */
 };
 

@@ -90,7 +90,7 @@ view_derived_json(struct buf *b, const struct task *k)
     static const struct member members[] = {
         {"seq", AT(ev.r.n), NUMBER}, {"updated_at", AT(ev.r.time), TEXT},
         {"ready", AT(ready), IF_SO}, {"blocked_by", AT(blocked_by), RAW},
-        {"deps_failed", AT(deps_failed), RAW},
+        {"deps_failed", AT(deps_failed), RAW}, {"overlaps", AT(clashes), RAW},
         {"needs_input", AT(needs_input), IF_SO},
         {"lease_expired", AT(lease_expired), IF_SO},
         {"agent_gone", AT(gone), IF_SO},
@@ -179,7 +179,7 @@ trim(struct task *k, struct why *why)
     struct str *const parts[] = { /* those that count most come first */
         &k->f[F_TITLE], &k->f[F_CURRENT_OWNER], &k->f[F_LEASE],
         &why->question, &why->handoff, &why->exhausted, &why->note,
-        &k->deps_failed, &k->blocked_by,
+        &k->deps_failed, &k->blocked_by, &k->clashes,
     };
     size_t room = SUMMARY_COST;
     bool cut = false;
@@ -220,7 +220,7 @@ view_summary_json(struct buf *b, const struct task *of)
         {"task_id", AT(f[F_TASK_ID]), RAW}, {"title", AT(f[F_TITLE]), RAW},
     }, derived[] = {
         {"ready", AT(ready), IF_SO}, {"blocked_by", AT(blocked_by), RAW},
-        {"deps_failed", AT(deps_failed), RAW},
+        {"deps_failed", AT(deps_failed), RAW}, {"overlaps", AT(clashes), RAW},
         {"needs_input", AT(needs_input), IF_SO},
         {"lease_expired", AT(lease_expired), IF_SO},
         {"agent_gone", AT(gone), IF_SO},
@@ -451,8 +451,9 @@ view_task_line(struct buf *b, struct arena *a, const struct task *k)
         view_plain(b, task_from_text(k), SIZE_MAX, ' ');
         buf_z(b, "Z)");
     }
-    buf_printf(b, "%s%s%s%s%s%s  P%.*s  ",
+    buf_printf(b, "%s%s%s%s%s%s%s  P%.*s  ",
                k->blocked && !task_status_ended(k->status) ? " (blocked)" : "",
+               k->clashes.p ? " (overlaps)" : "",
                k->needs_input ? " (needs input)" : "",
                k->lease_expired ? " (lease expired)" : "",
                k->gone ? " (agent gone)" : "",

@@ -248,8 +248,8 @@ met_seq(const struct look *w, const struct task *k)
     case UNTIL_READY:
         break;
     case UNTIL_WORK:
-        is = is && (w->agent.p == NULL ||
-                    may(&w->who, k, ACT_CLAIM) == MAY_YES);
+        if (w->agent.p != NULL)
+            is = k->able && may(&w->who, k, ACT_CLAIM) == MAY_YES;
         break;
     default:
         return status_seq(w, k);
@@ -410,6 +410,8 @@ look_at_one(struct look *w)
     rc = task_get(w->t, w->a, w->id, &w->task);
     if (rc != 0)
         return rc;
+    if (w->due_ms == 0)
+        w->due_ms = w->task.clash_ms;
     w->seq = met_seq(w, &w->task);
     if (has_message(w, &w->task))
         w->told = w->id;
@@ -488,6 +490,8 @@ look_take(struct look *w, struct task_ctx *x)
 struct str
 look_watch(const struct look *w)
 {
+    bool ready = w->until == UNTIL_READY || w->until == UNTIL_WORK;
+    const char *others = "";
     char buf[TASK_ALIAS_MAX];
 
     if (w->until == UNTIL_QUESTION && w->id.p == NULL)
@@ -504,10 +508,11 @@ look_watch(const struct look *w)
         return arena_printf(w->a, "%.*s%s",
                             STR_ARG(task_alias_of(w->agent, buf)), more);
     }
-    return arena_printf(w->a, "task/%.*s%s", STR_ARG(w->id),
-                        (w->until == UNTIL_READY || w->until == UNTIL_WORK) &&
-                                w->task.blocked_by.p != NULL
-                            ? "\t" TASK_ENDED : "");
+    if (ready && w->task.clashes.p != NULL)
+        others = "\t" TASK_FREE;
+    else if (ready && w->task.blocked_by.p != NULL)
+        others = "\t" TASK_ENDED;
+    return arena_printf(w->a, "task/%.*s%s", STR_ARG(w->id), others);
 }
 
 /* The id is that of the task found; without a seq, of one with a message. */

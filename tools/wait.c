@@ -226,6 +226,8 @@ claim_watch(const struct mcp_call *c, struct tools_change *w)
     if (id.p == NULL)
         return STR(TASK_FREE);
     w->r.due_ms = tasks_due_ms(s->t, id);
+    if (w->r.due_ms == 0 && w->x.e.code == ERR_BLOCKED)
+        time_parse(raw_inner(w->x.e.expires), &w->r.due_ms);
     if (w->r.due_ms == 0 && w->x.e.code != ERR_BLOCKED) /* it has just come */
         w->r.due_ms = store_now_ms(tasks_store(s->t)) + 1000;
     return arena_printf(c->arena, "task/%.*s\t" TASK_FREE, STR_ARG(id));

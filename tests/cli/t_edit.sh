@@ -261,4 +261,26 @@ has out '"not_before":"2999-01-01T00:00:00.000Z"'
 run 2 edit b --not-before soon
 has err 'b: --not-before must be an RFC 3339 time'
 
+begin work_is_kept_apart_by_paths
+run 0 add --id a --path src/api --path docs/ A
+run 0 add --id b --path src/api/login.c B
+run 0 add --id c --path src/apiary C
+run 0 claim -a me a
+run 0 list
+has out 'b  open (overlaps)' 'c  open  '
+run 0 list --ready --ids
+lacks out b
+run 4 claim -a you b
+has err 'b: another agent works on the task a, whose paths overlap' '(me)' \
+    'mcptask claim --takeover --reason TEXT claims it anyway'
+run 0 claim -a you
+run 1 claim -a you
+has err '3 held by'
+COLUMNS=300 run 0 board
+has out 'paths overlap with: a'
+run 0 show a --json
+has out '"paths":["src/api","docs"]'
+run 2 add --path ../x X
+has err '--path[0] must be a path below repo_path, without . and ..'
+
 finish

@@ -44,7 +44,7 @@ static const struct task_actor callers[N_CALLERS] = {
 
 enum {
     OPEN, LEASED, EXPIRED, UNLEASED, STALE, HANDED, OFFERED, EXHAUSTED,
-    BLOCKED, FAILED, GOES_ON, EARLY, ENDED, N_TASKS
+    BLOCKED, FAILED, GOES_ON, EARLY, BESIDE, ENDED, N_TASKS
 };
 
 /* As task_of derives it from a record. */
@@ -63,7 +63,7 @@ task_in(int state)
     } else if (state == ENDED) {
         k.status = TASK_DONE;
     } else if (state != OPEN && state != BLOCKED && state != FAILED &&
-               state != EARLY) {
+               state != EARLY && state != BESIDE) {
         k.status = TASK_IN_PROGRESS;
         k.leased = state == LEASED || state == GOES_ON;
         k.lease_expired = state == EXPIRED;
@@ -79,6 +79,10 @@ task_in(int state)
     k.early = state == EARLY;
     if (k.early)
         k.f[F_NOT_BEFORE] = STR("\"2026-01-02T14:00:00.000Z\"");
+    if (state == BESIDE) {
+        k.clashes = STR("[{\"task_id\":\"t-2\",\"agent\":\"me\"}]");
+        k.clash_ms = INT64_C(1767358800000);
+    }
     if (k.blocked)
         k.blocked_by = STR("[\"t-2\"]");
     if (state == FAILED)
@@ -89,7 +93,7 @@ task_in(int state)
 /* ---- the table ---- */
 
 /* A letter for each answer, in the order of enum task_may. */
-static const char letters[] = "yUELTOWHNBF";
+static const char letters[] = "yUELTOWHNPBF";
 
 /* By task and caller, an answer for each act: say, work, begin, reopen, hand
    over, claim, take over. */
@@ -118,6 +122,8 @@ static const char *const expected[N_TASKS][N_CALLERS] = {
                  "yLLLLLB", "yyByOLL", "yLLLLUU"},
     [EARLY] = {"yyNyyNN", "yyNyyNN", "yyNyyNN", "yyNyyNN", "yyNyyNN",
                "yyNyyNy", "yyNyyNN", "yyNyyUU"},
+    [BESIDE] = {"yyyyyyy", "yyyyyyy", "yyyyyyy", "yyPyyPy", "yyPyyPy",
+                "yyPyyPy", "yyPyyPy", "yyPyyUU"},
     [ENDED] = {"EEEyEEE", "EEEyEEE", "EEEyEEE", "EEEyEEE", "EEEyEEE",
                "EEEyEEE", "EEEyEEE", "EEEyEUU"},
 };
@@ -395,6 +401,11 @@ test_what_a_refusal_says(void)
          "the task may not be begun before 2026-01-02T14:00:00.000Z",
          "claim another task, or wait for this one with wait_seconds; "
          "update_task with clear [\"not_before\"] makes it ready now"},
+        {MAY_NOT_BESIDE, BESIDE, ERR_BLOCKED, "paths",
+         "another agent works on the task t-2, whose paths overlap those of "
+         "this one",
+         "claim another task, wait for this one with wait_seconds, or claim it "
+         "with takeover and a reason"},
         {MAY_NOT_BLOCKED, BLOCKED, ERR_BLOCKED, "",
          "tasks that it depends on are not done",
          "get_task names them in blocked_by; finish those first"},
@@ -410,6 +421,7 @@ test_what_a_refusal_says(void)
         struct task k = task_in(rows[i].state);
         bool owned = rows[i].code == ERR_LEASE ||
                      rows[i].code == ERR_NOT_OWNER;
+        bool beside = rows[i].why == MAY_NOT_BESIDE;
 
         CHECK(may_refuse(&c, &k, rows[i].why) == rows[i].code);
         CHECK(c.e.code == rows[i].code && str_is(c.e.field, rows[i].field));
@@ -417,7 +429,9 @@ test_what_a_refusal_says(void)
             !CHECK(str_is(c.e.next, rows[i].next)))
             fprintf(stderr, "  %.*s\n  %.*s\n", STR_ARG(c.e.message),
                     STR_ARG(c.e.next));
-        CHECK(str_is(c.e.holder, "\"me\"") == owned);
+        CHECK(str_is(c.e.holder, "\"me\"") == (owned || beside));
+        CHECK(str_is(c.e.expires, "\"2026-01-02T13:00:00.000Z\"") ==
+              beside);
         CHECK(str_is(c.e.blocked_by, "[\"t-2\"]") ==
               (rows[i].state == BLOCKED || rows[i].state == FAILED));
         CHECK(str_is(c.e.expires, "\"2026-01-02T14:00:00.000Z\"") ==
@@ -427,9 +441,10 @@ test_what_a_refusal_says(void)
         /* A handoff without a time is kept for an hour after it. */
         CHECK(str_is(c.e.expires, "\"2026-01-02T04:00:00.000Z\"") ==
               (rows[i].why == MAY_NOT_HANDED));
-        CHECK(c.e.for_now == (rows[i].why == MAY_NOT_HANDED ||
+        CHECK(c.e.for_now == (rows[i].why == MAY_NOT_HANDED || beside ||
                               rows[i].why == MAY_NOT_YET));
-        CHECK(may_later(&c.e) == (owned || rows[i].why == MAY_NOT_BLOCKED ||
+        CHECK(may_later(&c.e) == (owned || beside ||
+                                  rows[i].why == MAY_NOT_BLOCKED ||
                                   rows[i].why == MAY_NOT_YET));
     }
     CHECK(may_refuse(&(struct task_ctx){.a = &a}, NULL, MAY_YES) == 0);

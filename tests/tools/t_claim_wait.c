@@ -484,6 +484,101 @@ test_handed_over_for_later(void)
     end();
 }
 
+/* A task is not ready while an agent works on paths that overlap. */
+static void
+test_paths(void)
+{
+    static const struct {
+        const char *held, *asked; /* paths of two tasks */
+        bool overlap;
+    } rows[] = {
+        {"'src'", "'src/a.c'", true}, {"'src/a.c'", "'src/'", true},
+        {"'src/a'", "'src/a'", true}, {"'src/a'", "'src/ab'", false},
+        {"'src/a/'", "'src/b'", false}, {"'x','doc'", "'y','doc/z'", true},
+        {"'doc','x'", "'src'", false},
+    };
+    static const struct {
+        const char *call, *gets;
+    } ways[] = {
+        {LATER(""), CLAIMED("b")},
+        {LATER(",'task_id':'b'"), CLAIMED("b")},
+        {WAIT("'task_id':'b','until':'ready'"), "'met':true"},
+        {WAIT("'agent':'me','until':'work'"), "'met':true"},
+    };
+    static const char *const bad[] = {
+        "/src", "..", "src/../x", "./src", "src//x", "",
+    };
+    char text[300];
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        begin();
+        snprintf(text, sizeof text, "{'task_id':'a','title':'t','paths':[%s]}",
+                 rows[i].held);
+        does("create_task", text);
+        DO("claim_task", "'agent':'you'");
+        snprintf(text, sizeof text, "{'task_id':'b','title':'t','paths':[%s]}",
+                 rows[i].asked);
+        does("create_task", text);
+        if (!CHECK(text_has(DO("claim_task", "'agent':'me'"), rows[i].overlap
+                            ? "'held':2" : "'claimed':true")))
+            fprintf(stderr, "  %s %s\n", rows[i].held, rows[i].asked);
+        end();
+    }
+    for (size_t i = 0; i < 2 * sizeof ways / sizeof *ways; i++) {
+        begin();
+        CREATE("a", ",'paths':['src'],'repo_path':'/r'");
+        DO("claim_task", "'agent':'you','lease_seconds':600");
+        CREATE("b", ",'paths':['src/a.c'],'repo_path':'/r'");
+        CHECK(text_has(DO("list_tasks", "'ready':true"), "'total':0"));
+        CHECK(text_has(DO("get_task", "'task_id':'b'"),
+                       "'overlaps':[{'task_id':'a','agent':'you'}]"));
+        makes(&ann, ways[i / 2].call);
+        if (i % 2 == 0) {
+            DO("update_task", "'task_id':'a','agent':'you','status':'done'");
+            settle_all();
+        } else { /* the lease ends, which no record says */
+            stop();
+            start();
+            ahead_ms += 599 * 1000;
+            CHECK(!strstr(asks(&ann, OLD("tasks/get")), "completed"));
+            ahead_ms += 1000;
+        }
+        CHECK(strstr(asks(&ann, OLD("tasks/get")), "completed"));
+        if (i % 2 == 0 &&
+            !CHECK(text_has(asks(&ann, OLD("tasks/result")), ways[i / 2].gets)))
+            fprintf(stderr, "  way %zu\n", i / 2);
+        end();
+    }
+    begin();
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        snprintf(text, sizeof text, CALL("create_task", "{'title':'t',"
+                 "'paths':['%s']}"), bad[i]);
+        CHECK(strstr(asks(&ann, text), "invalid_argument"));
+    }
+    /* Of another project, or of the same epic; and one's own. */
+    CREATE("a", ",'paths':['src'],'repo_path':'/r'");
+    DO("claim_task", "'agent':'you'");
+    CREATE("o", ",'paths':['src'],'repo_path':'/o'");
+    CREATE("p", ",'paths':['src'],'repo_path':'/r','parent_id':'a'");
+    CREATE("n", ",'paths':['src'],'repo_path':'/r'");
+    CHECK(text_has(DO("claim_task", "'agent':'me','task_id':'o'"),
+                   CLAIMED("o")));
+    CHECK(text_has(DO("claim_task", "'agent':'me','task_id':'p'"),
+                   CLAIMED("p")));
+    CHECK(text_has(asks(&ann, CALL("claim_task",
+          "{'agent':'eve','task_id':'n'}")), "'field':'paths'"));
+    CHECK(text_has(asks(&ann, CALL("update_task",
+          "{'agent':'eve','task_id':'n','status':'in_progress'}")),
+          "'field':'paths'"));
+    DO("update_task", "'agent':'me','task_id':'p','status':'done'");
+    CHECK(text_has(DO("claim_task", "'agent':'you','task_id':'n'"),
+                   "'claimed':true"));
+    DO("handoff_task", "'from_agent':'you','task_id':'n'");
+    CHECK(text_has(DO("claim_task", "'agent':'me','task_id':'n',"
+                      "'takeover':true,'reason':'small'"), CLAIMED("n")));
+    end();
+}
+
 static bool holder_is_gone;
 
 static enum sight
@@ -943,6 +1038,7 @@ main(void)
     test_no_claim_without_a_caller();
     test_own_name();
     test_not_before();
+    test_paths();
     test_handed_over_for_later();
     test_an_agent_that_is_gone();
     test_both_eras();

@@ -1,0 +1,19 @@
+#ifndef TASK_CLASH_H
+#define TASK_CLASH_H
+
+/* clash - tasks whose paths overlap. Used only in this folder. */
+
+#include "task/task.h"
+
+/* Finds the tasks under running leases, but for those whose holder is seen to
+   be gone, of the project of k whose paths overlap those of k, which is neither
+   above nor below them. Sets k->clashes to up to TASK_CLASHES of them, and
+   k->clash_ms to when the first of their leases ends. 0 or ERR_NOMEM. */
+#define TASK_CLASHES 4
+int task_find_clashes(struct tasks *t, struct arena *a, struct task *k);
+
+/* Whether s may be one of the paths: relative, of components that are neither
+   empty nor "." nor "..". */
+bool task_is_path(struct str s);
+
+#endif
