@@ -105,14 +105,15 @@ async function fails({ t, store, builder, waiter, lead, witness }) {
   build.say('much');
   build.say('part-20001.c:7: error: no space left');
   build.say('end 2');
-  const { met: is, reason, task: { status } } = await met;
+  const { met: is, reason, result, task: { status } } = await met;
   assert.equal(is, true);
   assert.equal(status, 'failed');
   assert.match(reason, /^exit code 2 after \d+s$/);
+  assert.match(result, /part-20001\.c:7: error: no space left$/);
   const log = { task_id, section: 'artifact', artifact_id: 'a1' };
-  const { content } = await waiter.tool('get_task', { ...log, offset: -60 });
+  const { content } = await witness.tool('get_task', { ...log, offset: -60 });
   assert.match(content, /part-20001\.c:7: error: no space left\n$/);
-  const found = await waiter.tool('get_task',
+  const found = await witness.tool('get_task',
     { ...log, match: 'error:', lines: 1 });
   assert.equal(found.content, '20002-  CC    part-20000.c\n'
     + '20003:part-20001.c:7: error: no space left\n');
@@ -161,7 +162,7 @@ async function isLost({ t, store, builder, waiter, witness }) {
 /* The builder, the waiting agent and the third one, with the most calls and
    bytes that each build may cost them. */
 const PLAYS = [
-  [fails, [[2, 832], [3, 2560], [1, 640]]],
+  [fails, [[2, 832], [1, 5632], [1, 640]]],
   [isStopped, [[1, 320], [2, 2560], [1, 640]]],
   [isLost, [[1, 320], [1, 1024], [0, 0]]]
 ];
