@@ -450,7 +450,9 @@ cli_artifacts(struct cli *c, bool share, uint64_t *n, uint64_t *bad)
 
     *n = v.named;
     *bad = v.bad;
-    return rc < 0 ? cli_fail_store(c, rc) : v.bad > 0 ? CLI_STORE : CLI_OK;
+    if (rc < 0)
+        return cli_fail_store(c, rc);
+    return v.bad > 0 ? CLI_STORE : CLI_OK;
 }
 
 int
@@ -732,7 +734,9 @@ cli_backup(struct cli *c)
                  "\n",
                  "dir=%s records=" U64 " artifacts=" U64 " artifacts_bad=" U64,
                  dir, b.records, b.files, b.bad);
-    return rc != 0 ? rc : b.bad > 0 ? CLI_STORE : CLI_OK;
+    if (rc == 0 && b.bad > 0)
+        rc = CLI_STORE;
+    return rc;
 }
 
 /* ---- archive ---- */
@@ -810,9 +814,12 @@ drop_some(struct archive *x, struct record_reader *rd)
     for (int i = 0; i < DROP_BATCH && rc == 0 &&
                     !store_batch_is_full(c->s.store) &&
                     (got = record_next(rd, &line, &off)) == 1; i++) {
-        rc = record_parse(line, &r) != 0 ? ERR_DAMAGED
-             : str_starts(r.key, "task/") ? task_archive(c->s.tasks, &r)
-                                          : ERR_VERSION;
+        if (record_parse(line, &r) != 0)
+            rc = ERR_DAMAGED;
+        else if (str_starts(r.key, "task/"))
+            rc = task_archive(c->s.tasks, &r);
+        else
+            rc = ERR_VERSION;
         staged += rc == 0;
         rc = rc == ERR_VERSION ? 0 : rc;
     }
@@ -822,7 +829,9 @@ drop_some(struct archive *x, struct record_reader *rd)
         record_reader_fini(rd);
         *rd = (struct record_reader){.fd = x->fd, .off = from, .end = x->len};
     }
-    return done != 0 ? done : rc != 0 ? rc : got;
+    if (done != 0)
+        return done;
+    return rc != 0 ? rc : got;
 }
 
 static int

@@ -30,7 +30,9 @@ cli_args_input(struct cli *c, int fd, size_t max, struct str *out)
     for (*out = (struct str){p, 0}; n > 0 && out->len <= max;
          out->len += n > 0 ? (size_t)n : 0)
         n = read(fd, p + out->len, max + 1 - out->len);
-    return p == NULL ? ERR_NOMEM : n < 0 ? ERR_IO : 0;
+    if (p == NULL)
+        return ERR_NOMEM;
+    return n < 0 ? ERR_IO : 0;
 }
 
 int

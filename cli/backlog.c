@@ -552,5 +552,7 @@ cli_backlog(struct arena *a, struct str text, struct str *out)
     }
     json_end(&w);
     *out = buf_take(&b, a);
-    return out->p == NULL ? ERR_NOMEM : is ? 0 : ERR_SYNTAX;
+    if (out->p == NULL)
+        return ERR_NOMEM;
+    return is ? 0 : ERR_SYNTAX;
 }

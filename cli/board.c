@@ -234,8 +234,10 @@ draw_abreast(struct board *b, int i, size_t n)
 static void
 put_more(struct board *b, struct lane *l)
 {
-    const char *before = b->width == 0 ? "  " : l->b.len > 0 ? "\n" : "";
+    const char *before = l->b.len > 0 ? "\n" : "";
 
+    if (b->width == 0)
+        before = "  ";
     if (l->n > b->c->args.limit && !b->c->json)
         buf_printf(&l->b, "%s+" U64 " more\n", before,
                    l->n - b->c->args.limit);

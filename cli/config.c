@@ -557,8 +557,10 @@ find_url(struct cli *c, const struct client *k, const char *url,
     struct str token = STR_NONE, bearer = STR_NONE;
     int rc = 0;
 
-    *l = (struct launch){.url = url != NULL ? str_of(url) : arena_printf(&c->a,
-                         "http://127.0.0.1:%s/mcp", port ? port : "8766")};
+    if (port == NULL)
+        port = "8766";
+    *l = (struct launch){.url = url != NULL ? str_of(url) :
+             arena_printf(&c->a, "http://127.0.0.1:%s/mcp", port)};
     if (url != NULL && !str_starts(l->url, "http://") &&
         !str_starts(l->url, "https://"))
         return cli_misuse(c, "not an HTTP address: %s", url);

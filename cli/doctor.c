@@ -173,14 +173,18 @@ check_lock(struct doctor *d)
     int rc = cli_try_lock(d->c);
     const char *why = store_state(d->c->s.store)->why;
 
-    if (rc == ERR_READONLY && why[0] != '\0')
+    const char *fix = "mcptask verify says more";
+
+    if (rc == ERR_READONLY && why[0] != '\0') {
         tell(d, "lock", "see docs/cluster.md", "%s", why);
-    else
-        tell(d, "lock", rc == 0 ? NULL
-             : rc == ERR_BUSY ? "end the process that holds it (see fuser -v)"
-                              : "mcptask verify says more",
-             "%s.lock: %s", d->c->env->log_path,
-             rc == 0 ? "is free" : err_row(rc)->message);
+        return;
+    }
+    if (rc == 0)
+        fix = NULL;
+    else if (rc == ERR_BUSY)
+        fix = "end the process that holds it (see fuser -v)";
+    tell(d, "lock", fix, "%s.lock: %s", d->c->env->log_path,
+         rc == 0 ? "is free" : err_row(rc)->message);
 }
 
 static void
@@ -274,8 +278,8 @@ static void
 check_members(struct doctor *d)
 {
     struct store *s = d->c->s.store;
-    char what[512], *fix;
-    const char *said;
+    const char *said, *fix;
+    char what[512];
     int rc;
 
     if (d->c->env->remote == NULL || s == NULL)
@@ -284,8 +288,9 @@ check_members(struct doctor *d)
          i++) {
         text_put(what, sizeof(what), "%s", said);
         fix = advice(what);
-        tell(d, "node", rc == 0 ? NULL : *fix != '\0' ? fix
-                                       : hosts_advice(rc, what), "%s", what);
+        if (*fix == '\0')
+            fix = hosts_advice(rc, what);
+        tell(d, "node", rc == 0 ? NULL : fix, "%s", what);
     }
 }
 
@@ -328,7 +333,7 @@ names_artifact(void *ctx, const struct store_rec *r)
 static void
 check_artifacts(struct doctor *d)
 {
-    const char *path = d->c->env->artifacts_dir;
+    const char *path = d->c->env->artifacts_dir, *what = "";
     struct stat st;
     bool there = stat(path, &st) == 0, missed;
 
@@ -337,11 +342,15 @@ check_artifacts(struct doctor *d)
     missed = !there && d->c->s.store != NULL &&
              !store_is_shared(d->c->s.store) &&
              store_scan(d->c->s.store, 1, names_artifact, NULL) != 0;
+    if (missed)
+        what = ": missing, and tasks have artifacts";
+    else if (!there)
+        what = ": made with the first artifact";
+    else if (!S_ISDIR(st.st_mode))
+        what = ": not a directory";
     tell(d, "artifacts", missed || (there && !S_ISDIR(st.st_mode))
          ? "restore it, or set MCP_TASK_ARTIFACTS_DIR" : NULL, "%s%s", path,
-         missed ? ": missing, and tasks have artifacts"
-         : !there ? ": made with the first artifact"
-         : S_ISDIR(st.st_mode) ? "" : ": not a directory");
+         what);
 }
 
 /* The first record that is ahead of the clock. */

@@ -162,8 +162,9 @@ ends_with(const char *path, const char *end)
 static const char *
 type_of(const char *name)
 {
-    return ends_with(name, ".log") ? "log"
-         : ends_with(name, ".diff") || ends_with(name, ".patch") ? "diff"
+    if (ends_with(name, ".log"))
+        return "log";
+    return ends_with(name, ".diff") || ends_with(name, ".patch") ? "diff"
                                                                  : NULL;
 }
 

@@ -91,8 +91,10 @@ cli_complete_ids(struct cli *c)
     const char **after = c->arg[F_DEPENDS_ON].list;
     const char **parent = &c->arg[F_PARENT_ID].text;
     bool all = c->cmd->max == CLI_ANY;
-    int rc = 0, n = !cli_takes_id(c->cmd) ? 0 : all ? c->n_operands : 1;
+    int rc = 0, n = all ? c->n_operands : 1;
 
+    if (!cli_takes_id(c->cmd))
+        n = 0;
     for (int i = 0; rc == 0 && i < n && i < c->n_operands; i++)
         rc = complete(c, (const char **)&c->operand[i]);
     for (int i = 0; rc == 0 && i < ENV_MAX_LIST && after[i] != NULL; i++)

@@ -254,11 +254,12 @@ parse_piece(struct import *im, struct str text, const struct json_tok **root)
         rc = json_parse(a, text, root, &at);
     if (rc == ERR_NOMEM)
         return rc;
-    if (rc < 0)
-        bad_here(im, md ? STR("no front matter between two lines of ---")
-                        : arena_printf(a, rc == ERR_TOO_LARGE
-                              ? "too many values, or too deep, at byte %zu"
-                              : "not JSON from byte %zu on", at + 1));
+    if (rc < 0 && md)
+        bad_here(im, STR("no front matter between two lines of ---"));
+    else if (rc < 0)
+        bad_here(im, arena_printf(a, rc == ERR_TOO_LARGE
+                          ? "too many values, or too deep, at byte %zu"
+                          : "not JSON from byte %zu on", at + 1));
     return rc == 0 && (md || !is_record(im, text) ||
                        take_record(im, text, root));
 }
@@ -283,7 +284,10 @@ report_stranger(struct import *im, const struct json_tok *t)
     for (uint32_t i = 0; i < t->n && i < 5; i++, m += 1 + m[1].span)
         buf_printf(&b, "%s%.*s", i > 0 ? ", " : "",
                    STR_ARG(utf8_cut((struct str){m->p, m->len}, 40)));
-    buf_z(&b, t->n == 0 ? "nothing" : t->n > 5 ? " and more" : "");
+    if (t->n == 0)
+        buf_z(&b, "nothing");
+    else if (t->n > 5)
+        buf_z(&b, " and more");
     buf_z(&b, ": " KINDS);
     bad_here(im, b.err == 0 ? buf_view(&b) : STR("there is no task_id"));
     buf_fini(&b);
@@ -338,8 +342,9 @@ add_piece(struct import *im, const struct fit *f, struct str text,
     buf_str(&im->notes, id);
     buf_str(&im->notes, buf_view(&f->notes));
     im->n++;
-    return im->text.err != 0 ? im->text.err
-           : im->notes.err != 0 ? im->notes.err : f->notes.err;
+    if (im->text.err != 0)
+        return im->text.err;
+    return im->notes.err != 0 ? im->notes.err : f->notes.err;
 }
 
 /* Finds the id that a task gets, and adds it to the batch unless it comes in
@@ -474,15 +479,17 @@ take_exact(struct import *im, const struct json_tok *root)
 static int
 take_tasks(struct import *im, struct str text)
 {
-    enum foreign_kind kind = im->in.form == INPUT_MARKDOWN ? FOREIGN_BACKLOG
-                             : im->in.list > 0 ? FOREIGN_TASKMASTER
-                                               : FOREIGN_ANY;
+    enum foreign_kind kind = FOREIGN_ANY;
     struct foreign_task ft = {.n_subs = 0};
     const struct json_tok *root;
     int rc = parse_piece(im, text, &root);
 
     if (rc <= 0)
         return rc;
+    if (im->in.form == INPUT_MARKDOWN)
+        kind = FOREIGN_BACKLOG;
+    else if (im->in.list > 0)
+        kind = FOREIGN_TASKMASTER;
     if (im->folder && json_get(root, "id") == NULL &&
         json_get(root, "status") == NULL)
         return 0; /* another document */

@@ -101,9 +101,10 @@ input_begin(struct input *in)
     in->list = 0;
     in->closed = false;
     in->tag[0] = '\0';
-    in->form = ch == '[' ? INPUT_ARRAY
-                         : ch < 0 || has_record(in) ? INPUT_VALUES
-                                                    : INPUT_UNKNOWN;
+    if (ch == '[')
+        in->form = INPUT_ARRAY;
+    else
+        in->form = ch < 0 || has_record(in) ? INPUT_VALUES : INPUT_UNKNOWN;
     if (str_is(str_trim(str_cut(&rest, '\n')), "---"))
         in->form = INPUT_MARKDOWN;
     if (ch == '[')
@@ -232,7 +233,9 @@ next_element(struct input *in)
         return ERR_IO;
     if (in->piece.err != 0)
         return in->piece.err;
-    return in->piece.len > 0 ? 1 : in->closed ? 0 : ERR_INCOMPLETE;
+    if (in->piece.len > 0)
+        return 1;
+    return in->closed ? 0 : ERR_INCOMPLETE;
 }
 
 /* Whether the bracket opens the list of Taskmaster's tasks. */

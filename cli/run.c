@@ -233,6 +233,8 @@ put_results(struct run *r, const struct task *k, int code, const char *how)
 static int
 try_record(struct run *r, int code, const char *how)
 {
+    const char *status = code == 0 ? "done" : "failed";
+    const char *reason = code == 0 ? NULL : how;
     struct task_receipt receipt;
     struct task_ctx x;
     struct str lines;
@@ -256,10 +258,8 @@ try_record(struct run *r, int code, const char *how)
         if (r->file.own && !k.f[F_RESULT].p && lines.len > 0)
             cli_args_put(r->c, "result", lines.p);
         if (r->file.own) {
-            cli_args_put(r->c, "status", r->cancelled ? "cancelled"
-                         : code == 0 ? "done" : "failed");
-            cli_args_put(r->c, "reason", r->cancelled ? r->reason
-                         : code == 0 ? NULL : how);
+            cli_args_put(r->c, "status", r->cancelled ? "cancelled" : status);
+            cli_args_put(r->c, "reason", r->cancelled ? r->reason : reason);
         }
     }
     r->c->tool.once = true;

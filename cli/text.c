@@ -402,7 +402,9 @@ cli_terminal(int fd)
 {
     struct winsize w;
 
-    return ioctl(fd, TIOCGWINSZ, &w) != 0 ? 0 : w.ws_col > 0 ? w.ws_col : 80;
+    if (ioctl(fd, TIOCGWINSZ, &w) != 0)
+        return 0;
+    return w.ws_col > 0 ? w.ws_col : 80;
 }
 
 size_t

@@ -265,6 +265,7 @@ int
 cli_answer(struct cli *c)
 {
     const struct cli_args *a = &c->args;
+    const char *action = a->cancel ? "cancel" : NULL;
     bool refuses = a->decline || a->cancel;
     int n = c->n_operands;
 
@@ -276,8 +277,7 @@ cli_answer(struct cli *c)
     json_put_obj(&c->tool.w, "answer");
     cli_args_put(c, "question_id", n > 2 || refuses ? c->operand[1] : NULL);
     cli_args_put(c, "text", n > 2 || !refuses ? c->operand[n - 1] : NULL);
-    cli_args_put(c, "action",
-                 a->decline ? "decline" : a->cancel ? "cancel" : NULL);
+    cli_args_put(c, "action", a->decline ? "decline" : action);
     json_close(&c->tool.w);
     return cli_change_and_tell(c, TOOL_UPDATE);
 }

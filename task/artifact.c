@@ -176,7 +176,9 @@ artifact_fetch(struct store *s, const char *dir, struct str hex, bool wait,
                : store_content(s, dir, hex, false);
     if (got == 0)
         return artifact_get(dir, hex, a, out);
-    return got == ERR_NOT_FOUND ? rc : got == ERR_PENDING ? ERR_BUSY : got;
+    if (got == ERR_NOT_FOUND)
+        return rc;
+    return got == ERR_PENDING ? ERR_BUSY : got;
 }
 
 /* ---- lines of a content ---- */

@@ -459,9 +459,9 @@ begin(struct draft *d)
     d->c->who.name = d->by;
     d->c->who.unnamed = !d->c->who.chosen && !d->c->who.principal.len &&
                         (d->args->own_name || !v[agent].p);
-    d->note = v[ARG_NOTES].p ? v[ARG_NOTES]
-        : d->tool == TOOL_UPDATE || d->tool == TOOL_CLAIM ? v[ARG_REASON]
-        : STR_NONE;
+    d->note = v[ARG_NOTES];
+    if (!d->note.p && (d->tool == TOOL_UPDATE || d->tool == TOOL_CLAIM))
+        d->note = v[ARG_REASON];
     d->now = draft_quoted(d, time_text(store_now_ms(d->t->store)));
     d->warnings = d->args->notes;
     if (draft_given(d, ARG_IDEMPOTENCY_KEY))

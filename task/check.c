@@ -190,8 +190,10 @@ check_int(struct parse *p, const struct row *r, const struct json_tok *t)
 {
     bool int32 = r->flags & INT32;
     int64_t v, min = int32 ? INT32_MIN : r->min;
-    int64_t max = int32 ? INT32_MAX : r->max ? row_max(r) : SAFE_INT;
+    int64_t max = r->max ? row_max(r) : SAFE_INT;
 
+    if (int32)
+        max = INT32_MAX;
     if (int_of(t, &v) && v >= min && v <= max) {
         json_number(&p->w, v);
         return 0;
@@ -353,10 +355,13 @@ check_one(struct parse *p, const struct row *r, const struct json_tok *t)
     if (t->type != JSON_STRING && t->type != JSON_NUMBER)
         return refuse(p, ERR_INVALID, "must be a string");
     s = t->type == JSON_NUMBER ? json_raw(t) : json_str(p->c->a, t);
-    return !s.p ? nomem(p)
-        : r->type == T_TEXT ? check_text(p, r, s)
-        : r->type == T_ID ? check_id(p, s)
-        : r->type == T_NAME ? check_name(p, r, s) : check_time(p, r, s);
+    if (!s.p)
+        return nomem(p);
+    if (r->type == T_TEXT)
+        return check_text(p, r, s);
+    if (r->type == T_ID)
+        return check_id(p, s);
+    return r->type == T_NAME ? check_name(p, r, s) : check_time(p, r, s);
 }
 
 /* The elements of a list. Models and databases without arrays give lists as
@@ -515,9 +520,10 @@ take(struct parse *p, enum task_tool tool, const struct row *r,
         bool list = r->type == T_TASKS;
 
         *out = json_raw(t);
-        return t->type == (list ? JSON_ARRAY : JSON_STRING) ? 0
-            : refuse(p, ERR_INVALID, "must be %s", list ? "an array"
-                                                        : "a string");
+        if (t->type == (list ? JSON_ARRAY : JSON_STRING))
+            return 0;
+        return refuse(p, ERR_INVALID, "must be %s", list ? "an array"
+                                                         : "a string");
     }
     buf_reset(p->b, 4096);
     json_w_init(&p->w, p->b);

@@ -178,7 +178,10 @@ link_queue(struct tasks *t, struct task_entry *e, bool in)
 
     if (!q)
         return;
-    t->n_parked += e->parked ? (in ? 1u : UINT32_MAX) : 0;
+    if (e->parked && in)
+        t->n_parked++;
+    else if (e->parked)
+        t->n_parked--;
     *(e->sooner ? &e->sooner->later : &q->first) = in ? e : e->later;
     *(e->later ? &e->later->sooner : &q->last) = in ? e : e->sooner;
 }
