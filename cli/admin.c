@@ -527,7 +527,7 @@ upload(struct cli *c)
 }
 
 static int
-compact(struct cli *c, int64_t len)
+compact_log(struct cli *c, int64_t len)
 {
     const struct store_state *st;
     uint64_t slices = 0;
@@ -608,7 +608,7 @@ cli_compact(struct cli *c)
     if (st->g > 0 && c->args.reset_time)
         rc = reset_time(c);
     if (rc == 0 && st->g > 0) /* else there is no log to compact */
-        rc = compact(c, before);
+        rc = compact_log(c, before);
     after = store_state(c->s.store)->len;
     if (rc == 0 && c->args.orphans && st->g > 0)
         rc = each_unnamed(&u);

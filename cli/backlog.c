@@ -217,7 +217,7 @@ fold_quoted(struct fold *f, struct str s, char quote)
 /* Writes what stands in quotes. The escapes of YAML are mostly those of JSON; a
    text with others is kept as it stands. */
 static void
-put_quoted(struct yaml *y, struct str s, char quote)
+put_unescaped(struct yaml *y, struct str s, char quote)
 {
     struct fold f = {.blanks = 0};
     struct buf b = {0};
@@ -304,7 +304,7 @@ take_quoted(struct yaml *y, struct str s)
         y->rest = before;
     if (at == 0 || !end_value(y, before, str_from(whole, at + 1)))
         return false;
-    put_quoted(y, (struct str){s.p + 1, at - 1}, *s.p);
+    put_unescaped(y, (struct str){s.p + 1, at - 1}, *s.p);
     return true;
 }
 
@@ -409,7 +409,7 @@ take_dashes(struct yaml *y)
 /* ---- the front matter ---- */
 
 static void
-put_value(struct yaml *y, struct str s)
+put_yaml(struct yaml *y, struct str s)
 {
     s = str_trim(s);
     if (is_over(s) && take_dashes(y))
@@ -422,7 +422,7 @@ put_value(struct yaml *y, struct str s)
 
 /* A key, without the quotes that it may have. */
 static struct str
-key_of(struct str s)
+yaml_key(struct str s)
 {
     s = str_trim(s);
     return s.len > 1 && (*s.p == '"' || *s.p == '\'') &&
@@ -447,8 +447,8 @@ put_front(struct yaml *y)
             buf_char(&none, '\n');
             continue;
         }
-        json_key_str(y->w, key_of(key));
-        put_value(y, str_from(line, key.len + 1));
+        json_key_str(y->w, yaml_key(key));
+        put_yaml(y, str_from(line, key.len + 1));
     }
     if (none.len > 0 || none.err != 0) {
         json_key(y->w, "other_front_matter");

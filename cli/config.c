@@ -179,7 +179,7 @@ find_launch(struct cli *c, struct launch *l)
 }
 
 static void
-put_list(struct buf *b, const struct words *w, const char *between)
+put_word_list(struct buf *b, const struct words *w, const char *between)
 {
     buf_char(b, '[');
     for (size_t i = 0; i < w->n; i++) {
@@ -239,7 +239,7 @@ put_name(struct buf *b, const struct form *f, bool first, const char *name)
 
 /* What a client calls its servers here or over HTTP, and the variables. */
 static struct str
-type_of(const struct client *k, bool http)
+transport_of(const struct client *k, bool http)
 {
     if (k->joined)
         return str_of(http ? "remote" : "local");
@@ -261,7 +261,7 @@ put_joined(struct buf *b, const struct launch *l)
     add_word(&w, l->command);
     for (size_t i = 0; i < l->args.n; i++)
         add_word(&w, l->args.word[i]);
-    put_list(b, &w, ", ");
+    put_word_list(b, &w, ", ");
 }
 
 static void
@@ -274,7 +274,7 @@ put_servers(struct buf *b, const struct client *k, const struct launch *l)
     buf_printf(b, "%s%s%s", f->open, k->servers, f->next);
     if (typed) {
         put_name(b, f, true, "type");
-        json_quote(b, type_of(k, http));
+        json_quote(b, transport_of(k, http));
     }
     put_name(b, f, !typed, http ? k->url : "command");
     if (!http && k->joined)
@@ -283,7 +283,7 @@ put_servers(struct buf *b, const struct client *k, const struct launch *l)
         json_quote(b, http ? l->url : l->command);
     if (!http && !k->joined) {
         put_name(b, f, false, "args");
-        put_list(b, &l->args, ", ");
+        put_word_list(b, &l->args, ", ");
     }
     if (l->token_env != NULL && k->variable == NULL) {
         put_name(b, f, false, "bearer_token_env_var");
@@ -297,7 +297,7 @@ put_servers(struct buf *b, const struct client *k, const struct launch *l)
 
 /* Appends s as one word for sh, quoted where sh needs it. A NUL ends s. */
 static void
-put_word(struct buf *b, struct str s)
+put_shell_word(struct buf *b, struct str s)
 {
     static const char plain[] =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -326,7 +326,7 @@ put_launch(struct buf *b, const struct launch *l, const char *url)
     json_quote(b, http ? l->url : l->command);
     if (!http) {
         buf_z(b, ",\"args\":");
-        put_list(b, &l->args, ", ");
+        put_word_list(b, &l->args, ", ");
     }
     buf_z(b, http ? ",\"headers\":" : ",\"env\":");
     put_pairs(b, l->env, l->n_env, "\":");
@@ -419,14 +419,14 @@ put_words(struct buf *b, const struct words *w)
 {
     for (size_t i = 0; i < w->n; i++) {
         buf_z(b, i > 0 ? " " : "");
-        put_word(b, w->word[i]);
+        put_shell_word(b, w->word[i]);
     }
     buf_char(b, '\n');
 }
 
 /* Whether the settings hold a token itself. */
 static bool
-has_token(const struct cli *c)
+holds_token(const struct cli *c)
 {
     return c->args.token_file != NULL && c->args.token_env == NULL;
 }
@@ -438,7 +438,7 @@ put_claude_code(struct cli *c, const struct client *k, const struct launch *l)
 
     client_words(c, k, l, &w);
     put_words(&c->out, &w);
-    if (has_token(c))
+    if (holds_token(c))
         return;
     buf_z(&c->out, "\n# or, for all who work on one project, in its .mcp.json:"
                    "\n");
@@ -607,7 +607,7 @@ put_settings(struct cli *c, const struct client *k, const struct launch *l)
 {
     /* On stderr, so that stdout can go into the file unchanged. */
     text_tell("# %s:\n", k->where);
-    if (has_token(c))
+    if (holds_token(c))
         text_tell("# it holds a token: keep it out of repositories, or give "
                   "--token-env\n");
     if (k == clients)
@@ -647,7 +647,7 @@ put_setup_json(struct cli *c, const struct client *k, const struct launch *l,
     buf_printf(b, "{\"client\":\"%s\",\"%s", k->name,
                w->n > 0 ? "run\":" : "settings\":");
     if (w->n > 0) {
-        put_list(b, w, ",");
+        put_word_list(b, w, ",");
         buf_z(b, "}\n");
         return;
     }

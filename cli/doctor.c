@@ -471,7 +471,7 @@ answers(int to, int from, const char *request, const char *want,
 
 /* Starts this binary as a server, between in[0] and out[1]. */
 static pid_t
-start(char *path, const int in[2], const int out[2])
+start_server(char *path, const int in[2], const int out[2])
 {
     char *argv[] = {path, NULL};
     posix_spawn_file_actions_t fds;
@@ -501,7 +501,7 @@ check_stdio(struct doctor *d)
     tell(d, "version", NULL, "%s, %.*s", MCPTASK_VERSION, STR_ARG(path));
     if (path.p == NULL || pipe(in) != 0 || pipe(out) != 0)
         return;
-    pid = start((char *)path.p, in, out);
+    pid = start_server((char *)path.p, in, out);
     close(in[0]);
     close(out[1]);
     ok = pid > 0 &&

@@ -160,7 +160,7 @@ ends_with(const char *path, const char *end)
 
 /* The type that the name of a file tells; NULL: that of any file. */
 static const char *
-type_of(const char *name)
+content_type(const char *name)
 {
     if (ends_with(name, ".log"))
         return "log";
@@ -178,6 +178,6 @@ cli_attach(struct cli *c)
     if (*name == NULL)
         *name = file_name(path);
     if (rc == 0)
-        rc = cli_args_attach(c, c->operand[0], content, type_of(*name));
+        rc = cli_args_attach(c, c->operand[0], content, content_type(*name));
     return rc != 0 ? rc : cli_change_and_tell(c, TOOL_ATTACH);
 }

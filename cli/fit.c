@@ -92,7 +92,7 @@ keep_long(struct fit *f, struct str name, struct str raw)
 
 /* Adds a member; before stands before its name. */
 static void
-add_extra(struct fit *f, const char *before, struct str name, struct str raw)
+fit_extra(struct fit *f, const char *before, struct str name, struct str raw)
 {
     buf_printf(&f->extra, ",\"%s%.*s\":", before, STR_ARG(name));
     buf_str(&f->extra, raw);
@@ -104,13 +104,14 @@ keep_field(struct fit *f, struct str field, struct str raw)
 {
     if (raw.len > BESIDE_MAX || f->extra.len + raw.len > EXTRA_MAX)
         return keep_long(f, field, raw);
-    add_extra(f, "imported_", field, raw);
+    fit_extra(f, "imported_", field, raw);
     return f->extra.err;
 }
 
 /* Called for each field that is not taken over exactly. */
 static int
-keep(void *of, struct str field, const struct json_tok *whole, struct str why)
+keep_lost(void *of, struct str field, const struct json_tok *whole,
+          struct str why)
 {
     struct fit *f = of;
 
@@ -120,13 +121,13 @@ keep(void *of, struct str field, const struct json_tok *whole, struct str why)
 
 /* Carries a member along. Of a long one, a text goes on with its start. */
 static int
-carry(struct fit *f, struct str name, struct str raw)
+carry_member(struct fit *f, struct str name, struct str raw)
 {
     struct str text;
     int rc;
 
     if (raw.len <= CARRIED_MAX && f->extra.len + raw.len <= EXTRA_MAX) {
-        add_extra(f, "", name, raw);
+        fit_extra(f, "", name, raw);
         return f->extra.err;
     }
     rc = keep_long(f, name, raw);
@@ -136,7 +137,7 @@ carry(struct fit *f, struct str name, struct str raw)
     text = raw_quote(f->a, text);
     if (text.p == NULL)
         return ERR_NOMEM;
-    add_extra(f, "", name, text);
+    fit_extra(f, "", name, text);
     return f->extra.err;
 }
 
@@ -167,13 +168,13 @@ check_size(struct fit *f)
 int
 fit_take(struct fit *f, struct task_ctx *x, const struct json_tok *task)
 {
-    const struct task_lost lost = {keep, f};
+    const struct task_lost lost = {keep_lost, f};
     struct raw_members m;
     int rc = task_args_fit(x, task, &lost, &f->args);
 
     m = raw_members_of(f->args.extra);
     while (rc == 0 && raw_next(&m) == 1)
-        rc = carry(f, m.name, m.value);
+        rc = carry_member(f, m.name, m.value);
     return rc == 0 ? check_size(f) : rc;
 }
 

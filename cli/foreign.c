@@ -64,7 +64,7 @@ struct reading {
 /* The text of a string or a number, else STR_NONE. If memory runs out, b has
    the error. */
 static struct str
-text_of(struct reading *r, const struct json_tok *t)
+read_text(struct reading *r, const struct json_tok *t)
 {
     struct str s = json_str(r->a, t);
 
@@ -83,7 +83,7 @@ brief(struct str s)
 /* Writes the name of a member. One that would be a field, but is not meant to
    be, or that was written already, becomes imported_NAME. */
 static void
-put_key(struct reading *r, struct str name, bool meant)
+put_member_name(struct reading *r, struct str name, bool meant)
 {
     int field = task_field_of(name);
     bool again = field >= 0 && r->written >> field & 1;
@@ -101,15 +101,15 @@ put_key(struct reading *r, struct str name, bool meant)
 static void
 put_raw(struct reading *r, const char *to, const struct json_tok *t)
 {
-    put_key(r, str_of(to), true);
+    put_member_name(r, str_of(to), true);
     json_splice(&r->w, json_raw(t));
 }
 
 /* Keeps the value of a field beside it. */
 static void
-carry(struct reading *r, const char *to, const struct json_tok *t)
+keep_beside(struct reading *r, const char *to, const struct json_tok *t)
 {
-    put_key(r, str_of(to), false);
+    put_member_name(r, str_of(to), false);
     json_splice(&r->w, json_raw(t));
 }
 
@@ -141,7 +141,8 @@ long_id(struct reading *r, struct str s, bool is_own)
     bool within = r->parent != NULL &&
                   (is_own || (str_find(s, STR(".")) == SIZE_MAX &&
                               !str_eq(s, r->out->id) && has_sub(r, s)));
-    struct str outer = within ? text_of(r, json_get(r->parent, "id")) : STR("");
+    struct str outer = within ? read_text(r, json_get(r->parent, "id"))
+                              : STR("");
 
     s = arena_printf(r->a, "%s-%.*s%s%.*s", tag, STR_ARG(outer),
                      within ? "." : "", STR_ARG(s));
@@ -202,25 +203,25 @@ put_own_id(struct reading *r, const char *to, const struct json_tok *t)
 {
     struct buf b = {0};
 
-    r->out->id = text_of(r, t);
+    r->out->id = read_text(r, t);
     if (!put_id(r, &b, r->out->id, true)) {
         fit_note(&r->notes, "its id was \"%.*s\"", STR_ARG(brief(r->out->id)));
-        carry(r, to, t);
+        keep_beside(r, to, t);
     }
-    put_key(r, str_of(to), true);
+    put_member_name(r, str_of(to), true);
     splice_buf(r, &b);
 }
 
 static void
 put_ref(struct reading *r, const char *to, const struct json_tok *t)
 {
-    struct str id = text_of(r, t);
+    struct str id = read_text(r, t);
     struct buf b = {0};
 
     if (id.len == 0)
         return;
     put_id(r, &b, id, false);
-    put_key(r, str_of(to), true);
+    put_member_name(r, str_of(to), true);
     splice_buf(r, &b);
 }
 
@@ -239,7 +240,7 @@ add_dep(struct reading *r, struct str id)
 static void
 add_deps(struct reading *r, const char *to, const struct json_tok *t)
 {
-    struct str rest = t->type == JSON_STRING ? text_of(r, t) : STR_NONE, id;
+    struct str rest = t->type == JSON_STRING ? read_text(r, t) : STR_NONE, id;
     const struct json_tok *list = t, *item;
     bool all = t->type == JSON_ARRAY || t->type == JSON_STRING;
     int rc = str_starts(rest, "[") ? json_parse(r->a, rest, &item, NULL)
@@ -256,14 +257,14 @@ add_deps(struct reading *r, const char *to, const struct json_tok *t)
         add_dep(r, str_trim(str_cut(&rest, ',')));
     item = list + 1;
     for (i = 0; list->type == JSON_ARRAY && i < list->n; i++) {
-        id = text_of(r, item);
+        id = read_text(r, item);
         all &= id.p != NULL;
         add_dep(r, id);
         item += item->span;
     }
     if (!all || r->n_deps > MANY) {
         fit_note(&r->notes, "not all of %s are ids, or there are too many", to);
-        carry(r, to, t);
+        keep_beside(r, to, t);
     }
 }
 
@@ -296,15 +297,15 @@ put_links(struct reading *r, const char *to, const struct json_tok *list)
     put_raw(r, to, list); /* the other kinds stay in there */
     for (uint32_t i = 0; list->type == JSON_ARRAY && i < list->n; i++) {
         id = json_get(t, "depends_on_id");
-        kind = text_of(r, json_get(t, "type"));
+        kind = read_text(r, json_get(t, "type"));
         t += t->span;
         if (same_word(kind, STR("parent-child")))
             parent = id;
         else if (kind.len == 0)
-            add_dep(r, text_of(r, id));
+            add_dep(r, read_text(r, id));
         for (size_t k = 0; k < sizeof(blocking) / sizeof(blocking[0]); k++)
             if (same_word(kind, str_of(blocking[k])))
-                add_dep(r, text_of(r, id));
+                add_dep(r, read_text(r, id));
     }
     put_ref(r, "parent_id", parent);
 }
@@ -379,14 +380,14 @@ hold(struct reading *r, const char *why, struct str word)
 static void
 put_status(struct reading *r, const char *to, const struct json_tok *t)
 {
-    struct str word = text_of(r, t);
+    struct str word = read_text(r, t);
     const char *is;
 
     word = word.p != NULL ? word : json_raw(t);
     is = status_of(r, word);
     r->blocked = is == NULL && same_word(word, STR("blocked"));
     if (is == NULL) {
-        carry(r, to, t);
+        keep_beside(r, to, t);
         is = "open";
         if (!r->blocked)
             hold(r, "status", word);
@@ -395,14 +396,14 @@ put_status(struct reading *r, const char *to, const struct json_tok *t)
                      "but not ready (--status maps it)",
                      STR_ARG(brief(word)));
     }
-    put_key(r, str_of(to), true);
+    put_member_name(r, str_of(to), true);
     json_z(&r->w, is);
 }
 
 static void
 put_level(struct reading *r, const char *to, const struct json_tok *t)
 {
-    struct str word = text_of(r, t);
+    struct str word = read_text(r, t);
     const char *is;
     int64_t level = -1;
     uint64_t n;
@@ -420,10 +421,10 @@ put_level(struct reading *r, const char *to, const struct json_tok *t)
     if (level < 0) {
         fit_note(&r->notes, "its priority \"%.*s\" is none here: it is 2 "
                  "(--priority maps it)", STR_ARG(brief(word)));
-        carry(r, to, t);
+        keep_beside(r, to, t);
         level = 2;
     }
-    put_key(r, str_of(to), true);
+    put_member_name(r, str_of(to), true);
     json_number(&r->w, level);
 }
 
@@ -434,7 +435,7 @@ put_level(struct reading *r, const char *to, const struct json_tok *t)
 static struct str
 time_of(struct reading *r, const struct json_tok *t, char out[32])
 {
-    struct str s = text_of(r, t);
+    struct str s = read_text(r, t);
     const char *p = s.p;
 
     if (s.len == 16 && p[4] != '-' && p[8] == 'T')
@@ -466,7 +467,7 @@ put_time(struct reading *r, const char *to, const struct json_tok *t)
     char out[32];
     struct str s = time_of(r, t, out);
 
-    put_key(r, str_of(to), true);
+    put_member_name(r, str_of(to), true);
     if (s.p != NULL)
         json_string(&r->w, s);
     else
@@ -509,16 +510,17 @@ put_notes(struct reading *r, const char *to, const struct json_tok *t)
     struct str s;
     int64_t ms;
 
-    buf_str(&b, text_of(r, t));
+    buf_str(&b, read_text(r, t));
     for (i = 0, t++; i < n; i++, t += t->span) {
         at = json_get(t, "entry");
-        s = text_of(r, t->type == JSON_OBJECT ? json_get(t, "description") : t);
+        s = read_text(r, t->type == JSON_OBJECT ? json_get(t, "description")
+                                                : t);
         ms = ms_of(r, at);
         buf_printf(&b, "%s%s%s", b.len > 0 ? "\n" : "",
                    ms > 0 ? time_text(ms) : "", ms > 0 ? " " : "");
         buf_str(&b, s);
     }
-    put_key(r, str_of(to), true);
+    put_member_name(r, str_of(to), true);
     json_string(&r->w, buf_view(&b));
     if (b.err != 0)
         r->b.err = b.err;
@@ -529,9 +531,9 @@ put_notes(struct reading *r, const char *to, const struct json_tok *t)
 static void
 put_owner(struct reading *r, const char *to, const struct json_tok *t)
 {
-    struct str s = text_of(r, t->type == JSON_ARRAY ? t + 1 : t);
+    struct str s = read_text(r, t->type == JSON_ARRAY ? t + 1 : t);
 
-    put_key(r, str_of(to), true);
+    put_member_name(r, str_of(to), true);
     json_string(&r->w, str_from(s, str_starts(s, "@")));
     if (t->type == JSON_ARRAY && t->n > 1)
         put_raw(r, "assignee", t);
@@ -597,7 +599,7 @@ next_item(struct str *text, struct str *item, bool *ticked, bool *other)
 static void
 put_criteria(struct reading *r, const char *to, const struct json_tok *t)
 {
-    struct str all = text_of(r, t), rest = all, item;
+    struct str all = read_text(r, t), rest = all, item;
     bool any = false, other = false, ticked = false;
     struct buf done = {0};
 
@@ -605,7 +607,7 @@ put_criteria(struct reading *r, const char *to, const struct json_tok *t)
         put_raw(r, to, t);
         return;
     }
-    put_key(r, str_of(to), true);
+    put_member_name(r, str_of(to), true);
     json_arr(&r->w);
     for (size_t n = 0; n < MANY && next_item(&rest, &item, &ticked, &other);
          n++) {
@@ -621,7 +623,7 @@ put_criteria(struct reading *r, const char *to, const struct json_tok *t)
     json_close(&r->w);
     if (done.len > 0 || done.err != 0) {
         buf_char(&done, ']');
-        put_key(r, STR("completed_steps"), true);
+        put_member_name(r, STR("completed_steps"), true);
         splice_buf(r, &done);
     }
     if (any && (other || rest.p != NULL))
@@ -759,7 +761,7 @@ put_ends(struct reading *r)
         hold(r, "status", STR("too-many-dependencies"));
     b.err = r->holds.err != 0 ? r->holds.err : r->deps.err;
     if (r->holds.len + r->deps.len > 0 || b.err != 0) {
-        put_key(r, STR("depends_on"), true);
+        put_member_name(r, STR("depends_on"), true);
         buf_char(&b, '[');
         buf_str(&b, buf_view(&r->holds)); /* if there are too many, the last */
         buf_z(&b, r->holds.len > 0 && r->deps.len > 0 ? "," : "");
@@ -768,7 +770,7 @@ put_ends(struct reading *r)
         splice_buf(r, &b);
     }
     if (r->from_ms > 0) {
-        put_key(r, STR("not_before"), true);
+        put_member_name(r, STR("not_before"), true);
         json_z(&r->w, time_text(r->from_ms));
     }
     r->parent = NULL;
@@ -777,7 +779,7 @@ put_ends(struct reading *r)
 }
 
 static void
-put_members(struct reading *r, const struct json_tok *t)
+put_nested(struct reading *r, const struct json_tok *t)
 {
     const struct json_tok *name;
     const struct member *m;
@@ -786,7 +788,7 @@ put_members(struct reading *r, const struct json_tok *t)
 
     for (i = 0, t++; i < n; i++, t += t->span) {
         name = t++;
-        key = text_of(r, name);
+        key = read_text(r, name);
         for (m = r->source->all; m->from != NULL && !str_is(key, m->from); m++)
             continue;
         if (is_empty(t))
@@ -794,7 +796,7 @@ put_members(struct reading *r, const struct json_tok *t)
         if (m->put != NULL)
             m->put(r, m->to, t);
         if (m->from == NULL) {
-            put_key(r, key, r->source->own);
+            put_member_name(r, key, r->source->own);
             json_splice(&r->w, json_raw(t));
         }
     }
@@ -853,7 +855,7 @@ foreign_take(struct arena *a, const struct foreign *f, enum foreign_kind kind,
     out->record = t;
     out->of = r.source->name;
     json_begin(&r.w, &r.b);
-    put_members(&r, t);
+    put_nested(&r, t);
     json_end(&r.w);
     r.b.err = r.b.err != 0 ? r.b.err : r.notes.err;
     text = buf_take(&r.b, a);

@@ -87,7 +87,7 @@ greeting_of(struct str product)
 
 /* Returns 0, or an exit code after printing the error. */
 static int
-find_name(struct hook *h, struct str session)
+find_agent(struct hook *h, struct str session)
 {
     struct cli *c = h->c;
     const char *given = env_get("MCP_TASK_AGENT");
@@ -110,7 +110,7 @@ find_name(struct hook *h, struct str session)
 
 /* The project of the session, which clients run hooks outside of, too. */
 static void
-find_place(struct hook *h, struct str cwd)
+find_project(struct hook *h, struct str cwd)
 {
     if (cwd.p != NULL && cwd.p[0] == '/' && getenv("MCP_TASK_REPO") == NULL)
         project_find(cwd.p, env_get("HOME"), &h->here);
@@ -132,9 +132,9 @@ read_event(struct hook *h)
     h->cause = input_text(c, root, "source");
     if (h->cause.p == NULL)
         h->cause = input_text(c, root, "reason");
-    rc = find_name(h, input_text(c, root, "session_id"));
+    rc = find_agent(h, input_text(c, root, "session_id"));
     if (rc == 0)
-        find_place(h, input_text(c, root, "cwd"));
+        find_project(h, input_text(c, root, "cwd"));
     return rc;
 }
 
@@ -166,7 +166,7 @@ owner_of(const struct hook *h, const struct task *k)
 /* Whether the task is of this project or of none. Outside of projects, all
    are. */
 static bool
-is_here(const struct hook *h, const struct task *k)
+concerns_project(const struct hook *h, const struct task *k)
 {
     struct str root = str_of(h->here.root);
     struct str path = project_path(field_text(h, k->f[F_REPO_PATH]));
@@ -189,7 +189,7 @@ is_of_product(const struct hook *h, const struct task *k)
 {
     struct str stem = name_stem(owner_of(h, k));
 
-    return stem.p != NULL && !is_mine(h, k) && is_here(h, k) &&
+    return stem.p != NULL && !is_mine(h, k) && concerns_project(h, k) &&
            (str_eq(stem, name_stem(h->me.name)) ||
             str_eq(stem, h->me.product));
 }
@@ -207,13 +207,14 @@ is_handed(const struct hook *h, const struct task *k)
     struct str to = field_text(h, raw_member(k->f[F_HANDOFF], "to_agent"));
 
     return to.len > 0 && name_reaches(to, &h->me) &&
-           (str_eq(to, h->me.name) || is_here(h, k));
+           (str_eq(to, h->me.name) || concerns_project(h, k));
 }
 
 static bool
-is_ready(const struct hook *h, const struct task *k)
+can_begin(const struct hook *h, const struct task *k)
 {
-    return !k->kept && !is_handed(h, k) && is_here(h, k) && !is_mine(h, k);
+    return !k->kept && !is_handed(h, k) && concerns_project(h, k) &&
+           !is_mine(h, k);
 }
 
 /* " from codex-01c709ed: the context is full" */
@@ -267,7 +268,7 @@ put_in_section(void *ctx, const struct task *k)
 }
 
 static void
-put_section(struct hook *h, struct section s, struct task_query q)
+print_section(struct hook *h, struct section s, struct task_query q)
 {
     int rc;
 
@@ -311,27 +312,27 @@ put_start(struct hook *h)
                "each call of its tools.\n", STR_ARG(h->me.name));
     named = h->text.len;
     json_quote(&owner, h->me.name);
-    put_section(h, (struct section){
+    print_section(h, (struct section){
         .heading = "You hold these tasks; go on with them", .prompts = true,
         .wanted = is_mine}, (struct task_query){
         .status = works, .has[ATOM_OWNER] = buf_view(&owner)});
     buf_fini(&owner);
     if (str_is(h->cause, "startup"))
-        put_section(h, (struct section){
+        print_section(h, (struct section){
             .heading = "Left by an earlier session of this client",
             .prompts = true, .wanted = is_left},
             (struct task_query){.status = works});
     else
-        put_section(h, (struct section){
+        print_section(h, (struct section){
             .heading = "In progress under another name of this client, and "
                        "yours if you began it earlier in this session",
             .prompts = true, .wanted = is_of_product},
             (struct task_query){.status = works});
-    put_section(h, (struct section){
+    print_section(h, (struct section){
         .heading = "Handed to you", .wanted = is_handed},
         (struct task_query){.status = 1u << TASK_HANDOFF_READY});
-    put_section(h, (struct section){
-        .heading = "Ready for any agent", .wanted = is_ready},
+    print_section(h, (struct section){
+        .heading = "Ready for any agent", .wanted = can_begin},
         (struct task_query){.ready = TASK_YES, .order = ORDER_WORK});
     if (h->text.len > named)
         buf_z(&h->text, "\nTake one with claim_task and its task_id, which "

@@ -23,7 +23,7 @@ cli_takes_id(const struct cli_command *cmd)
 /* Finds up to MANY tasks whose ids begin with start. Returns how many, or an
    error. */
 static int
-find(struct cli *c, struct str start, struct str ids[MANY])
+find_ids(struct cli *c, struct str start, struct str ids[MANY])
 {
     struct task_query q = {.text = start, .in = TEXT_STARTS_ID,
                            .include_done = true, .uncounted = true};
@@ -70,7 +70,7 @@ complete(struct cli *c, const char **id)
     if (!is_unknown(c, *id, &rc))
         return rc;
     if (task_is_id(whole))
-        n = c->env->server == NULL ? find(c, whole, ids)
+        n = c->env->server == NULL ? find_ids(c, whole, ids)
                                    : call_ids(c, whole, ids, MANY);
     if (n < 0)
         return c->env->server == NULL ? cli_fail_store(c, n) : -n;

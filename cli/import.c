@@ -128,7 +128,7 @@ known_task(struct import *im, const struct piece *p)
 
 /* Tells how a task is not as it was. */
 static void
-tell(struct import *im, struct str id, struct str note)
+tell_change(struct import *im, struct str id, struct str note)
 {
     struct buf *b = im->c->json ? &im->c->out : &im->told;
     struct json_w w;
@@ -376,7 +376,8 @@ place(struct import *im, struct fit *f, struct str text,
         p = here(im);
         known_task(im, &p);
         if (rc == TWIN_OLDER)
-            tell(im, id, STR("it came twice: the older one was left out"));
+            tell_change(im, id,
+                        STR("it came twice: the older one was left out"));
         return 0;
     }
     if (rc == TWIN_NEWER)
@@ -586,7 +587,7 @@ count_taken(struct import *im, const struct piece *p)
         return;
     im->imported += !p->newer; /* else it is counted already */
     if (note.len > 0)
-        tell(im, id, note);
+        tell_change(im, id, note);
 }
 
 /* Commits as many pieces as the store takes at once, or nothing where the
@@ -735,7 +736,7 @@ open_input(struct cli *c, struct input *in, const char *name)
 
 /* A file or a folder that cannot be read counts as a bad record. */
 static void
-count_unread(struct import *im)
+count_unreadable(struct import *im)
 {
     im->n_files++;
     im->counts.failed++;
@@ -749,7 +750,7 @@ import_file(struct import *im, const char *path)
     int got = 0, rc = open_input(im->c, &im->in, path);
 
     if (rc != 0) {
-        count_unread(im);
+        count_unreadable(im);
         return 0;
     }
     input_begin(&im->in);
@@ -803,7 +804,7 @@ list_files(struct import *im, const char *path, struct buf *list)
     }
     if (failed) {
         cli_fail_errno(im->c, ERR_NOT_FOUND, path);
-        count_unread(im);
+        count_unreadable(im);
     }
     if (dir != NULL)
         closedir(dir);

@@ -273,7 +273,7 @@ user_len(struct str s)
 
 /* Appends a word without its secrets. */
 static void
-put_word(struct buf *b, struct str word, bool *next)
+put_redacted(struct buf *b, struct str word, bool *next)
 {
     struct str shown = {word.p, secret_at(word, next)};
     bool hides = shown.len < word.len;
@@ -307,7 +307,7 @@ output_words(struct arena *a, char *const *argv, size_t max)
         at = b.len;
         hidden = next;
         next = false;
-        put_word(&b, str_of(argv[i]), &next);
+        put_redacted(&b, str_of(argv[i]), &next);
         if (hidden && b.err == 0) {
             b.len = at;
             buf_z(&b, HIDDEN);

@@ -99,7 +99,7 @@ leave_foreground(struct run *r)
 
 /* Begins the arguments of a change. */
 static void
-begin(struct run *r)
+begin_report(struct run *r)
 {
     cli_args_begin(r->c, NULL, r->id);
     cli_args_put(r->c, "agent", r->file.agent);
@@ -108,7 +108,7 @@ begin(struct run *r)
 /* Takes the lock, and reads the task. Returns 0, or an exit code after
    printing the error; then the lock is free again. */
 static int
-read_task(struct run *r, struct task *k)
+read_own_task(struct run *r, struct task *k)
 {
     struct cli *c = r->c;
     int rc = cli_is_gone(c) ? ERR_NOT_FOUND : store_lock_patiently(c->s.store);
@@ -129,7 +129,7 @@ create(struct run *r, struct task_ctx *x)
 {
     struct task_receipt receipt;
 
-    begin(r);
+    begin_report(r);
     cli_args_put(r->c, "title", r->title != NULL ? r->title : r->file.command);
     r->c->tool.stays = true;
     return cli_try_change(r->c, TOOL_CREATE, x, &receipt);
@@ -146,7 +146,7 @@ claim(struct run *r)
     do {
         rc = r->fresh ? create(r, &x) : 0;
         if (rc == 0) {
-            begin(r);
+            begin_report(r);
             cli_args_put(r->c, "lease_seconds", r->lease);
             r->c->tool.once = r->fresh;
             rc = cli_try_change(r->c, TOOL_CLAIM, &x, &receipt);
@@ -173,7 +173,7 @@ is_holder(struct run *r, const struct task *k)
 /* Renews the lease, and notes the last line of output if it has changed. If
    somebody else has the task now, leaves it alone. */
 static void
-renew(struct run *r, bool progress)
+renew_lease(struct run *r, bool progress)
 {
     struct str last = output_line(&r->output, &r->c->a, LINE_LEN);
     const char *line = progress ? output_plain(&r->c->a, last, LINE_LEN) : NULL;
@@ -183,14 +183,14 @@ renew(struct run *r, bool progress)
     if (line != NULL && (line[0] == '\0' ||
                          (r->said != NULL && strcmp(line, r->said) == 0)))
         line = NULL;
-    if ((progress && line == NULL) || read_task(r, &k) != 0)
+    if ((progress && line == NULL) || read_own_task(r, &k) != 0)
         return;
     if (k.status != TASK_IN_PROGRESS || !is_holder(r, &k)) {
         store_unlock(r->c->s.store);
     } else if (line == NULL) {
         claim(r);
     } else {
-        begin(r);
+        begin_report(r);
         cli_args_put(r->c, "notes", line);
         cli_change(r->c, TOOL_CHECKPOINT, &receipt);
         free(r->said);
@@ -200,7 +200,7 @@ renew(struct run *r, bool progress)
 }
 
 static void
-put_key(struct run *r)
+put_report_key(struct run *r)
 {
     if (r->file.key[0] != '\0')
         cli_args_put(r->c, "idempotency_key", r->file.key);
@@ -239,7 +239,7 @@ try_record(struct run *r, int code, const char *how)
     struct task_ctx x;
     struct str lines;
     struct task k;
-    int rc = read_task(r, &k);
+    int rc = read_own_task(r, &k);
 
     if (rc != 0)
         return rc;
@@ -247,8 +247,8 @@ try_record(struct run *r, int code, const char *how)
         store_unlock(r->c->s.store);
         return 0;
     }
-    begin(r);
-    put_key(r);
+    begin_report(r);
+    put_report_key(r);
     if (k.leased && !is_holder(r, &k)) {
         cli_args_put(r->c, "message",
                      arena_printf(&r->c->a, "%s: %s", r->file.command, how).p);
@@ -299,7 +299,7 @@ attach_log(struct run *r)
         return cli_fail_store(c, ERR_NOMEM);
     if (log.len == 0)
         return 0;
-    rc = read_task(r, &k);
+    rc = read_own_task(r, &k);
     if (rc != 0)
         return rc;
     store_unlock(c->s.store);
@@ -310,7 +310,7 @@ attach_log(struct run *r)
         return rc;
     cli_args_put(c, "agent", r->file.agent);
     cli_args_put(c, "name", output_plain(&c->a, name, LINE_LEN));
-    put_key(r);
+    put_report_key(r);
     return cli_change(c, TOOL_ATTACH, &receipt);
 }
 
@@ -445,7 +445,7 @@ become(struct run *r)
 }
 
 static int
-start(struct run *r)
+start_command(struct run *r)
 {
     struct sigaction sa = {.sa_handler = on_signal};
 
@@ -538,10 +538,10 @@ tick(struct run *r)
         stop(r, "the supervisor was told to end");
     if (now >= r->progress_ms) {
         r->progress_ms = now + (int64_t)r->progress_each;
-        renew(r, true);
+        renew_lease(r, true);
     }
     if (now >= r->renew_ms)
-        renew(r, false);
+        renew_lease(r, false);
 }
 
 /* Waits for the command, and passes its output on. Returns its status. */
@@ -631,7 +631,7 @@ static int
 note_asked(struct run *r)
 {
     struct task k;
-    int rc = read_task(r, &k);
+    int rc = read_own_task(r, &k);
 
     if (rc != 0)
         return rc;
@@ -666,7 +666,7 @@ take_up(struct run *r)
         claimed = rc == 0 || rc == CLI_STORE;
     }
     if (rc == 0)
-        rc = start(r);
+        rc = start_command(r);
     if (rc != 0 && !claimed)
         unlink(r->file.path);
     return rc;
@@ -770,7 +770,7 @@ take_over(struct run *r, int from)
 /* Starts the supervisor and returns its exit code. If it is killed, reports
    that once the command has ended, and ends by a signal like it. */
 static int
-watch(struct run *r)
+supervise_command(struct run *r)
 {
     int to[2], from, status = 0;
     bool begun;
@@ -928,5 +928,5 @@ cli_run(struct cli *c)
     r.output.out = fd;
     to_dev_null(STDIN_FILENO);
     to_dev_null(STDOUT_FILENO);
-    return watch(&r);
+    return supervise_command(&r);
 }

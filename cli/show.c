@@ -116,7 +116,7 @@ cli_each_task(struct cli *c, struct task_query *q, struct str args,
 }
 
 static bool
-put_task(void *ctx, const struct task *k)
+print_task(void *ctx, const struct task *k)
 {
     struct cli *c = ctx;
 
@@ -245,7 +245,7 @@ cli_list(struct cli *c)
     of_query = c->a;
     c->a = (struct arena){0};
     rc = c->args.calls ? list_calls(c)
-                       : cli_each_task(c, &q, args, put_task, c);
+                       : cli_each_task(c, &q, args, print_task, c);
     arena_fini(&of_query);
     return rc < 0 ? cli_fail_store(c, rc) : rc;
 }
@@ -410,7 +410,7 @@ cli_show(struct cli *c)
 }
 
 static void
-put_event(struct cli *c, struct arena *a, const struct task_event *ev)
+print_event(struct cli *c, struct arena *a, const struct task_event *ev)
 {
     if (c->json) {
         view_event_json(&c->out, ev);
@@ -432,7 +432,7 @@ history(struct cli *c, struct str id, uint64_t since, uint64_t left)
     bool found = rc == 0;
 
     while (rc == 0 && left-- > 0 && ev.r.n > since) {
-        put_event(c, &two[turn], &ev);
+        print_event(c, &two[turn], &ev);
         if (!cli_drain(c))
             break;
         turn ^= 1;
@@ -458,7 +458,7 @@ struct reader {
 };
 
 static bool
-read_event(void *ctx, struct str raw)
+collect_event(void *ctx, struct str raw)
 {
     struct reader *r = ctx;
     struct arena a = {0};
@@ -466,7 +466,7 @@ read_event(void *ctx, struct str raw)
 
     r->rc = call_event_of(r->c, &a, raw, STR_NONE, &ev);
     if (r->rc == 0)
-        put_event(r->c, &a, &ev);
+        print_event(r->c, &a, &ev);
     arena_fini(&a);
     return r->rc == 0 && cli_drain(r->c);
 }
@@ -476,8 +476,8 @@ ask_history(struct cli *c, const char *id)
 {
     struct reader r = {.c = c};
     bool dropped;
-    int rc = call_history(c, id, c->args.since, c->args.limit, read_event, &r,
-                          &dropped);
+    int rc = call_history(c, id, c->args.since, c->args.limit, collect_event,
+                          &r, &dropped);
 
     if (dropped && !c->json)
         buf_z(&c->out, "(older events are no longer in this log)\n");
@@ -550,12 +550,12 @@ put_news(const struct tail *t, const struct task_event *ev)
     int64_t ms;
 
     if (c->json || !time_parse(ev->r.time, &ms)) {
-        put_event(c, &c->a, ev);
+        print_event(c, &c->a, ev);
         return;
     }
     at = (time_t)(ms / 1000);
     if (localtime_r(&at, &tm) == NULL)
-        return put_event(c, &c->a, ev);
+        return print_event(c, &c->a, ev);
     len = strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S", &tm);
     view_news_line(&c->out, &c->a, ev, (struct str){when, len});
 }

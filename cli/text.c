@@ -513,7 +513,7 @@ put_json(struct buf *b, const struct fact *f)
 }
 
 static void
-put_text(struct buf *b, const char *text, const struct fact *facts)
+put_facts(struct buf *b, const char *text, const struct fact *facts)
 {
     bool one = false;
     size_t at;
@@ -563,5 +563,5 @@ cli_tell(struct cli *c, const char *text, const char *facts, ...)
     if (c->json)
         put_json(&c->out, f);
     else
-        put_text(&c->out, text, f);
+        put_facts(&c->out, text, f);
 }

@@ -20,7 +20,7 @@ struct twin {
 
 /* The place of the id, or the free one where it goes. */
 static struct twin *
-find(struct twin *all, size_t cap, uint64_t id)
+find_twin(struct twin *all, size_t cap, uint64_t id)
 {
     size_t i = id & (cap - 1);
 
@@ -31,7 +31,7 @@ find(struct twin *all, size_t cap, uint64_t id)
 
 /* Makes room for one more. */
 static int
-grow(struct twins *t)
+grow_twins(struct twins *t)
 {
     size_t cap = t->cap > 0 ? 2 * t->cap : 256;
     struct twin *all;
@@ -45,7 +45,7 @@ grow(struct twins *t)
         return ERR_NOMEM;
     for (size_t i = 0; i < t->cap; i++)
         if (t->all[i].id != 0)
-            *find(all, cap, t->all[i].id) = t->all[i];
+            *find_twin(all, cap, t->all[i].id) = t->all[i];
     free(t->all);
     t->all = all;
     t->cap = cap;
@@ -79,7 +79,7 @@ twins_add(struct twins *t, struct arena *a, struct str *id,
     bool other = false; /* a task whose id was another has the id */
     struct twin *twin, now = {.changed_ms = of->changed_ms};
 
-    if (grow(t) != 0)
+    if (grow_twins(t) != 0)
         return ERR_NOMEM;
     now.was = str_sip(t->seed, of->was);
     now.who = now.was ^ str_sip(t->seed, of->born) * 3;
@@ -90,7 +90,7 @@ twins_add(struct twins *t, struct arena *a, struct str *id,
         if (id->p == NULL)
             return ERR_NOMEM;
         now.id = str_sip(t->seed, *id) | 1;
-        twin = find(t->all, t->cap, now.id);
+        twin = find_twin(t->all, t->cap, now.id);
         if (twin->id == 0) {
             *twin = now;
             t->n++;

@@ -49,8 +49,8 @@ await_news(struct cli *c, int64_t until)
 
 /* "; 12 are blocked by a b", if the answer says so. */
 static void
-put_reasons(struct cli *c, struct buf *b, struct str answer, const char *what,
-            const char *list, const char *who)
+put_blockers(struct cli *c, struct buf *b, struct str answer, const char *what,
+             const char *list, const char *who)
 {
     struct str n = raw_member(answer, what), item = STR_NONE;
 
@@ -93,8 +93,8 @@ show_none(struct cli *c, struct str answer)
         buf_str(&c->out, answer);
         buf_char(&c->out, '\n');
     }
-    put_reasons(c, &b, answer, "blocked", "blocked_by", "task_id");
-    put_reasons(c, &b, answer, "held", "held_by", "agent");
+    put_blockers(c, &b, answer, "blocked", "blocked_by", "task_id");
+    put_blockers(c, &b, answer, "held", "held_by", "agent");
     if (later.p != NULL)
         buf_printf(&b, "; %.*s for later, from %.*s on", STR_ARG(later),
                    STR_ARG(raw_text(&c->a, raw_member(answer, "later_from"))));

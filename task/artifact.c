@@ -95,7 +95,7 @@ holds(int fd, struct str content)
 /* If the file of this name holds content, sets its time to now. 0,
    ERR_NOT_FOUND, or another error; *made: no file had this name. */
 static int
-renew(const char *dir, const char *hex, struct str content, bool *made)
+renew_file(const char *dir, const char *hex, struct str content, bool *made)
 {
     size_t size;
     int fd = open_content(dir, str_of(hex), &size), rc = ERR_NOT_FOUND;
@@ -119,7 +119,7 @@ artifact_put(const char *dir, struct str content, char hex[SHA256_HEX + 1],
     if (content.len > ARTIFACT_MAX)
         return ERR_TOO_LARGE;
     sha256_hex(content, hex);
-    rc = renew(dir, hex, content, made);
+    rc = renew_file(dir, hex, content, made);
     if (rc == ERR_NOT_FOUND)
         rc = file_write_whole(dir, hex, content);
     return rc == 0 ? file_sync_path(dir) : rc;
@@ -187,7 +187,7 @@ artifact_fetch(struct store *s, const char *dir, struct str hex, bool wait,
 
 /* Appends line n. Of a long line it shows the part around the match. */
 static void
-put_line(struct buf *out, uint64_t n, struct str line, size_t found)
+put_matched(struct buf *out, uint64_t n, struct str line, size_t found)
 {
     size_t skip = found != SIZE_MAX && found > LINE_MAX_LEN / 2
                       ? found - LINE_MAX_LEN / 2 : 0;
@@ -225,7 +225,7 @@ artifact_match(struct buf *out, struct str content, struct str text,
         end = out->len;
         if (shown > 0 && n > shown + 1)
             buf_z(out, "--\n");
-        put_line(out, n, line, next == n ? str_find(line, text) : SIZE_MAX);
+        put_matched(out, n, line, next == n ? str_find(line, text) : SIZE_MAX);
         if (out->len - start > max && shown > 0) {
             out->len = end;
             return;

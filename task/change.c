@@ -447,7 +447,7 @@ check(struct draft *d)
 }
 
 static void
-begin(struct draft *d)
+begin_draft(struct draft *d)
 {
     const struct str *v = d->args->v;
     int agent = d->tool == TOOL_HANDOFF ? ARG_FROM_AGENT : ARG_AGENT;
@@ -488,7 +488,7 @@ task_change(struct tasks *t, struct task_ctx *c, enum task_tool tool,
                       .blob = blob};
     int rc;
 
-    begin(&d);
+    begin_draft(&d);
     rc = find_replay(&d, out);
     if (rc != 0)
         return rc < 0 ? rc : 0;
@@ -551,7 +551,7 @@ create_one(const struct draft *whole, const struct json_tok *obj, bool first,
                          "and idempotency_key belong beside tasks, not in its "
                          "items");
     args.v[ARG_AGENT] = beside[ARG_AGENT];
-    begin(&d);
+    begin_draft(&d);
     if (first)
         d.idem = whole->idem;
     return finish(&d, out);
@@ -626,7 +626,7 @@ task_create_all(struct tasks *t, struct task_ctx *c,
     if (rc != 0)
         return rc;
     *n = list->n;
-    begin(&d);
+    begin_draft(&d);
     rc = find_replay(&d, out);
     if (rc != 0)
         return rc < 0 ? rc : replay_all(&d, out, *n);
@@ -679,7 +679,7 @@ task_import(struct tasks *t, struct task_ctx *c, const struct json_tok *obj,
     rc = task_args_parse(c, TOOL_IMPORT, obj, &args);
     if (rc != 0)
         return rc;
-    begin(&d);
+    begin_draft(&d);
     note_updated_at(&d, obj);
     return finish(&d, out);
 }

@@ -254,7 +254,7 @@ check_time(struct parse *p, const struct row *r, struct str s)
 
 /* The value as it was given, without the blanks between its tokens. */
 static struct str
-compact(struct arena *a, const struct json_tok *t)
+raw_compact(struct arena *a, const struct json_tok *t)
 {
     struct str raw = json_raw(t), out = {arena_alloc(a, raw.len), 0};
     char *p = (char *)(uintptr_t)out.p;
@@ -296,7 +296,7 @@ check_others(struct parse *p, const struct row *r, const struct json_tok *t)
         if (!p->lenient)
             return refuse(p, ERR_INVALID, "has an unknown member \"%.*s\"",
                           STR_ARG(utf8_cut(name, 64)));
-        value = compact(p->c->a, m + 1);
+        value = raw_compact(p->c->a, m + 1);
         if (!value.p)
             return nomem(p);
         json_key_str(&p->w, name);
@@ -611,10 +611,10 @@ task_is_derived(struct str name)
 
 /* Keeps an unknown member of an import. */
 static int
-add_extra(struct parse *p, struct buf *extra, struct str name,
-          const struct json_tok *t)
+keep_unknown(struct parse *p, struct buf *extra, struct str name,
+             const struct json_tok *t)
 {
-    struct str value = compact(p->c->a, t);
+    struct str value = raw_compact(p->c->a, t);
 
     if (!value.p)
         return nomem(p);
@@ -834,7 +834,7 @@ parse_args(struct task_ctx *c, enum task_tool tool, const struct json_tok *obj,
         else if (r)
             rc = take(&p, tool, r, m + 1, &out->v[r - task_rows]);
         else if (p.lenient)
-            rc = add_extra(&p, &extra, name, m + 1);
+            rc = keep_unknown(&p, &extra, name, m + 1);
         else
             add_unknown(&p, &extra, name);
     }

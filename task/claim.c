@@ -30,7 +30,7 @@ struct search {
 
 /* Reads the task of e, whose memory the next one reuses. */
 static int
-read_task(struct search *s, struct task_entry *e, struct task *k)
+read_candidate(struct search *s, struct task_entry *e, struct task *k)
 {
     struct task_event ev;
     int rc;
@@ -89,7 +89,7 @@ static int
 is_ready(struct search *s, struct task_entry *e)
 {
     struct task k;
-    int rc = read_task(s, e, &k);
+    int rc = read_candidate(s, e, &k);
 
     if (rc == ERR_FORMAT || rc == ERR_GARBLED)
         return 0;
@@ -170,7 +170,7 @@ find_left(struct search *s, const struct task_queue *q, struct str *out)
             task_entry_sight(s->t, e, &s->seen) != SIGHT_GONE)
             continue;
         *out = task_entry_id(e);
-        rc = read_task(s, e, &k);
+        rc = read_candidate(s, e, &k);
         if (rc == 0)
             rc = may(&s->w->who, &k, ACT_CLAIM) == MAY_YES;
         else if (rc == ERR_FORMAT || rc == ERR_GARBLED)
@@ -304,7 +304,7 @@ count_blocked(struct search *s, struct arena *a, struct task_entry *e,
     struct task_entry *by;
     struct str first;
     struct task k;
-    int rc = read_task(s, e, &k);
+    int rc = read_candidate(s, e, &k);
 
     out->damaged += rc == ERR_GARBLED;
     if (rc == ERR_FORMAT || rc == ERR_GARBLED)
@@ -333,7 +333,7 @@ count_elsewhere(struct search *s, struct arena *a, struct task_entry *e,
     bool reads = e->has_deps || e->has_paths;
     struct task k = {.ready = !reads};
     struct task_reason *r;
-    int rc = reads ? read_task(s, e, &k) : 0;
+    int rc = reads ? read_candidate(s, e, &k) : 0;
 
     if (rc == ERR_FORMAT || rc == ERR_GARBLED)
         return 0;

@@ -504,12 +504,12 @@ stands_first(const struct row *r, unsigned tools)
     return r->needs & tools || r == &task_rows[F_TITLE];
 }
 
-static void put_members(struct json_w *w, const struct row *r, size_t n,
-                        unsigned tools);
+static void put_properties(struct json_w *w, const struct row *r, size_t n,
+                           unsigned tools);
 
 /* The schema of one value. */
 static void
-put_value(struct json_w *w, const struct row *r, unsigned tools)
+put_schema(struct json_w *w, const struct row *r, unsigned tools)
 {
     static const char *const types[] = {
         [T_INT] = "integer", [T_COUNT] = "integer", [T_BOOL] = "boolean",
@@ -521,9 +521,9 @@ put_value(struct json_w *w, const struct row *r, unsigned tools)
     json_put_z(w, "type", types[r->type] ? types[r->type] : "string");
     put_meaning(w, r, tools);
     if (r->type == T_OBJECT)
-        put_members(w, row_objects[r->sub], r->n_sub, 1);
+        put_properties(w, row_objects[r->sub], r->n_sub, 1);
     if (r->type == T_TASKS)
-        put_members(w, task_rows, TASK_N_FIELDS, tools);
+        put_properties(w, task_rows, TASK_N_FIELDS, tools);
     if (r->type == T_INT && r->max) {
         json_put_int(w, "minimum", r->min);
         json_put_int(w, "maximum", row_max(r));
@@ -546,7 +546,7 @@ put_property(struct json_w *w, const struct row *r, unsigned tools)
         json_put_z(w, "type", "array");
         json_key(w, "items");
     }
-    put_value(w, r, tools);
+    put_schema(w, r, tools);
     if (r->items)
         json_close(w);
 }
@@ -556,7 +556,7 @@ put_property(struct json_w *w, const struct row *r, unsigned tools)
    properties. The rows of an object's own members say only which are
    required. */
 static void
-put_members(struct json_w *w, const struct row *r, size_t n, unsigned tools)
+put_properties(struct json_w *w, const struct row *r, size_t n, unsigned tools)
 {
     bool own = r != task_rows, required = false;
 
@@ -589,7 +589,7 @@ task_tool_schema(enum task_tool tool, struct arena *a)
     json_w_init(&w, &b);
     json_obj(&w);
     json_put_z(&w, "type", "object");
-    put_members(&w, task_rows, TASK_N_ARGS, 1u << tool);
+    put_properties(&w, task_rows, TASK_N_ARGS, 1u << tool);
     json_close(&w);
     json_w_end(&w);
     return buf_take(&b, a);

@@ -413,7 +413,7 @@ undo(void *ctx, struct store_entry *se, struct store_entry *old_se)
 }
 
 static bool
-keep(void *ctx, const struct store_rec *r, bool newest, int64_t now_ms)
+keep_record(void *ctx, const struct store_rec *r, bool newest, int64_t now_ms)
 {
     struct task_event ev;
     int64_t at;
@@ -461,7 +461,7 @@ tasks_kind(struct tasks *t, struct store_kind *out)
         .ctx = t,
         .apply = apply,
         .undo = undo,
-        .keep = keep,
+        .keep = keep_record,
         .reset = reset,
     };
 }

@@ -35,7 +35,7 @@ is(const struct atom *a, struct str text)
 }
 
 static uint32_t
-find(const struct atoms *s, struct str text, uint32_t hash)
+find_atom(const struct atoms *s, struct str text, uint32_t hash)
 {
     uint32_t id;
 
@@ -48,7 +48,7 @@ find(const struct atoms *s, struct str text, uint32_t hash)
 }
 
 static void
-link_in(struct atoms *s, uint32_t id)
+link_atom(struct atoms *s, uint32_t id)
 {
     uint32_t *head = &s->bucket[s->atom[id].hash & (s->n_buckets - 1)];
 
@@ -68,7 +68,7 @@ unlink_from(struct atoms *s, uint32_t id)
 
 /* Doubles atoms and buckets, so that chains stay short. */
 static int
-grow(struct atoms *s)
+grow_atoms(struct atoms *s)
 {
     uint32_t cap = s->cap ? s->cap * 2 : 64, i, *bucket;
     struct atom *atom;
@@ -90,7 +90,7 @@ grow(struct atoms *s)
         s->n = 1; /* 0 is no text */
     for (i = 1; i < s->n; i++)
         if (s->atom[i].p)
-            link_in(s, i);
+            link_atom(s, i);
     return 0;
 }
 
@@ -101,7 +101,7 @@ make(struct atoms *s, struct str text, uint32_t hash, uint32_t *id)
 
     if (!json_is_valid(text)) /* a text is told from its entry alone */
         return ERR_FORMAT;
-    if (!s->free && s->n == s->cap && grow(s) != 0)
+    if (!s->free && s->n == s->cap && grow_atoms(s) != 0)
         return ERR_NOMEM;
     p = malloc(text.len + 1);
     if (!p)
@@ -113,7 +113,7 @@ make(struct atoms *s, struct str text, uint32_t hash, uint32_t *id)
         s->free = s->atom[*id].chain;
     s->atom[*id] = (struct atom){.p = p, .len = (uint32_t)text.len,
                                  .hash = hash};
-    link_in(s, *id);
+    link_atom(s, *id);
     return 0;
 }
 
@@ -130,7 +130,7 @@ atoms_hold(struct atoms *s, struct str text, uint32_t like, uint32_t *id)
         *id = like;
     } else {
         hash = hash_of(s, text);
-        *id = find(s, text, hash);
+        *id = find_atom(s, text, hash);
         if (!*id)
             rc = make(s, text, hash, id);
     }
@@ -180,7 +180,7 @@ atoms_sweep(struct atoms *s)
 uint32_t
 atoms_find(const struct atoms *s, struct str text)
 {
-    uint32_t id = find(s, text, hash_of(s, text));
+    uint32_t id = find_atom(s, text, hash_of(s, text));
 
     return id && s->atom[id].refs ? id : 0;
 }

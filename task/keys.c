@@ -20,7 +20,7 @@ _Static_assert(RING_MAX - TASK_KEYS_MAX > STORE_MAX_BATCH / SHORTEST_RECORD,
                "a batch must fit beside the keys that count");
 
 static void
-link_in(struct key_ring *k, uint64_t pos)
+link_key(struct key_ring *k, uint64_t pos)
 {
     struct task_key_slot *s = &k->slot[pos & (k->cap - 1)];
     uint64_t *head = &k->bucket[s->hash & (k->cap - 1)];
@@ -30,7 +30,7 @@ link_in(struct key_ring *k, uint64_t pos)
 }
 
 static int
-grow(struct key_ring *k)
+grow_ring(struct key_ring *k)
 {
     struct key_ring to = {.low = k->low, .high = k->high};
 
@@ -44,7 +44,7 @@ grow(struct key_ring *k)
     }
     for (uint64_t i = k->low; i < k->high; i++) {
         to.slot[i & (to.cap - 1)] = k->slot[i & (k->cap - 1)];
-        link_in(&to, i);
+        link_key(&to, i);
     }
     free(k->slot);
     free(k->bucket);
@@ -63,12 +63,12 @@ keys_add(struct task_keys *k, uint64_t who, uint64_t hash, uint64_t n)
             return ERR_NOMEM;
         r->low = r->high = 1; /* 0 ends a chain */
     }
-    if (r->high - r->low == r->cap && r->cap < RING_MAX && grow(r) != 0)
+    if (r->high - r->low == r->cap && r->cap < RING_MAX && grow_ring(r) != 0)
         return ERR_NOMEM;
     if (r->high - r->low == r->cap)
         r->low++;
     r->slot[r->high & (r->cap - 1)] = (struct task_key_slot){hash, n, 0};
-    link_in(r, r->high++);
+    link_key(r, r->high++);
     return 0;
 }
 

@@ -251,8 +251,8 @@ judge_owner(const struct task_actor *who, const struct task *k,
 
 /* A person need not wait. */
 static enum task_may
-judge_time(const struct task_actor *who, const struct task *k,
-           enum task_act what)
+judge_not_before(const struct task_actor *who, const struct task *k,
+                 enum task_act what)
 {
     return k->early && !(what == ACT_TAKE_OVER && who->person) ? MAY_NOT_YET
                                                                : MAY_YES;
@@ -289,7 +289,7 @@ may(const struct task_actor *who, const struct task *k, enum task_act what)
         answer = judge_owner(who, k, what);
     if (answer == MAY_YES &&
         (claims || what == ACT_BEGIN || what == ACT_TAKE_UP))
-        answer = judge_time(who, k, what);
+        answer = judge_not_before(who, k, what);
     if (answer == MAY_YES && (claims || what == ACT_BEGIN))
         answer = judge_blockers(who, k, what);
     /* Paths are advice: a reason to pass by it is enough. */

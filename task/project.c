@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 static mode_t
-type_of(const char *path)
+mode_of(const char *path)
 {
     struct stat st;
 
@@ -36,8 +36,8 @@ is_repository(const char *dir)
     struct stat st;
 
     return path_in(path, dir, "HEAD") && lstat(path, &st) == 0 &&
-           path_in(path, dir, "objects") && type_of(path) == S_IFDIR &&
-           path_in(path, dir, "refs") && type_of(path) == S_IFDIR;
+           path_in(path, dir, "objects") && mode_of(path) == S_IFDIR &&
+           path_in(path, dir, "refs") && mode_of(path) == S_IFDIR;
 }
 
 /* Writes path with all links resolved. False: it is missing, or too long. */
@@ -62,7 +62,7 @@ follow_file(const char *dir, const char *name, const char *prefix,
     char file[FILE_PATH_MAX], text[FILE_PATH_MAX], path[FILE_PATH_MAX];
     char *target = text + strlen(prefix);
 
-    if (!path_in(file, dir, name) || type_of(file) != S_IFREG)
+    if (!path_in(file, dir, name) || mode_of(file) != S_IFREG)
         return false;
     file_read_text(file, text, sizeof text);
     if (strncmp(text, prefix, strlen(prefix)) != 0)
@@ -82,7 +82,7 @@ named_tree(const char *repository, char tree[FILE_PATH_MAX])
     char file[FILE_PATH_MAX], text[FILE_PATH_MAX], path[FILE_PATH_MAX];
     struct str rest, line, key;
 
-    if (!path_in(file, repository, "config") || type_of(file) != S_IFREG)
+    if (!path_in(file, repository, "config") || mode_of(file) != S_IFREG)
         return false;
     file_read_text(file, text, sizeof text);
     for (rest = str_of(text); rest.p != NULL;) {
@@ -120,7 +120,7 @@ look_in(const char *dir, struct project *out)
 {
     char dot_git[FILE_PATH_MAX], git_dir[FILE_PATH_MAX];
     char common[FILE_PATH_MAX];
-    mode_t type = path_in(dot_git, dir, ".git") ? type_of(dot_git) : 0;
+    mode_t type = path_in(dot_git, dir, ".git") ? mode_of(dot_git) : 0;
 
     if (type == S_IFDIR && is_repository(dot_git)) {
         strcpy(out->root, dir);

@@ -352,7 +352,7 @@ read_path(const struct tools *s, struct prepared *p, const char *log)
 
 /* Stores the content. Returns 0, or a code that x.e explains. */
 static int
-put_attached(const struct tools *s, struct prepared *p)
+store_attached(const struct tools *s, struct prepared *p)
 {
     int rc = artifact_put(s->env->artifacts_dir, p->content, p->blob.sha256,
                           &p->made);
@@ -377,7 +377,7 @@ prepare_blob(const struct tools *s, struct prepared *p)
     p->blob.stored = true;
     p->blob.size = p->content.len;
     return st->err == ERR_READONLY || st->err == ERR_DAMAGED
-               ? task_fail_store(&p->w.x, st->err) : put_attached(s, p);
+               ? task_fail_store(&p->w.x, st->err) : store_attached(s, p);
 }
 
 void
@@ -438,7 +438,7 @@ keep_content(const struct tools *s, struct prepared *p)
     struct store *store = tasks_store(s->t);
     const char *dir = s->env->artifacts_dir;
     struct str hex = str_of(p->blob.sha256);
-    int rc = artifact_has(dir, hex, p->blob.size) ? 0 : put_attached(s, p);
+    int rc = artifact_has(dir, hex, p->blob.size) ? 0 : store_attached(s, p);
 
     if (rc != 0)
         return rc;
