@@ -538,6 +538,27 @@ take(struct parse *p, enum task_tool tool, const struct row *r,
     return 0;
 }
 
+/* Takes an argument of the object of, by its name or by another name of it,
+   which may only repeat it. One that is unset leaves what the other gave. */
+static int
+take_named(struct parse *p, enum task_tool tool, const struct row *r,
+           const struct json_tok *of, struct str name,
+           const struct json_tok *t, struct str *out)
+{
+    const struct json_tok *own = json_get(of, r->name);
+    bool alias = !str_is(name, r->name);
+    struct str v;
+    int rc = take(p, tool, r, t, &v);
+
+    if (rc == 0 && v.p && alias && own && own->type != JSON_NULL &&
+        !str_eq(json_raw(own), json_raw(t)))
+        return refuse(p, ERR_INVALID, "is given as %.*s too, with another "
+                      "value: leave one out", STR_ARG(name));
+    if (rc == 0 && v.p)
+        *out = v;
+    return rc;
+}
+
 /* Takes an argument of an import, whole or in part. */
 static int
 take_part(struct parse *p, const struct row *r, const struct json_tok *t,
@@ -832,7 +853,8 @@ parse_args(struct task_ctx *c, enum task_tool tool, const struct json_tok *obj,
         else if (r && lost)
             rc = take_part(&p, r, m + 1, &out->v[r - task_rows]);
         else if (r)
-            rc = take(&p, tool, r, m + 1, &out->v[r - task_rows]);
+            rc = take_named(&p, tool, r, obj, name, m + 1,
+                            &out->v[r - task_rows]);
         else if (p.lenient)
             rc = keep_unknown(&p, &extra, name, m + 1);
         else

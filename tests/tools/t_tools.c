@@ -451,6 +451,18 @@ test_as_it_is_meant(void)
     call(&f, "wait_for_task", "{'task_id':'a','until':'done',"
          "'timeout_seconds':-1}");
     CHECK(is_text(&f, "warnings", "['wait_seconds: taken as 0, the least']"));
+    call(&f, "save_checkpoint", "{'task_id':'a','agent':'me',"
+         "'from_agent':null}");
+    CHECK(ok(&f));
+    call(&f, "save_checkpoint", "{'task_id':'a','from_agent':null,"
+         "'agent':'me'}");
+    CHECK(ok(&f));
+    call(&f, "save_checkpoint", "{'task_id':'a','from_agent':'me',"
+         "'agent':'me'}");
+    CHECK(ok(&f));
+    call(&f, "save_checkpoint", "{'task_id':'a','from_agent':'you',"
+         "'agent':'me'}");
+    CHECK(failed(&f, "invalid_argument") && has(&f, "field", "agent"));
     call(&f, "list_tasks", "{'status':['open','in_progress']}");
     CHECK(number(&f, "total") == 1);
     call(&f, "list_tasks", "{'status':['open','done']}");
