@@ -306,6 +306,9 @@ run_claim(struct draft *d)
         seconds = raw_member(lease, "seconds");
     if (d->act == ACT_CLAIM && d->old.gone && !mine)
         d->resumed = raw_member(lease, "agent");
+    if (!d->renews)
+        d->k.f[F_ATTEMPTS] =
+            draft_number(d, raw_u64(d->old.f[F_ATTEMPTS]) + 1);
     d->k.f[F_CURRENT_OWNER] = d->by;
     d->k.f[F_LEASE] = draft_keep(d, task_lease_make(d->c->a, d->by, seconds,
         mine ? task_seat(lease) : STR(""), 0));

@@ -202,7 +202,7 @@ put_set(struct buf *b, const struct draft *d)
 
     for (int i = 0; i < TASK_N_FIELDS; i++) {
         if (i == F_TASK_ID || i == F_VERSION || i == F_CREATED_AT ||
-            i == F_CREATED_BY || i == F_TESTED_COMMIT ||
+            i == F_CREATED_BY || i == F_ATTEMPTS || i == F_TESTED_COMMIT ||
             str_eq(d->old.f[i], d->k.f[i]) ||
             (i == F_LEASE && d->old.f[i].p && d->k.f[i].p)) /* renewed */
             continue;

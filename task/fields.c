@@ -241,6 +241,7 @@ const struct row task_rows[TASK_N_ARGS] = {
     [F_ARTIFACTS] = {NAME(artifacts), OBJECT(ARTIFACT, artifact_rows),
                      .items = TASK_MAX_ARTIFACTS, .tools = BIT(IMPORT)},
     [F_CREATED_BY] = {NAME(created_by), AGENT, .tools = BIT(IMPORT)},
+    [F_ATTEMPTS] = {NAME(attempts), INT(1, 0), .tools = BIT(IMPORT)},
 
     [ARG_AGENT] = {NAME(agent), AGENT,
                    .tools = CHANGES | BIT(WAIT) | BIT(RESUME)},

@@ -592,7 +592,10 @@ test_what_a_session_left(void)
     STEPS(&f,
         {"claim_task", "{'task_id':'a','takeover':true,'reason':'r'}", 0,
          "agent", "codex-33333333"});
-    CHECK(json_get(f.json, "takeover") != NULL);
+    CHECK(json_get(f.json, "takeover") != NULL && number(&f, "attempts") == 3);
+    STEPS(&f, {"claim_task", "{'task_id':'a'}", 0, 0, 0}); /* it renews */
+    call(&f, "get_task", "{'task_id':'a'}");
+    CHECK(number(&f, "attempts") == 3);
     end(&f);
 }
 
