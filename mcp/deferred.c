@@ -60,10 +60,24 @@ shape_of(const struct request *r, struct arena *a)
     return buf_take(&b, a);
 }
 
+/* Closes the questions that the run did not ask again. They keep their places,
+   by which replies name them. */
+static void
+withdraw_questions(const struct request *r)
+{
+    static const struct json_tok none = {.type = JSON_NULL, .p = "null",
+                                         .len = 4, .span = 1};
+
+    for (struct mcp_question *q = r->run.questions; q != NULL; q = q->next)
+        if (q->answer == NULL && !q->asked && !r->run.goes_on)
+            q->answer = &none;
+}
+
 /* Makes k wait for what its run asked for. ERR_NOMEM. */
 static int
 set_waiting(const struct request *r, struct call *k, struct arena *a)
 {
+    withdraw_questions(r);
     k->questions = mcp_raw_questions(r->m->m, a, r->run.questions);
     if (k->questions.p == NULL && r->run.questions != NULL)
         return ERR_NOMEM;
@@ -72,6 +86,7 @@ set_waiting(const struct request *r, struct call *k, struct arena *a)
          q = q->next)
         if (q->answer == NULL)
             k->status = CALL_INPUT_REQUIRED;
+    k->message = utf8_cut(r->run.message, MAX_MESSAGE);
     k->watch = r->run.watch;
     k->state = r->run.state;
     k->due_ms = r->run.wait_ms < 0 ? 0
@@ -114,8 +129,7 @@ set_ended(struct request *r, int err, struct call *k, struct arena *a)
     k->status = err != 0 ? CALL_FAILED : CALL_COMPLETED;
     k->is_error = r->call.is_error;
     *(err != 0 ? &k->error : &k->result) = text;
-    if (err != 0 || k->is_error)
-        k->message = reason_of(a, text);
+    k->message = err != 0 || k->is_error ? reason_of(a, text) : STR_NONE;
     k->watch = STR_NONE;
     if (k->questions.p == NULL) /* else an answer may still come */
         k->state = STR_NONE;
@@ -269,6 +283,7 @@ stage_outcome(struct request *r, int err, struct call *k)
             k->due_ms < now.due_ms)
             now.due_ms = k->due_ms;
         if (now.status == k->status && now.due_ms == k->due_ms &&
+            str_eq(now.message, k->message) &&
             str_eq(now.watch, k->watch) && str_eq(now.state, k->state) &&
             str_eq(now.questions, k->questions))
             return 0;

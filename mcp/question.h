@@ -20,7 +20,9 @@ struct mcp_question {
     struct mcp_question *next;
     unsigned i; /* its place in the record */
     struct str key, method, params;
-    const struct json_tok *answer; /* NULL: not yet */
+    const struct json_tok *answer; /* NULL: not yet; JSON_NULL: none came, or
+                                      it was withdrawn */
+    bool asked;                    /* by this run */
     struct mcp_delivery delivery;
 };
 

@@ -23,6 +23,7 @@ struct run {
     int64_t wait_ms;    /* mcp_wait's; -1: not called */
     struct str state;   /* mcp_state's; .p NULL: not called */
     struct str watch;   /* mcp_watch's; empty: not called */
+    struct str message; /* mcp_explain's; empty: not called */
     uint64_t seen;      /* it has seen records up to this n */
     uint64_t progress;  /* that it reported, plus 1 */
     const char *why;    /* replaces the text of an error; or NULL */

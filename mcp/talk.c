@@ -80,9 +80,12 @@ mcp_request(struct mcp_call *c, const char *key, const char *method,
         return NULL;
     if (*at == NULL)
         *at = new_question(c, key, method, params);
-    if (*at == NULL)
+    if (*at == NULL) {
         c->out->err = ERR_NOMEM;
-    else if (input != NULL && input->type == JSON_OBJECT)
+        return NULL;
+    }
+    (*at)->asked = true;
+    if (input != NULL && input->type == JSON_OBJECT)
         return (*at)->answer = input;
     r->run.unanswered = true;
     return NULL;
@@ -103,6 +106,12 @@ void
 mcp_state(struct mcp_call *c, struct str state)
 {
     keep_text(c, &c->of->run.state, state);
+}
+
+void
+mcp_explain(struct mcp_call *c, struct str text)
+{
+    keep_text(c, &c->of->run.message, text);
 }
 
 void

@@ -65,16 +65,20 @@ struct mcp_call {
    "roots/list") with the object params; key names the question within the call.
    Returns the client's result, in memory of the call (JSON_NULL: it refused or
    failed); or NULL if it has not come: then the run asks for all it needs and
-   returns MCP_RUN_WAITS. If the client cannot be asked, this is as if mcp_need
-   had failed. Before 2026-07-28 only a tool that writes can ask, in its first
-   run or in later ones of that call, which becomes a record as after mcp_defer,
-   whatever that returned. An answer after its end gets one more run, for what
-   that stages. */
+   returns MCP_RUN_WAITS. A question that a later run of a deferred call does
+   not ask again is withdrawn, unless that run goes on. If the client cannot be
+   asked, this is as if mcp_need had failed. Before 2026-07-28 only a tool that
+   writes, or a call that defers, can ask, in its first run or in later ones of
+   that call, which becomes a record as after mcp_defer, whatever that returned.
+   An answer after its end gets one more run, for what that stages. */
 const struct json_tok *mcp_request(struct mcp_call *c, const char *key,
                                    const char *method, struct str params);
 /* Returns 0 if the client has all of caps; else ERR_CAPABILITY, which the run
    has to return: the answer names the missing ones. */
 int mcp_need(struct mcp_call *c, unsigned caps);
+/* Tells the client of a deferred call how it stands while it waits; copies
+   text, up to 256 bytes. It counts until the next run of the call. */
+void mcp_explain(struct mcp_call *c, struct str text);
 /* Sets c->state of the next round; copies it. */
 void mcp_state(struct mcp_call *c, struct str state);
 /* If the call has to wait, runs it again after ms at the latest. */

@@ -281,64 +281,6 @@ tools_claim(struct mcp_call *c)
     return none ? put_none(c, &w) : put_claimed(c, &w);
 }
 
-/* ---- wait_for_task ---- */
-
-/* Goes on where the run before left off, or after what the rounds before
-   have looked at. */
-static void
-resume_look(const struct mcp_call *c, struct look *w)
-{
-    struct str state = c->state;
-
-    w->until_ms = c->until_ms;
-    take_state_number(&state);
-    if (state.len > 0) {
-        look_resume(w, state);
-    } else if (c->round > 0) {
-        w->top = c->since > w->since ? c->since : w->since;
-        look_again(w);
-    }
-}
-
-int
-tools_wait(struct mcp_call *c)
-{
-    const struct tools *s = c->ctx;
-    struct task_args args;
-    struct task_ctx x;
-    struct look w;
-    int64_t timeout_s, left = 0;
-    bool deferred;
-    int rc = tools_args(c, &x, &args);
-
-    if (rc == 0)
-        rc = look_begin(s->t, &x, &args, c->since, &w);
-    if (rc == 0) {
-        resume_look(c, &w);
-        rc = look_take(&w, &x);
-    }
-    if (rc < 0)
-        return tools_error(c, &x.e);
-    timeout_s = (int64_t)task_arg_u64(&args, ARG_WAIT_SECONDS, 20);
-    deferred = (rc == LOOK_NOT_YET || rc == LOOK_UNFINISHED) && mcp_defer(c);
-    /* Events that came while it looked are looked at as well. */
-    if (rc == LOOK_NOT_YET && w.top < store_next_n(tasks_store(s->t)) - 1) {
-        look_again(&w);
-        rc = LOOK_UNFINISHED;
-    }
-    if (rc == LOOK_UNFINISHED)
-        return go_on_looking(c, timeout_s, look_state(&w));
-    if (rc == LOOK_NOT_YET)
-        left = deferred ? deferred_left(c, &args)
-                        : time_left(c, timeout_s, STR(""));
-    if (rc == LOOK_NOT_YET && left > 0)
-        return wait_on(c, deferred, left, timeout_s, look_watch(&w),
-                       w.due_ms);
-    look_put(c->out, &w, rc);
-    tools_put_notes(c->out, &args);
-    return c->out->err;
-}
-
 /* ---- request_input ---- */
 
 static bool
@@ -350,20 +292,18 @@ is_approval(struct str kind)
 /* A form with the question: a choice, if it has options or is an approval, or a
    text. */
 static struct str
-form_of(struct arena *a, const struct task_args *args)
+form_of(struct arena *a, struct str question, struct str kind,
+        struct str options)
 {
-    bool approval = is_approval(args->v[ARG_KIND]);
-    struct str options = args->v[ARG_OPTIONS];
-    bool choice = raw_list_n(options) > 0 || approval;
+    bool choice = raw_list_n(options) > 0 || is_approval(kind);
 
     if (raw_list_n(options) == 0)
         options = STR("[\"approve\",\"decline\"]");
-
     return arena_printf(a, "{\"message\":%.*s,\"requestedSchema\":{"
                         "\"type\":\"object\",\"properties\":{\"answer\":{"
                         "\"type\":\"string\",\"title\":\"Answer\","
                         "\"%s\":%.*s}},\"required\":[\"answer\"]}}",
-                        STR_ARG(args->v[ARG_QUESTION]),
+                        STR_ARG(question),
                         choice ? "enum" : "maxLength",
                         STR_ARG(choice ? options : STR("4096")));
 }
@@ -549,7 +489,9 @@ tools_ask(struct mcp_call *c)
             left = deferred_left(c, &q.w.args);
         if (c->caps & MCP_ELICITATION)
             said = mcp_request(c, "answer", "elicitation/create",
-                               form_of(c->arena, &q.w.args));
+                               form_of(c->arena, q.w.args.v[ARG_QUESTION],
+                                       q.w.args.v[ARG_KIND],
+                                       q.w.args.v[ARG_OPTIONS]));
         rc = hear(c, &q, said);
     }
     if (rc != 0 && q.w.x.e.code == 0)
@@ -563,4 +505,112 @@ tools_ask(struct mcp_call *c)
     if (!q.deferred && (c->caps & MCP_ELICITATION))
         mcp_wait(c, left); /* it has the question, and needs no progress */
     return rc;
+}
+
+/* ---- wait_for_task ---- */
+
+/* Goes on where the run before left off, or after what the rounds before
+   have looked at. */
+static void
+resume_look(const struct mcp_call *c, struct look *w)
+{
+    struct str state = c->state;
+
+    w->until_ms = c->until_ms;
+    take_state_number(&state);
+    if (state.len > 0) {
+        look_resume(w, state);
+    } else if (c->round > 0) {
+        w->top = c->since > w->since ? c->since : w->since;
+        look_again(w);
+    }
+}
+
+/* While a deferred call waits for a task, its client is shown what the task
+   shows: the note of its last checkpoint, and, if it has a user to ask, the
+   open questions that the caller, or anybody, may answer. 1: the task has an
+   answer from there, 0, or a code that x->e explains. */
+static int
+show_awaited(struct mcp_call *c, struct task_ctx *x, const struct look *w)
+{
+    struct str notes = raw_member(w->task.f[F_CHECKPOINT], "notes");
+    struct str item = STR_NONE, to, key;
+    const struct json_tok *said;
+    int rc = 0;
+
+    if (notes.p != NULL)
+        mcp_explain(c, raw_text(c->arena, notes));
+    while (rc == 0 && c->caps & MCP_ELICITATION &&
+           (item = raw_list_next(w->task.f[F_QUESTIONS], item)).p != NULL) {
+        struct asked q = {.w.x = *x, .id = w->id,
+                          .question = raw_member(item, "question_id")};
+
+        to = raw_member(item, "to");
+        if (raw_member(item, "answer").p != NULL ||
+            (to.p != NULL &&
+             (w->agent.p == NULL || !actor_reached(&w->who, to))))
+            continue;
+        key = raw_inner(q.question);
+        key = arena_printf(c->arena, "%.*s", STR_ARG(key));
+        if (key.p == NULL)
+            return task_fail_store(x, ERR_NOMEM);
+        said = mcp_request(c, key.p, "elicitation/create",
+                           form_of(c->arena, raw_member(item, "question"),
+                                   raw_member(item, "kind"),
+                                   raw_member(item, "options")));
+        rc = hear(c, &q, said);
+        if (rc != 0 && q.w.x.e.code == 0)
+            task_fail_store(&q.w.x, rc);
+        if (rc != 0)
+            x->e = q.w.x.e;
+        else if (q.answer.p != NULL)
+            rc = 1;
+    }
+    return rc;
+}
+
+int
+tools_wait(struct mcp_call *c)
+{
+    const struct tools *s = c->ctx;
+    struct task_args args;
+    struct task_ctx x;
+    struct look w;
+    int64_t timeout_s, left = 0;
+    bool deferred;
+    int answered, rc = tools_args(c, &x, &args);
+
+    if (rc == 0)
+        rc = look_begin(s->t, &x, &args, c->since, &w);
+    if (rc == 0) {
+        resume_look(c, &w);
+        rc = look_take(&w, &x);
+    }
+    if (rc < 0)
+        return tools_error(c, &x.e);
+    timeout_s = (int64_t)task_arg_u64(&args, ARG_WAIT_SECONDS, 20);
+    deferred = (rc == LOOK_NOT_YET || rc == LOOK_UNFINISHED) && mcp_defer(c);
+    /* Events that came while it looked are looked at as well. */
+    if (rc == LOOK_NOT_YET && w.top < store_next_n(tasks_store(s->t)) - 1) {
+        look_again(&w);
+        rc = LOOK_UNFINISHED;
+    }
+    if (rc == LOOK_UNFINISHED)
+        return go_on_looking(c, timeout_s, look_state(&w));
+    if (rc == LOOK_NOT_YET)
+        left = deferred ? deferred_left(c, &args)
+                        : time_left(c, timeout_s, STR(""));
+    if (rc == LOOK_NOT_YET && deferred && w.id.p != NULL && left > 0) {
+        answered = show_awaited(c, &x, &w);
+        if (answered == 1)
+            return go_on_looking(c, timeout_s, look_state(&w));
+        if (answered != 0)
+            return tools_error(c, &x.e);
+    }
+    if (rc == LOOK_NOT_YET && left > 0)
+        return wait_on(c, deferred, left, timeout_s, look_watch(&w),
+                       w.due_ms);
+    look_put(c->out, &w, rc);
+    tools_put_notes(c->out, &args);
+    return c->out->err;
 }

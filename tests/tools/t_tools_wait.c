@@ -31,7 +31,8 @@ test_who_may_not_wait_has_asked(void)
     box.opt.max_own = 1;
     begin();
     CREATE("t", "");
-    makes(&ann, WAIT("'task_id':'t','until':'terminal'"));
+    CREATE("u", "");
+    makes(&ann, WAIT("'task_id':'u','until':'terminal'"));
     makes(&ann, TASK("request_input", ASK("one")));
     CHECK(is_receipt(asks(&ann, OLD("tasks/result"))));
     CHECK(is_receipt(asks(&neo, NEWER_CALL("request_input", ASK("two")))));
@@ -62,20 +63,27 @@ test_question_ends_with_its_task(void)
     end();
 }
 
+/* The id of the question that ann was sent last. */
+static const char *
+last_question(void)
+{
+    const char *at = NULL;
+    size_t i = ann.n;
+
+    while (i > 0 && at == NULL)
+        at = strstr(ann.said[--i], "mcptask-c.");
+    CHECK(at != NULL);
+    return at != NULL ? at : "";
+}
+
 /* The id of the question that ann's last call asks her. */
 static const char *
 question_of_task(void)
 {
-    const char *at = NULL;
-    size_t i;
-
     who_forget(&ann);
     post(&ann, OLD("tasks/result"));
     turn();
-    for (i = 0; i < ann.n && at == NULL; i++)
-        at = strstr(ann.said[i], "mcptask-c.");
-    CHECK(at != NULL);
-    return at != NULL ? at : "";
+    return last_question();
 }
 
 #define ACCEPT(content) "{'action':'accept','content':" content "}"
@@ -484,6 +492,58 @@ test_behind_many_changes(void)
     }
     CHECK(text_has(DO("wait_for_task", "'agent':'me','until':'done',"
                       "'since_seq':0,'timeout_seconds':0"), "'met':true"));
+    end();
+}
+
+/* The client of a deferred wait sees what the awaited task shows: its last
+   note, and the questions that its user may answer. */
+static void
+test_shows_what_the_task_shows(void)
+{
+    const char *id;
+    char of_it[100];
+
+    begin();
+    CREATE("t", MINE);
+    makes(&ann, WAIT("'task_id':'t','until':'done'"));
+    settle_all();
+    CHECK(is_status("working") &&
+          strstr(asks(&ann, OLD("tasks/get")), "statusMessage") == NULL);
+    does("save_checkpoint", "{'task_id':'t','agent':'me','notes':'half'}");
+    settle_all();
+    CHECK(is_status("working") &&
+          has(asks(&ann, OLD("tasks/get")), "'statusMessage':'half'"));
+    DO("request_input", "'task_id':'t','agent':'me','question':'Which?',"
+       "'to':'maria'");
+    settle_all();
+    CHECK(is_status("working")); /* it is not hers to answer */
+    does("update_task", "{'task_id':'t','answer':{'text':'that'}}");
+    DO("request_input", "'task_id':'t','agent':'me','question':'One?'");
+    settle_all();
+    CHECK(is_status("input_required"));
+    id = question_of_task();
+    snprintf(of_it, sizeof of_it, "%.*s", (int)strcspn(id, "\""), id);
+    CHECK(has(id, "'message':'One?'"));
+    accepts(of_it, "yes");
+    CHECK(is_status("working"));
+    CHECK(text_has(DO("get_task", "'task_id':'t'"), "'text':'yes'"));
+
+    /* One that was answered elsewhere is asked of nobody any more. */
+    DO("request_input", "'task_id':'t','agent':'me','question':'Two?'");
+    settle_all();
+    CHECK(is_status("input_required"));
+    id = last_question();
+    snprintf(of_it, sizeof of_it, "%.*s", (int)strcspn(id, "\""), id);
+    CHECK(has(id, "'message':'Two?'"));
+    does("update_task", "{'task_id':'t','answer':{'text':'no'}}");
+    settle_all();
+    CHECK(is_status("working"));
+    accepts(of_it, "late");
+    CHECK(is_status("working"));
+    does("update_task", BECOMES("t", "done"));
+    settle_all();
+    CHECK(is_status("completed") &&
+          strstr(asks(&ann, OLD("tasks/get")), "statusMessage") == NULL);
     end();
 }
 
@@ -967,11 +1027,15 @@ test_messages_end_waits(void)
     char text[900], args[900];
     const char *change = CALL("update_task", "{'task_id':'t','agent':'boss',"
                               "'priority':1}");
+    const char *waiting;
     size_t i;
     bool last;
 
     for (i = 0; i < 4 * sizeof waits / sizeof *waits; i++) {
         last = i / 2 % 2 == 0;
+        /* Ann may answer the question of a task that she waits for. */
+        waiting = strstr(waits[i / 4].args, "task_id") ? "input_required"
+                                                       : "working";
         begin();
         CREATE("t", MINE);
         does("request_input", "{'task_id':'t','agent':'me','question':'?'}");
@@ -980,7 +1044,7 @@ test_messages_end_waits(void)
         makes(&ann, text);
         does("save_checkpoint", "{'task_id':'t','agent':'me'}");
         settle_all();
-        CHECK(is_status("working"));
+        CHECK(is_status(waiting));
         /* Two events in one batch. */
         if (last)
             post(&ann, change);
@@ -990,7 +1054,7 @@ test_messages_end_waits(void)
         if (!last)
             post(&ann, change);
         settle_all();
-        if (!CHECK(is_status(waits[i / 4].ends ? "completed" : "working")))
+        if (!CHECK(is_status(waits[i / 4].ends ? "completed" : waiting)))
             fprintf(stderr, "  %s\n", waits[i / 4].args);
         if (waits[i / 4].ends)
             CHECK(text_has(asks(&ann, OLD("tasks/result")), "'met':false") &&
@@ -999,7 +1063,7 @@ test_messages_end_waits(void)
                  waits[i / 4].args);
         makes(&ann, text);
         settle_all();
-        CHECK(is_status("working"));
+        CHECK(is_status(waiting));
         end();
     }
 }
@@ -1196,6 +1260,7 @@ main(void)
     test_plain_by_agent();
     test_clock_is_set_back();
     test_behind_many_changes();
+    test_shows_what_the_task_shows();
     test_handed_on_at_once();
     test_look_that_takes_many_runs();
     test_event_while_it_looks();
