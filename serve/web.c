@@ -19,6 +19,9 @@
 #define PACKED "Content-Encoding: gzip\r\n" /* before the page's other fields */
 #define PACKED_LEN (sizeof(PACKED) - 1)
 #define LATE_BODY ((size_t)64 * 1024) /* the most read of one above the rate */
+#define NEEDS_TOKEN "this server needs a token: set the header " \
+                    "Authorization: Bearer TOKEN, with one from its " \
+                    "administrator"
 
 struct web {
     struct exchanges x;
@@ -64,6 +67,19 @@ run_metrics(struct exchange *x)
     state_put_metrics(&x->all->state, x->all->store, x->all->http,
                       exchange_mcp(x));
     reply_state(x, 200, "text/plain; version=0.0.4");
+}
+
+/* Clients that get 401 and find no authorization server try to register with
+   this one, and show their user the error (RFC 7591, section 3.2.2). */
+static void
+run_register(struct exchange *x)
+{
+    if (x->all->access.tokens == NULL)
+        exchange_reply_text(x, 404, NULL, "no such path\n");
+    else
+        exchange_reply(x, 400, NULL, "application/json",
+                       STR("{\"error\":\"access_denied\","
+                           "\"error_description\":\"" NEEDS_TOKEN "\"}"));
 }
 
 /* ---- the page for people ---- */
@@ -127,6 +143,7 @@ static const struct route routes[] = {
     {"/health", "GET", ROUTE_FREE, run_health},
     {"/ready", "GET", 0, run_ready},
     {"/metrics", "GET", 0, run_metrics},
+    {"/register", "POST", ROUTE_FREE | ROUTE_BODY, run_register},
 };
 #define N_ROUTES (sizeof(routes) / sizeof(routes[0]))
 
@@ -289,8 +306,7 @@ refuse_request(struct exchange *x, int status, const char *allow)
         const char *fields, *text;
     } of[] = {
         {400, NULL, "unknown MCP-Protocol-Version\n"},
-        {401, "WWW-Authenticate: Bearer\r\n",
-         "Authorization needs a known bearer token\n"},
+        {401, "WWW-Authenticate: Bearer\r\n", NEEDS_TOKEN "\n"},
         {403, NULL, "this Host or Origin needs --allow-host or "
          "--allow-origin\n"},
         {404, NULL, "no such path\n"},

@@ -5,6 +5,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
 
+import { auth } from '@modelcontextprotocol/sdk/client/auth.js';
+
 import { Agent, KINDS, LIMIT, newStore, REMOTE_AUTO, REMOTES }
   from './agent.mjs';
 
@@ -64,7 +66,7 @@ for (const kind of [...ON_HTTP, ...REMOTES, REMOTE_AUTO]) {
 }
 
 /* Each client reports it in its own way. */
-const refused = (e) => e.code === 401 || /401|bearer token/.test(e.message);
+const refused = (e) => e.code === 401 || /401|needs a token/.test(e.message);
 
 for (const kind of ON_HTTP) {
   test(`no token, no answer (${kind.name})`, LIMIT, async (t) => {
@@ -75,6 +77,22 @@ for (const kind of ON_HTTP) {
     await store.server.close();
   });
 }
+
+/* As a client does that signs its user in after a 401. */
+test('a client that tries OAuth is told of the token', LIMIT, async (t) => {
+  const { store, as } = guarded(t, ON_HTTP[0]);
+  const provider = {
+    redirectUrl: 'http://127.0.0.1:1/callback',
+    clientMetadata: { redirect_uris: ['http://127.0.0.1:1/callback'] },
+    clientInformation: () => undefined,
+    saveClientInformation: () => assert.fail(),
+    tokens: () => undefined
+  };
+  const alice = await as(TOKENS.alice); // its server runs meanwhile
+  await assert.rejects(auth(provider, { serverUrl: store.server.url('/mcp') }),
+    (e) => /^this server needs a token: .* Bearer TOKEN/.test(e.message));
+  await alice.close();
+});
 
 test('a session belongs to its token', LIMIT, async (t) => {
   const kind = ON_HTTP.find((k) => k.rev === '2025-11-25');

@@ -23,6 +23,13 @@ test_who_has_a_token(const struct rig *r)
 
     CHECK(fetch(&c, "POST", "/mcp", TYPES, PING) == 401);
     CHECK(has(c.head, "WWW-Authenticate: Bearer"));
+    CHECK(strstr(c.body.p, "Authorization: Bearer TOKEN") != NULL);
+    hang_up(&c);
+    c = dial(r->address);
+    CHECK(fetch(&c, "POST", "/register", TYPES, "{}") == 400);
+    CHECK(strstr(c.body.p, "\"error_description\":\"this server needs a "
+                 "token") != NULL);
+    CHECK(once(r, "GET", "/register", "", NULL) == 405);
     hang_up(&c);
     CHECK(once(r, "GET", "/health", "", NULL) == 200);
     CHECK(once(r, "GET", "/ready", "", NULL) == 401);
