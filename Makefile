@@ -70,15 +70,14 @@ $(B)/%.o: %.c Makefile $(B)/flags
 -include $(OBJ:.o=.d) $(B)/mcptask.d
 $(B)/board/page.o: $(B)/page.inc
 $(B)/cli/help.o: $(B)/help.inc
-$(B)/cli/config.o: $(B)/skill.inc
+$(B)/tools/skill.o: $(B)/skill.inc
 $(B)/tools/tools.o: $(B)/tools.inc
 $(B)/flags: always
 	@mkdir -p $(B)
 	@echo '$(CC) $(ALL_CFLAGS)' | cmp -s - $@ || echo '$(CC) $(ALL_CFLAGS)' >$@
 
-# The page without comments and indentation, the help text, what tools do with a
-# NUL before each, and the skill without what only clients read: compressed, as
-# the bytes of a C array.
+# The page without comments and indentation, the help text, the skill, and what
+# tools do with a NUL before each: compressed, as the bytes of a C array.
 PACK = gzip -9n | od -An -v -tu1 | sed 's/[0-9][0-9]*/&,/g'
 $(B)/page.inc: board/board.html board/board.sed Makefile
 	@mkdir -p $(B)
@@ -88,7 +87,7 @@ $(B)/help.inc: cli/help.txt Makefile
 	$(Q)<$< $(PACK) >$@
 $(B)/skill.inc: packaging/plugin/skills/mcptask/SKILL.md Makefile
 	@mkdir -p $(B)
-	$(Q)sed '1,/^# /{/^# /!d;}' $< | $(PACK) >$@
+	$(Q)<$< $(PACK) >$@
 $(B)/tools.inc: tools/tools.txt Makefile
 	@mkdir -p $(B)
 	$(Q)awk '{ printf /^@/ ? "%s" : " %s", $$0 }' $< | tr @ '\000' | $(PACK) >$@

@@ -14,8 +14,8 @@
 #include "cli/config.h"
 #include "cli/text.h"
 #include "mcp/calls.h"
+#include "tools/skill.h"
 #include "base/file.h"
-#include "base/gunzip.h"
 #include "base/os.h"
 #include "base/text.h"
 #include "json/write.h"
@@ -710,10 +710,6 @@ add_server(struct cli *c, const struct client *k, struct str program,
 
 /* ---- hooks ---- */
 
-static const uint8_t skill[] = {
-#include "skill.inc"
-};
-
 /* The command of a hook, for sh: the store is that of this process. */
 static struct str
 hook_command(struct cli *c, const struct client *k, const struct launch *l)
@@ -755,7 +751,7 @@ put_hooks(struct buf *b, struct str command)
 static int
 print_hooks(struct cli *c, const struct client *k, const struct launch *l)
 {
-    struct str text = {(const char *)skill, sizeof(skill)}, all = STR_NONE;
+    struct str text;
     struct buf b = {0};
 
     if (l->url.p != NULL)
@@ -763,10 +759,9 @@ print_hooks(struct cli *c, const struct client *k, const struct launch *l)
     if (k->hooks != NULL) {
         put_hooks(&b, hook_command(c, k, l));
     } else {
-        if (gunzip(text, &all) != 0)
+        if (tools_skill_body(&text) != 0)
             return cli_fail(c, ERR_NOMEM, "out of memory");
-        buf_str(&b, all);
-        free((char *)all.p);
+        buf_str(&b, text);
     }
     text = str_of(k->hooks != NULL ? k->hooks : "AGENTS.md");
     if (c->json) {

@@ -31,6 +31,7 @@
 /* The names of capabilities; CORE has none. */
 static const char feature_names[N_FEATURES][sizeof "completions"] = {
     "", "tools", "prompts", "resources", "completions", "logging", "tasks",
+    "skills",
 };
 
 /* Whether a tool can be called as a task. */
@@ -61,6 +62,8 @@ offers(const struct mcp *m, enum feature f)
         return c->complete != NULL;
     case TASKS:
         return offers_tasks(m);
+    case SKILLS:
+        return c->skills != NULL;
     default:
         return true;
     }
@@ -183,6 +186,14 @@ judge_read(struct request *r)
 {
     return r->target.p != NULL ? 0
                                : mcp_refuse_params(r, "uri must be a string");
+}
+
+/* No header repeats the uri of a skill. */
+static int
+judge_skill(struct request *r)
+{
+    r->target = mcp_text_of(r->m, json_get(r->params, "uri"));
+    return judge_read(r);
 }
 
 /* Any uri is valid: its resource may be created later. */
@@ -350,16 +361,19 @@ static void
 put_capabilities(struct json_w *w, const struct request *r)
 {
     const struct mcp_catalogue *c = r->m->m->cat;
-    bool tasks = offers(r->m->m, TASKS), ui = offers_ui(c);
+    bool tasks = offers(r->m->m, TASKS), skills = offers(r->m->m, SKILLS);
+    bool ui = offers_ui(c);
     bool changes[N_FEATURES] = {[TOOLS] = c->tools_change,
                                 [PROMPTS] = c->prompts_change,
                                 [RESOURCES] = true};
 
     json_put_obj(w, "capabilities");
-    if (is_modern(r) && (tasks || ui)) {
+    if (is_modern(r) && (tasks || skills || ui)) {
         json_put_obj(w, "extensions");
         if (tasks)
             json_put_raw(w, MCP_META "tasks", STR("{}"));
+        if (skills)
+            json_put_raw(w, MCP_META "skills", STR("{}"));
         if (ui)
             json_put_raw(w, MCP_META "ui", STR("{}"));
         json_close(w);
@@ -584,6 +598,37 @@ run_resource_read(struct request *r)
 }
 
 static int
+run_skills_list(struct request *r)
+{
+    int err;
+
+    json_put_arr(&r->run.w, "skills");
+    err = r->m->m->cat->skills(&r->call, STR(""));
+    json_close(&r->run.w);
+    return err;
+}
+
+/* The entry is copied first, since out moves as it grows. */
+static int
+run_skill(struct request *r)
+{
+    struct buf *out = r->call.out;
+    size_t at = out->len;
+    int err = r->target.len > 0 ? r->m->m->cat->skills(&r->call, r->target)
+                                : ERR_NOT_FOUND;
+    struct str entry = arena_str(r->call.arena, str_from(buf_view(out), at));
+
+    r->call.why = "Unknown skill";
+    if (err != 0)
+        return err == ERR_NOT_FOUND ? ERR_INVALID : err;
+    if (entry.p == NULL)
+        return ERR_NOMEM;
+    out->len = at;
+    json_put_raw(&r->run.w, "skill", entry);
+    return 0;
+}
+
+static int
 run_prompt(struct request *r)
 {
     int err;
@@ -657,6 +702,9 @@ static const struct method methods[] = {
      run_resource_read},
     {"resources/templates/list", EVER, RESOURCES, CACHE_PUBLIC, NULL,
      judge_only_page, run_list},
+    {"skills/list", MODERN, SKILLS, CACHE_PUBLIC, NULL, judge_only_page,
+     run_skills_list},
+    {"skills/get", MODERN, SKILLS, CACHE_PUBLIC, NULL, judge_skill, run_skill},
     {"prompts/get", EVER, PROMPTS, UNCACHED, "name", judge_prompt, run_prompt},
     {"prompts/list", EVER, PROMPTS, CACHE_PUBLIC, NULL, judge_only_page,
      run_list},

@@ -40,7 +40,7 @@ store/remote store/verify
 task/artifact task/cause task/change task/check task/claim task/error
 task/fields task/may task/name task/parts task/project task/query task/task
 task/view
-tools/look tools/tools
+tools/look tools/skill tools/tools
 '
 
 # Prints FILE OTHER SYMBOL for every use, and FILE OTHER .h for every include.

@@ -16,6 +16,7 @@
 #include "tools/call.h"
 #include "tools/get.h"
 #include "tools/prompts.h"
+#include "tools/skill.h"
 #include "tools/uri.h"
 #include "tools/wait.h"
 #include "base/gunzip.h"
@@ -194,6 +195,7 @@ tools_new(struct tools **out, struct tasks *t, const struct cli_env *env)
         .n_templates = TOOLS_N_TEMPLATES,
         .resources = tools_resources,
         .resource_read = tools_resource_read,
+        .skills = tools_skills,
         .resource_key = tools_resource_key,
         .resources_change = tools_resources_change,
         .unrecorded = unrecorded,

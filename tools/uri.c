@@ -7,7 +7,7 @@
    2. A uri that names nothing is ERR_NOT_FOUND, whatever its form; no part of a
       uri is ever used as the path of a file.
    3. Every uri that can be read can be subscribed to, since one function splits
-      both; except the page, which never changes. */
+      both; except the page and the skill, which never change. */
 
 #include "tools/uri.h"
 #include "base/base64.h"
@@ -17,6 +17,7 @@
 #include "task/artifact.h"
 #include "task/view.h"
 #include "tools/get.h"
+#include "tools/skill.h"
 
 #define LIST_PART 50 /* resources of one part of the list */
 #define SCHEME "task://"
@@ -254,6 +255,17 @@ read_board(struct mcp_call *c, struct str uri)
     return rc;
 }
 
+static int
+read_skill(struct mcp_call *c, struct str uri)
+{
+    struct str text;
+    int rc = tools_skill_text(&text);
+
+    if (rc == 0)
+        put_uri_text(c, uri, "text/markdown", text);
+    return rc;
+}
+
 int
 tools_resource_read(struct mcp_call *c, struct str uri)
 {
@@ -265,6 +277,8 @@ tools_resource_read(struct mcp_call *c, struct str uri)
 
     if (str_is(uri, TOOLS_BOARD))
         return read_board(c, uri);
+    if (str_is(uri, TOOLS_SKILL))
+        return read_skill(c, uri);
     rc = split_uri(c->arena, uri, &at);
     if (rc == 0 && at.kind != ALL)
         rc = task_get(s->t, c->arena, at.id, &k);

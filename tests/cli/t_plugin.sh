@@ -13,14 +13,14 @@ ln -s "$bin" bin/mcptask
 
 # ask METHOD PARAMS: the answer of the server in out
 ask() {
-    printf '{"jsonrpc":"2.0","id":1,"method":"%s","params":%s}\n' "$1" "$2" |
-        "$bin" >out 2>err
+    printf '{"jsonrpc":"2.0","id":1,"method":"%s","params":%s}' "$1" "$2" |
+        tr -d '\n' | "$bin" >out 2>err
 }
 
 name=json
 for file in .mcp.json .claude-plugin/plugin.json hooks/hooks.json \
     .claude-plugin/marketplace.json; do
-    ask ping "$(tr -d '\n' <"$plugin/$file")"
+    ask ping "$(cat "$plugin/$file")"
     has out '"result":{}'
 done
 version=$(sed -n 's/^#define MCPTASK_VERSION "\(.*\)"/\1/p' \
@@ -55,5 +55,12 @@ while read -r word; do
     grep -qE "[\"\`]${word}[\"\`]" tools || fail "the skill names $word"
 done <words
 check test "$(wc -l <"$skill")" -lt 60
+
+# The binary has it, too (SEP-2640).
+meta=io.modelcontextprotocol
+ask skills/list "{\"_meta\":{\"$meta/protocolVersion\":\"2026-07-28\",
+    \"$meta/clientCapabilities\":{}}}"
+has out '"uri":"skill://mcptask/SKILL.md"' "\"size\":$(wc -c <"$skill" |
+    tr -d ' ')" '"frontmatter":{"name":"mcptask","description":"Use the '
 
 finish

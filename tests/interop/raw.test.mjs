@@ -1,6 +1,8 @@
 /* What no official client sends, but other clients do. */
 
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import test from 'node:test';
 
 import { LIMIT, MODERN, modern, newStore, Raw } from './agent.mjs';
@@ -85,5 +87,40 @@ test('one process serves both eras', LIMIT, async (t) => {
     { version: '2099-01-01' }));
   assert.equal(wrong.error.code, -32022);
   assert.ok(wrong.error.data.supported.includes(MODERN));
+  await raw.close(MODERN);
+});
+
+/* As a host does that loads a skill: SEP-2640, Integrity and Verification. */
+test('the skill of the plugin is a skill of MCP', LIMIT, async (t) => {
+  const raw = new Raw(t, newStore(t));
+  const uri = 'skill://mcptask/SKILL.md';
+  const file = readFileSync(new URL(
+    '../../packaging/plugin/skills/mcptask/SKILL.md', import.meta.url));
+  const front = /^---\n([^]*?)\n---\n/.exec(file)[1].split('\n')
+    .map((line) => /^(\w+): (.*)$/.exec(line).slice(1));
+  const skill = {
+    uri,
+    resources: [{ uri, size: file.length, digest: `sha256:${
+      createHash('sha256').update(file).digest('hex')}` }],
+    frontmatter: Object.fromEntries(front)
+  };
+
+  const { result } = await raw.ask(modern(1, 'server/discover'));
+  assert.deepEqual(
+    result.capabilities.extensions['io.modelcontextprotocol/skills'], {});
+  const listed = (await raw.ask(modern(2, 'skills/list'))).result;
+  assert.deepEqual(listed.skills, [skill]);
+  assert.equal(listed.resultType, 'complete');
+  assert.equal(listed.cacheScope, 'public');
+  const got = (await raw.ask(modern(3, 'skills/get', { uri }))).result;
+  assert.deepEqual(got.skill, skill);
+  const { contents: [content] } = (await raw.ask(
+    modern(4, 'resources/read', { uri }))).result;
+  assert.equal(content.mimeType, 'text/markdown');
+  assert.equal(content.text, file.toString());
+  for (const params of [{}, { uri: '' }, { uri: 'skill://other/SKILL.md' }]) {
+    assert.equal((await raw.ask(modern(5, 'skills/get', params))).error.code,
+      -32602);
+  }
   await raw.close(MODERN);
 });
