@@ -481,6 +481,8 @@ test_commands(void)
     for (size_t at = 1; at < body.len; at += 3)
         for (int i = (int)at % 5; change(body, at, i, &to); i += 5) {
             snprintf(key, sizeof key, "task/m%zu", n++);
+            if (store_batch_is_full(f.s))
+                commit(&f);
             stage(&f, key, to);
         }
     stage(&f, "task/d", STR(BODY("\\")));
