@@ -88,9 +88,9 @@ struct mcp_catalogue {
     int (*resources)(struct mcp_call *c, struct str cursor, struct str *next);
     /* Like mcp_tool.run: appends contents objects; or ERR_NOT_FOUND. */
     int (*resource_read)(struct mcp_call *c, struct str uri);
-    /* Appends the entries of skills, comma separated: all, or that of uri, unless
-       it is empty; or ERR_NOT_FOUND. Their files are resources. NULL: there are
-       none. */
+    /* Appends the entries of skills, comma separated: all or, unless uri is
+       empty, that of uri; or ERR_NOT_FOUND. Their files are resources. NULL:
+       there are none. */
     int (*skills)(struct mcp_call *c, struct str uri);
     /* Finds the key whose records change the resource at uri, in a; empty: any
        key. 0; ERR_NOT_FOUND: no uri of ours; ERR_NOMEM. */
