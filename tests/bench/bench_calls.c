@@ -366,6 +366,70 @@ measure_claims(const struct rig_run *run)
                CREW * EACH, CREW, READY, ratio[0], ratio[n - 1]);
 }
 
+/* ---- a claim among many tasks ---- */
+
+#define MANY 20000  /* tasks */
+#define PROJECTS 20 /* of these */
+#define HELD 50     /* tasks of the first project that others work on */
+
+struct among {
+    struct server s;
+    const char *scope; /* the repo_path of each claim */
+};
+
+/* Claims and gives back. Returns the rate of the claims alone. */
+static double
+claim_among(void *ctx, double seconds)
+{
+    struct among *m = ctx;
+    double end = rig_now() + seconds, spent = 0, from;
+    uint64_t n = 0, id;
+    struct str at;
+
+    do {
+        server_put(&m->s, CALL("claim_task") "{\"agent\":\"c\","
+                   "\"repo_path\":\"%s\"}", m->scope);
+        from = rig_now();
+        at = rig_behind(server_call(&m->s), "\\\"task_id\\\":\\\"m");
+        spent += rig_now() - from;
+        n++;
+        if (at.len < 7 || !str_u64((struct str){at.p, 7}, &id))
+            rig_die("nothing was claimed");
+        server_put(&m->s, CALL("handoff_task") "{" ID ",\"agent\":\"c\"}",
+                   'm', (unsigned long long)id);
+        server_call(&m->s);
+    } while (rig_now() < end);
+    return (double)n / spent;
+}
+
+static void
+measure_among(const struct rig_run *run)
+{
+    char *base[2] = {rig_make("projects"), rig_make("noprojects")};
+    struct among with = {.scope = "/srv/p0"}, without = {.scope = "*"};
+    struct rig_result r;
+
+    server_import_projects(run, base[0], 'm', MANY, PROJECTS);
+    server_import(run, base[1], 'm', MANY, 0);
+    server_start(&with.s, run, base[0], 'm', MANY);
+    server_start(&without.s, run, base[1], 'm', MANY);
+    for (uint64_t i = 0; i < HELD; i++) {
+        server_put(&with.s, CALL("claim_task") "{" ID ",\"agent\":\"h%llu\","
+                   "\"lease_seconds\":86400}", 'm',
+                   (unsigned long long)(i * PROJECTS), (unsigned long long)i);
+        server_call(&with.s);
+    }
+    r = rig_compare(run, (struct rig_side){claim_among, &with},
+                    (struct rig_side){claim_among, &without});
+    rig_report("claims of a project", r.ratio, "of claims", NULL, 0,
+               "%.0f/s to %.0f/s among %d tasks, of %d projects with paths; "
+               "rounds %.2f-%.2f", r.a, r.b, MANY, PROJECTS, r.low, r.high);
+    server_stop(&with.s);
+    server_stop(&without.s);
+    free(base[0]);
+    free(base[1]);
+}
+
 /* ---- starting with them ---- */
 
 /* The calls come right after the tasks that they wait for, so that every other
@@ -408,7 +472,7 @@ measure_replay(const struct rig_run *run)
 
 static const struct rig_measure measures[] = {
     {"call-waits", measure_waits},   {"call-costs", measure_costs},
-    {"call-claims", measure_claims},
+    {"call-claims", measure_claims}, {"call-among", measure_among},
     {"call-replay", measure_replay}, {NULL, NULL},
 };
 

@@ -183,9 +183,10 @@ prose(size_t n)
     return text;
 }
 
-void
-server_import(const struct rig_run *run, const char *base, char prefix,
-              uint64_t n, size_t goal_len)
+/* Adds n tasks; projects 0: of none, and without paths. */
+static void
+import_tasks(const struct rig_run *run, const char *base, char prefix,
+             uint64_t n, size_t goal_len, unsigned projects)
 {
     const char *const argv[] = {run->mcptask, "import", "-", NULL};
     const char *goal = prose(goal_len);
@@ -194,10 +195,17 @@ server_import(const struct rig_run *run, const char *base, char prefix,
 
     rig_start(&import, argv, base);
     for (uint64_t i = 0; i < n; i++) {
-        buf_printf(&lines, "{" ID ",\"title\":\"task %llu\"%s%s%s}\n", prefix,
+        buf_printf(&lines, "{" ID ",\"title\":\"task %llu\"%s%s%s", prefix,
                    (unsigned long long)i, (unsigned long long)i,
                    goal_len > 0 ? ",\"goal\":\"" : "", goal,
                    goal_len > 0 ? "\"" : "");
+        if (projects > 0)
+            buf_printf(&lines, ",\"repo_path\":\"/srv/p%u\",\"paths\":["
+                       "\"src/m%u\",\"docs/m%u.md\"]",
+                       (unsigned)(i % projects),
+                       (unsigned)(i / projects % MODULES),
+                       (unsigned)(i / projects % MODULES));
+        buf_z(&lines, "}\n");
         if (lines.len > 60000 || i + 1 == n) {
             rig_send(import.in, buf_view(&lines));
             buf_reset(&lines, 65536);
@@ -205,6 +213,20 @@ server_import(const struct rig_run *run, const char *base, char prefix,
     }
     buf_fini(&lines);
     rig_stop(&import);
+}
+
+void
+server_import(const struct rig_run *run, const char *base, char prefix,
+              uint64_t n, size_t goal_len)
+{
+    import_tasks(run, base, prefix, n, goal_len, 0);
+}
+
+void
+server_import_projects(const struct rig_run *run, const char *base,
+                       char prefix, uint64_t n, unsigned projects)
+{
+    import_tasks(run, base, prefix, n, 0, projects);
 }
 
 char *

@@ -70,6 +70,11 @@ double server_starts(void *starts, double seconds);
 /* Adds n tasks by import, each with a goal of goal_len bytes, below 4096. */
 void server_import(const struct rig_run *run, const char *base, char prefix,
                    uint64_t n, size_t goal_len);
+/* The same in turn to the projects /srv/p0 and so on, each task with two paths,
+   which every MODULES-th task of a project shares. */
+#define MODULES 100
+void server_import_projects(const struct rig_run *run, const char *base,
+                            char prefix, uint64_t n, unsigned projects);
 /* The path of the log in base, valid until the next call. */
 char *server_log(const char *base);
 
