@@ -13,12 +13,13 @@
       that only a newer version can read, or nobody, does not get in the way. */
 
 #include "task/claim.h"
-#include "task/index.h"
+#include "task/clash.h"
 #include "task/may.h"
 #include "task/project.h"
 #include "task/query.h"
 
 #define READY_BYTES (TASK_READ_MAX / 4) /* under the lock: others wait */
+#define N_PLACES 64
 
 struct search {
     struct tasks *t;
@@ -26,6 +27,12 @@ struct search {
     struct arena a;
     uint64_t bytes;
     struct sights seen;
+    struct clashes clashes;
+    /* Whether tasks of a project are asked for, by its atom. */
+    struct {
+        uint32_t atom;
+        bool known, asked;
+    } place[N_PLACES];
 };
 
 /* Reads the task of e, whose memory the next one reuses. */
@@ -41,16 +48,31 @@ read_candidate(struct search *s, struct task_entry *e, struct task *k)
     return rc == 0 ? task_of(s->t, &s->a, &ev, k) : rc;
 }
 
-/* Whether the task of e is of the project that w asks for. */
 static bool
-is_here(const struct tasks *t, const struct task_want *w,
-        const struct task_entry *e)
+asks_for(const struct task_want *w, struct str repo_path)
 {
     if (!w->repo_path.p)
-        return task_entry_is_offered(t, e, &w->who);
+        return project_offers(w->who.repo, repo_path);
     return str_is(w->repo_path, "\"*\"") ||
-           project_matches(w->repo_path,
-                           task_entry_text(t, e, ATOM_REPO_PATH));
+           project_matches(w->repo_path, repo_path);
+}
+
+/* Whether the task of e is of the project that w asks for. */
+static bool
+is_here(struct search *s, const struct task_want *w,
+        const struct task_entry *e)
+{
+    uint32_t atom = e->atom[ATOM_REPO_PATH], i = atom % N_PLACES;
+
+    if (!s->place[i].known || s->place[i].atom != atom) {
+        s->place[i].known = true;
+        s->place[i].atom = atom;
+        s->place[i].asked =
+            asks_for(w, task_entry_text(s->t, e, ATOM_REPO_PATH));
+    }
+    return s->place[i].asked ||
+           (!w->repo_path.p && e->status == TASK_HANDOFF_READY &&
+            task_entry_is_offered(s->t, e, &w->who));
 }
 
 /* Whether the task of e matches w otherwise, whatever its state. */
@@ -84,13 +106,27 @@ is_for_others(const struct task_actor *who, const struct task *k)
            !actor_is(who, k->f[F_CURRENT_OWNER]);
 }
 
+/* Notes when time may make a task ready. */
+static void
+note_due(struct search *s, int64_t due_ms)
+{
+    if (s->w->due_ms == 0 || due_ms < s->w->due_ms)
+        s->w->due_ms = due_ms;
+}
+
 /* Whether the task of e is ready and can be read: 1, 0, or an error. */
 static int
 is_ready(struct search *s, struct task_entry *e)
 {
+    int64_t due = task_entry_clash(s->t, e, &s->w->who, &s->clashes);
     struct task k;
-    int rc = read_candidate(s, e, &k);
+    int rc;
 
+    if (due != 0) {
+        note_due(s, due);
+        return 0;
+    }
+    rc = read_candidate(s, e, &k);
     if (rc == ERR_FORMAT || rc == ERR_GARBLED)
         return 0;
     if (rc == 0 && k.blocked)
@@ -99,8 +135,7 @@ is_ready(struct search *s, struct task_entry *e)
         return rc;
     if (!actor_clash(&s->w->who, &k).p)
         return 1;
-    if (s->w->due_ms == 0 || k.clash_ms < s->w->due_ms)
-        s->w->due_ms = k.clash_ms;
+    note_due(s, k.clash_ms);
     return 0;
 }
 
@@ -111,14 +146,13 @@ look_at(struct search *s, struct task_entry *e)
     bool free = is_free_for(s->t, s->w, e);
     int64_t due;
 
-    if (!is_here(s->t, s->w, e) || !is_wanted(s->t, s->w, e))
+    if (!is_here(s, s->w, e) || !is_wanted(s->t, s->w, e))
         return 0;
     if (free && !task_entry_is_early(s->t, e))
         return is_ready(s, e);
     due = free ? e->from_ms : task_entry_due(s->t, e);
     due = due < e->from_ms ? e->from_ms : due;
-    if (s->w->due_ms == 0 || due < s->w->due_ms)
-        s->w->due_ms = due;
+    note_due(s, due);
     return 0;
 }
 
@@ -165,7 +199,7 @@ find_left(struct search *s, const struct task_queue *q, struct str *out)
     int rc = 0;
 
     for (; e && rc == 0 && s->bytes <= READY_BYTES; e = e->later) {
-        if (!is_kin(s, e) || !is_here(s->t, s->w, e) ||
+        if (!is_kin(s, e) || !is_here(s, s->w, e) ||
             !is_wanted(s->t, s->w, e) ||
             task_entry_sight(s->t, e, &s->seen) != SIGHT_GONE)
             continue;
@@ -330,7 +364,7 @@ count_elsewhere(struct search *s, struct arena *a, struct task_entry *e,
                 struct task_why *out)
 {
     struct str repo = task_entry_text(s->t, e, ATOM_REPO_PATH);
-    bool reads = e->has_deps || e->has_paths;
+    bool reads = e->has_deps || e->atom[ENTRY_PATHS];
     struct task k = {.ready = !reads};
     struct task_reason *r;
     int rc = reads ? read_candidate(s, e, &k) : 0;
@@ -360,7 +394,7 @@ tasks_why_none(struct tasks *t, struct arena *a, const struct task_want *w,
         out->partial = looked++ == TASK_LOOK_MAX || s.bytes > READY_BYTES;
         if (out->partial || !is_wanted(t, w, e))
             continue;
-        if (!is_here(t, w, e)) {
+        if (!is_here(&s, w, e)) {
             if (!e->parked && is_free_for(t, w, e) &&
                 !task_entry_is_early(t, e))
                 rc = count_elsewhere(&s, a, e, out);

@@ -1,11 +1,11 @@
 /* clash - tasks whose paths overlap.
 
    Paths are advice between agents: no file is locked. They are compared as raw
-   JSON strings, which are canonical, by component and without globs. The paths
-   of a task under a lease are in its entry, so that no record is read. */
+   JSON strings, which are canonical, by component and without globs. They are
+   in the entries of tasks, so that no record is read. */
 
 #include "task/clash.h"
-#include "task/index.h"
+#include "task/may.h"
 #include "task/project.h"
 
 #include <string.h>
@@ -66,18 +66,26 @@ is_above(struct tasks *t, struct str id, struct str parent)
     return false;
 }
 
+/* Whether the task of e, of the same project, has paths that overlap these. */
 static bool
-clashes_with(struct tasks *t, const struct task *k, const struct task_entry *e)
+meets(const struct tasks *t, const struct task_entry *e, struct str repo_path,
+      struct str paths)
 {
-    struct str paths = task_entry_text(t, e, ENTRY_PATHS);
+    struct str own = task_entry_text(t, e, ENTRY_PATHS);
 
-    return paths.p && !task_entry_free(t, e) &&
-           !str_eq(task_entry_id(e), k->ev.id) &&
-           project_same(k->f[F_REPO_PATH],
-                        task_entry_text(t, e, ATOM_REPO_PATH)) &&
-           lists_meet(k->f[F_PATHS], paths) &&
-           !is_above(t, task_entry_id(e), k->f[F_PARENT_ID]) &&
-           !is_above(t, k->ev.id, task_entry_text(t, e, ATOM_PARENT_ID));
+    return own.p &&
+           project_same(repo_path, task_entry_text(t, e, ATOM_REPO_PATH)) &&
+           lists_meet(paths, own) && !task_entry_free(t, e);
+}
+
+/* Whether the task of e is that of id, or above or below it. */
+static bool
+is_related(struct tasks *t, const struct task_entry *e, struct str id,
+           struct str parent)
+{
+    return str_eq(task_entry_id(e), id) ||
+           is_above(t, task_entry_id(e), parent) ||
+           is_above(t, id, task_entry_text(t, e, ATOM_PARENT_ID));
 }
 
 int
@@ -95,7 +103,8 @@ task_find_clashes(struct tasks *t, struct arena *a, struct task *k)
     for (int p = 0; p < TASK_N_PRIORITIES; p++)
         for (const struct task_entry *e = t->queue[p][QUEUE_HELD].first;
              e && n < TASK_CLASHES; e = e->later) {
-            if (!clashes_with(t, k, e) ||
+            if (!meets(t, e, k->f[F_REPO_PATH], k->f[F_PATHS]) ||
+                is_related(t, e, k->ev.id, k->f[F_PARENT_ID]) ||
                 task_entry_sight(t, e, &seen) == SIGHT_GONE)
                 continue;
             buf_printf(&b, "%s{\"task_id\":\"%.*s\",\"agent\":%.*s}",
@@ -110,4 +119,38 @@ task_find_clashes(struct tasks *t, struct arena *a, struct task *k)
     buf_char(&b, ']');
     k->clashes = buf_take(&b, a);
     return k->clashes.p ? 0 : ERR_NOMEM;
+}
+
+/* The first task of another agent that overlaps with the paths of e. */
+static const struct task_entry *
+find_other(struct tasks *t, const struct task_entry *e,
+           const struct task_actor *who, struct sights *seen)
+{
+    struct str repo_path = task_entry_text(t, e, ATOM_REPO_PATH);
+    struct str paths = task_entry_text(t, e, ENTRY_PATHS);
+
+    for (int p = 0; p < TASK_N_PRIORITIES; p++)
+        for (const struct task_entry *o = t->queue[p][QUEUE_HELD].first; o;
+             o = o->later)
+            if (meets(t, o, repo_path, paths) &&
+                !actor_is(who, task_entry_text(t, o, ATOM_OWNER)) &&
+                task_entry_sight(t, o, seen) != SIGHT_GONE)
+                return o;
+    return NULL;
+}
+
+int64_t
+task_entry_clash(struct tasks *t, const struct task_entry *e,
+                 const struct task_actor *who, struct clashes *found)
+{
+    uint32_t paths = e->atom[ENTRY_PATHS], repo = e->atom[ATOM_REPO_PATH];
+    struct clash *c = &found->of[(paths ^ repo) % N_CLASHES];
+
+    if (!paths)
+        return 0;
+    if (c->paths != paths || c->repo != repo)
+        *c = (struct clash){paths, repo, find_other(t, e, who, &found->seen)};
+    return !c->with || is_related(t, c->with, task_entry_id(e),
+                                  task_entry_text(t, e, ATOM_PARENT_ID))
+        ? 0 : task_entry_due(t, c->with);
 }

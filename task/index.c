@@ -268,7 +268,7 @@ atom_of(const struct str f[TASK_N_HEAD], int atom)
     if (atom < TASK_N_ATOMS)
         return f[row_atoms[atom].field];
     if (atom == ENTRY_PATHS)
-        return lease.p ? f[F_PATHS] : STR_NONE;
+        return f[F_PATHS];
     if (!lease.p || task_seat(lease).len == 0 ||
         (atom == ENTRY_SESSION && raw_member(lease, "first").p))
         return STR_NONE;
@@ -302,7 +302,6 @@ read_head(struct task_entry *e, const struct str f[TASK_N_HEAD])
     e->priority = (uint8_t)(priority < TASK_N_PRIORITIES
                             ? priority : TASK_N_PRIORITIES - 1);
     e->has_deps = f[F_DEPENDS_ON].len > 2;
-    e->has_paths = f[F_PATHS].len > 2;
     e->has_lease = e->status == TASK_IN_PROGRESS && f[F_LEASE].p;
     e->from_ms = task_from_ms(f[F_NOT_BEFORE]);
     at = kept_since(e, e->changed_ms);

@@ -10,7 +10,8 @@
 #include "task/parts.h"
 
 /* Of a task under a lease: the session in which that was taken, if its end can
-   be seen and says something, the product of its client, and the paths. */
+   be seen and says something, and the product of its client. Of every task: its
+   paths, for which it depends on others whether it is ready. */
 enum {
     ENTRY_SESSION = TASK_N_ATOMS, ENTRY_CLIENT, ENTRY_PATHS, ENTRY_N_ATOMS
 };
@@ -31,7 +32,6 @@ struct task_entry {
     uint8_t status; /* TASK_N_STATUSES: unreadable here, on no list */
     uint8_t priority;
     bool has_deps : 1;
-    bool has_paths : 1; /* whether it is ready depends on others, too */
     bool has_open : 1;  /* has an open question */
     bool has_lease : 1; /* is in progress under one, which may have run out */
     bool seen : 1;  /* visited by the current walk; else false */

@@ -215,7 +215,7 @@ matches_entry(struct scan *s, const struct task_entry *e)
             return false;
     return s->statuses & 1u << e->status &&
            (!q->offered || task_entry_is_offered(s->t, e, q->offered)) &&
-           (!q->ready || (free && (e->has_deps || e->has_paths)) ||
+           (!q->ready || (free && (e->has_deps || e->atom[ENTRY_PATHS])) ||
             is_asked(q->ready, free)) &&
            (!q->stale || is_asked(q->stale, is_stale(s, e))) &&
            (!q->needs_input ||
@@ -413,7 +413,8 @@ take_entry(struct scan *s, struct task_entry *e)
 {
     struct task_list *l = s->list;
     struct task *k = &l->tasks[l->n];
-    bool reads = s->q->ready != TASK_EITHER && (e->has_deps || e->has_paths);
+    bool reads = s->q->ready != TASK_EITHER &&
+                 (e->has_deps || e->atom[ENTRY_PATHS]);
     bool room = l->n < s->limit;
     int rc;
 

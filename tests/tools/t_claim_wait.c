@@ -579,6 +579,37 @@ test_paths(void)
     end();
 }
 
+/* A search finds what is ready behind tasks that overlap with another one, of
+   which many have the same paths: the parts of that one, and other projects. */
+static void
+test_search_passes_by_overlaps(void)
+{
+    begin();
+    CREATE("a", ",'paths':['src','doc'],'repo_path':'/r'");
+    DO("claim_task", "'agent':'you'");
+    CREATE("n1", ",'paths':['src'],'repo_path':'/r'");
+    CREATE("n2", ",'paths':['src'],'repo_path':'/r/'");
+    CREATE("n3", ",'paths':['doc/x'],'repo_path':'/r'");
+    CREATE("o", ",'paths':['src'],'repo_path':'/o'");
+    CREATE("p", ",'paths':['src'],'repo_path':'/r','parent_id':'a'");
+    CREATE("q", ",'paths':['test'],'repo_path':'/r'");
+    CHECK(text_has(DO("claim_task", "'agent':'me','repo_path':'/r'"),
+                   CLAIMED("p")));
+    CHECK(text_has(DO("claim_task", "'agent':'me','repo_path':'/r'"),
+                   CLAIMED("q")));
+    CHECK(text_has(DO("claim_task", "'agent':'me','repo_path':'*'"),
+                   CLAIMED("o")));
+    CHECK(text_has(DO("claim_task", "'agent':'me','repo_path':'*'"),
+                   "'held':7"));
+    DO("update_task", "'agent':'me','task_id':'p','status':'done'");
+    CHECK(text_has(DO("claim_task", "'agent':'you','repo_path':'/r'"),
+                   "'task_id':'n1'"));
+    DO("update_task", "'agent':'you','task_id':'a','status':'done'");
+    CHECK(text_has(DO("claim_task", "'agent':'me','repo_path':'/r'"),
+                   CLAIMED("n3")));
+    end();
+}
+
 static bool holder_is_gone;
 
 static enum sight
@@ -1039,6 +1070,7 @@ main(void)
     test_own_name();
     test_not_before();
     test_paths();
+    test_search_passes_by_overlaps();
     test_handed_over_for_later();
     test_an_agent_that_is_gone();
     test_both_eras();
