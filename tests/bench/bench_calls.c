@@ -370,7 +370,7 @@ measure_claims(const struct rig_run *run)
 
 #define MANY 20000  /* tasks */
 #define PROJECTS 20 /* of these */
-#define HELD 50     /* tasks of the first project that others work on */
+#define HELD 10     /* tasks of the first project that others work on */
 
 struct among {
     struct server s;
