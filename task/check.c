@@ -813,6 +813,32 @@ take_clear(struct parse *p, struct task_args *out)
     return 0;
 }
 
+/* Refuses an argument that has no effect beside another one: its caller would
+   believe that it had. */
+static int
+check_effects(struct parse *p, enum task_tool tool,
+              const struct task_args *args)
+{
+    static const struct {
+        enum task_tool tool;
+        int arg, beside; /* enum task_arg */
+    } none[] = {
+        {TOOL_CLAIM, ARG_TAG, F_TASK_ID},
+        {TOOL_CLAIM, F_REPO_PATH, F_TASK_ID},
+        {TOOL_WAIT, F_REPO_PATH, F_TASK_ID},
+        {TOOL_ATTACH, ARG_ENCODING, ARG_PATH},
+    };
+
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+        p->top = &task_rows[none[i].arg];
+        if (none[i].tool == tool && args->v[none[i].arg].p &&
+            args->v[none[i].beside].p)
+            return refuse(p, ERR_INVALID, "has no effect beside %s: leave one "
+                          "of them out", task_rows[none[i].beside].name);
+    }
+    return 0;
+}
+
 static int
 check_needed(struct parse *p, enum task_tool tool,
              const struct task_args *args)
@@ -864,6 +890,8 @@ parse_args(struct task_ctx *c, enum task_tool tool, const struct json_tok *obj,
         rc = take_extra(&p, tool, &extra, out);
     if (rc == 0 && out->v[ARG_CLEAR].p)
         rc = take_clear(&p, out);
+    if (rc == 0)
+        rc = check_effects(&p, tool, out);
     if (rc == 0)
         rc = take_repo_path(&p, tool, out);
     if (rc == 0)

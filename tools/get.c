@@ -613,7 +613,7 @@ check_section(struct piece *p, struct str section)
     } args[] = {
         {ARG_ARTIFACT_ID, "artifact"}, {ARG_OFFSET, "artifact"},
         {ARG_MATCH, "artifact"}, {ARG_LINES, "artifact"},
-        {ARG_SINCE_SEQ, "history"},
+        {ARG_SINCE_SEQ, "history"}, {ARG_EVENTS, "history"},
     };
 
     for (size_t i = 0; i < sizeof args / sizeof *args; i++) {
