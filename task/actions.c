@@ -431,8 +431,8 @@ take_answer(struct draft *d)
         return task_fail(d->c, ERR_INVALID, "answer", "the answer must be one "
                          "of %.*s", STR_ARG(utf8_cut(options, 220)));
     return put_question(d, asked, draft_keep(d, arena_printf(d->c->a,
-        "%.*s,\"answer\":%.*s%s%.*s,\"by\":%.*s,\"at\":%.*s}}",
-        (int)asked.len - 1, asked.p, STR_ARG(answer),
+        "%.*s%s\"answer\":%.*s%s%.*s,\"by\":%.*s,\"at\":%.*s}}",
+        (int)asked.len - 1, asked.p, asked.len > 2 ? "," : "", STR_ARG(answer),
         implied.p ? ",\"action\":" : "", STR_ARG(implied), STR_ARG(d->by),
         STR_ARG(d->now))), "answer", ANSWERED_COST);
 }

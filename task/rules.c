@@ -213,7 +213,8 @@ static void
 put_seen(struct buf *b, struct str message, uint64_t n)
 {
     buf_put(b, message.p, message.len - 1);
-    buf_printf(b, ",\"seen\":%llu}", (unsigned long long)n);
+    buf_printf(b, "%s\"seen\":%llu}", message.len > 2 ? "," : "",
+               (unsigned long long)n);
 }
 
 void

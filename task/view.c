@@ -274,7 +274,7 @@ view_messages_json(struct buf *b, struct str messages, uint64_t n,
                    struct str stop, size_t room)
 {
     const char *before = ",\"messages\":[";
-    struct str item = STR_NONE, seen;
+    struct str item = STR_NONE, seen, said;
     size_t cost = json_cost(stop);
     bool fit = cost <= room;
 
@@ -289,9 +289,13 @@ view_messages_json(struct buf *b, struct str messages, uint64_t n,
         fit = cost <= room;
         if (!fit)
             break;
+        said = (struct str){item.p, item.len - 1};
+        if (seen.p)
+            said.len = (size_t)(seen.p - item.p) - strlen("\"seen\":");
+        if (said.p[said.len - 1] == ',')
+            said.len--;
         buf_z(b, before);
-        buf_put(b, item.p, seen.p ? (size_t)(seen.p - item.p) -
-                                    strlen(",\"seen\":") : item.len - 1);
+        buf_str(b, said);
         buf_char(b, '}');
         before = ",";
     }

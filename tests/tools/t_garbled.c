@@ -334,6 +334,28 @@ test_other_json(void)
     }
 }
 
+/* What is added to an object of the record makes JSON of an empty one, too. */
+static void
+test_empty_objects(void)
+{
+    struct fixture f;
+
+    begin_with(&f, "d");
+    put(&f, "task/d", BODY("{'task_id':'d','status':'open','title':'T',"
+                           "'current_owner':'y','questions':[{}],"
+                           "'messages':[{}]}"));
+    call(&f, "save_checkpoint", "{'task_id':'d','agent':'y'}");
+    CHECK(ok(&f));
+    call(&f, "update_task", "{'task_id':'d','agent':'x',"
+         "'answer':{'text':'yes'}}");
+    CHECK(ok(&f));
+    call(&f, "get_task", "{'task_id':'d'}");
+    CHECK(ok(&f) && number(&f, "version") > 0);
+    look(&f, "d");
+    CHECK(is_replay(&f));
+    fixture_fini(&f);
+}
+
 /* A lease of any length is renewed for a day at most. */
 static void
 test_long_lease(void)
@@ -518,6 +540,7 @@ main(void)
     test_mended();
     test_claims();
     test_other_json();
+    test_empty_objects();
     test_long_lease();
     test_any_bytes();
     test_commands();
