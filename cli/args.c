@@ -302,6 +302,8 @@ cli_refuse_change(struct cli *c, struct task_error *e)
         e->message = message;
     if (e->code == ERR_EXISTS && archived)
         next = "take another id";
+    if (e->gone)
+        next = "mcptask claim --takeover --reason TEXT takes it over";
     if (e->deps_failed.p != NULL)
         next = "mcptask reopen it, or mcptask edit --after leaves it out";
     if (str_is(e->field, "not_before"))

@@ -92,6 +92,7 @@ read_error(struct cli *c, struct str raw, struct task_error *e)
         .deps_failed = raw_member(raw, "deps_failed"),
         .unknown = raw_member(raw, "outcome").p != NULL,
         .for_now = str_is(raw_member(raw, "retryable"), "true"),
+        .gone = raw_member(raw, "agent_gone").p != NULL,
     };
     if (e->unknown)
         e->code = ERR_UNKNOWN;

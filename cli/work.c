@@ -57,8 +57,10 @@ put_blockers(struct cli *c, struct buf *b, struct str answer, const char *what,
     if (n.p != NULL)
         buf_printf(b, "; %.*s %s by", STR_ARG(n), what);
     while ((item = raw_list_next(raw_member(answer, list), item)).p != NULL)
-        buf_printf(b, " %.*s",
-                   STR_ARG(raw_text(&c->a, raw_member(item, who))));
+        buf_printf(b, " %.*s%s",
+                   STR_ARG(raw_text(&c->a, raw_member(item, who))),
+                   raw_member(item, "agent_gone").p != NULL
+                       ? ", which is gone (claim ID --takeover)" : "");
 }
 
 /* "; 2 ready in other projects, with --any-repo, or --repo /a /b" */

@@ -503,8 +503,8 @@ take(struct parse *p, enum task_tool tool, const struct row *r,
     if (sense == EMPTY) {
         /* An empty name is a mistake: its caller would act as nobody. Prompts
            fill in what was not given. */
-        if (r == &task_rows[ARG_AGENT] && t->type == JSON_STRING &&
-            tool < TOOL_RESUME)
+        if ((r == &task_rows[ARG_AGENT] || r == &task_rows[ARG_FROM_AGENT]) &&
+            t->type == JSON_STRING && tool < TOOL_RESUME)
             return refuse(p, ERR_INVALID, "must not be empty: give your "
                           "name, or leave it out");
         if (tool == TOOL_UPDATE && r - task_rows < TASK_N_FIELDS &&

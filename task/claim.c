@@ -302,16 +302,18 @@ count_reason(struct task_reason r[TASK_REASONS], struct str who)
 
 /* Counts a task that an agent holds, or that was handed to one. */
 static void
-count_held(struct tasks *t, const struct task_entry *e, struct task_why *out)
+count_held(struct search *s, const struct task_entry *e, struct task_why *out)
 {
-    struct str owner = task_entry_text(t, e, ATOM_OWNER);
+    struct str owner = task_entry_text(s->t, e, ATOM_OWNER);
     struct task_reason *r;
-    int64_t due = task_entry_due(t, e);
+    int64_t due = task_entry_due(s->t, e);
 
     out->held++;
     r = count_reason(out->holders, owner.p ? owner : STR("\"unknown\""));
     if (r && (r->until_ms == 0 || due < r->until_ms))
         r->until_ms = due;
+    if (r && e->has_lease)
+        r->gone |= task_entry_sight(s->t, e, &s->seen) == SIGHT_GONE;
 }
 
 /* Counts a task that overlaps with one on which an agent works. */
@@ -399,7 +401,7 @@ tasks_why_none(struct tasks *t, struct arena *a, const struct task_want *w,
                 !task_entry_is_early(t, e))
                 rc = count_elsewhere(&s, a, e, out);
         } else if (!is_free_for(t, w, e)) {
-            count_held(t, e, out);
+            count_held(&s, e, out);
         } else if (task_entry_is_early(t, e)) {
             if (out->later++ == 0 || e->from_ms < out->later_ms)
                 out->later_ms = e->from_ms;

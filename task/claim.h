@@ -49,6 +49,7 @@ struct task_reason {
     uint64_t n;              /* tasks */
     int64_t until_ms;        /* when the first one held by the agent is free; 0:
                                 a blocker */
+    bool gone;               /* the agent is seen to be gone */
 };
 struct task_why {
     uint64_t blocked, held, damaged, elsewhere;

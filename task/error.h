@@ -20,6 +20,7 @@ struct task_error {
     struct str blocked_by, deps_failed; /* as in struct task */
     bool unknown;       /* the outcome is unknown: it may have happened */
     bool for_now;       /* the same may succeed later */
+    bool gone;          /* the holder is seen to be gone */
 };
 
 /* Who makes a request. task/may.h answers what it may do. */

@@ -319,6 +319,7 @@ refuse_leased(struct task_ctx *c, const struct task *k, bool twin)
                   STR_ARG(raw_inner(expires)));
         task_next(c, "claim_task with takeover and a reason, or take other "
                   "work; if it is yours, give the same agent");
+        c->e.gone = true;
     } else {
         task_fail(c, ERR_LEASE, NULL, "another agent holds a lease on the "
                   "task %.*s until %.*s", STR_ARG(k->ev.id),

@@ -339,7 +339,8 @@ view_error_json(struct buf *b, const struct task_error *e)
     static const struct member members[] = {
         {"message", WHY(message), TEXT}, {"field", WHY(field), TEXT},
         {"current_version", WHY(version), NUMBER},
-        {"holder", WHY(holder), RAW}, {"expires_at", WHY(expires), RAW},
+        {"holder", WHY(holder), RAW}, {"agent_gone", WHY(gone), IF_SO},
+        {"expires_at", WHY(expires), RAW},
         {"taken_over", WHY(taken), RAW}, {"blocked_by", WHY(blocked_by), RAW},
         {"deps_failed", WHY(deps_failed), RAW}, {"next", WHY(next), TEXT},
     };
@@ -373,6 +374,7 @@ put_reasons(struct buf *b, const char *name, const char *list, const char *who,
             buf_printf(b, ",\"status\":\"%.*s\"", STR_ARG(r[i].status));
         if (r[i].until_ms != 0)
             buf_printf(b, ",\"until\":\"%s\"", time_text(r[i].until_ms));
+        buf_z(b, r[i].gone ? ",\"agent_gone\":true" : "");
         buf_char(b, '}');
     }
     buf_char(b, ']');

@@ -199,6 +199,11 @@ gone() {
     mt 0 list
     mt 0 list --json
     mt 0 board
+    mt 4 handoff one --agent bob --to cyd
+    grep -q 'claim --takeover --reason TEXT' "$all" || fail "$(cat "$all")"
+    mt 1 claim --agent bob
+    grep -q 'held by ann, which is gone' "$all" || fail "$(cat "$all")"
+    mt 0 claim one --agent bob --takeover --reason 'it is gone'
 }
 both gone
 
