@@ -526,6 +526,19 @@ resume_look(const struct mcp_call *c, struct look *w)
     }
 }
 
+/* Whether the caller, or anybody, may answer a question of the awaited task. A
+   record may hold other JSON in its place. */
+static bool
+is_open_to(const struct look *w, struct str question)
+{
+    struct str to = raw_member(question, "to");
+
+    return str_starts(raw_member(question, "question_id"), "\"") &&
+           str_starts(raw_member(question, "question"), "\"") &&
+           !raw_member(question, "answer").p &&
+           (!to.p || (w->agent.p && actor_reached(&w->who, to)));
+}
+
 /* While a deferred call waits for a task, its client is shown what the task
    shows: the note of its last checkpoint, and, if it has a user to ask, the
    open questions that the caller, or anybody, may answer. 1: the task has an
@@ -534,7 +547,7 @@ static int
 show_awaited(struct mcp_call *c, struct task_ctx *x, const struct look *w)
 {
     struct str notes = raw_member(w->task.f[F_CHECKPOINT], "notes");
-    struct str item = STR_NONE, to, key;
+    struct str item = STR_NONE, key;
     const struct json_tok *said;
     int rc = 0;
 
@@ -545,13 +558,9 @@ show_awaited(struct mcp_call *c, struct task_ctx *x, const struct look *w)
         struct asked q = {.w.x = *x, .id = w->id,
                           .question = raw_member(item, "question_id")};
 
-        to = raw_member(item, "to");
-        if (raw_member(item, "answer").p != NULL ||
-            (to.p != NULL &&
-             (w->agent.p == NULL || !actor_reached(&w->who, to))))
+        if (!is_open_to(w, item))
             continue;
-        key = raw_inner(q.question);
-        key = arena_printf(c->arena, "%.*s", STR_ARG(key));
+        key = arena_printf(c->arena, "%.*s", STR_ARG(raw_inner(q.question)));
         if (key.p == NULL)
             return task_fail_store(x, ERR_NOMEM);
         said = mcp_request(c, key.p, "elicitation/create",

@@ -54,6 +54,8 @@ static const char *const for_each[] = {
     PROMPT("handoff_task_brief", ID),
     CALL("wait_for_task", ID ",'timeout_seconds':0,'since_seq':0"),
     CALL("wait_for_task", ID ",'timeout_seconds':0,'until':'answered'"),
+    REQUEST("tools/call", "'name':'wait_for_task','arguments':{" ID
+            ",'until':'done','agent':'me'},'task':{}"),
     CALL("update_task", ID ",'message':'text','agent':'ann'"),
     CALL("update_task", ID ",'answer':{'text':'a'},'goal':'g'"),
     CALL("claim_task", ID ",'agent':'me','takeover':true,'reason':'r'"),

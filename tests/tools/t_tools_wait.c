@@ -547,6 +547,40 @@ test_shows_what_the_task_shows(void)
     end();
 }
 
+/* A record may hold anything that is JSON: what is no question, or no note, is
+   not shown. */
+static void
+test_shows_no_other_json(void)
+{
+    static const char *const members[] = {
+        "'questions':[{}]", "'questions':[{'question':'q'}]",
+        "'questions':[{'question_id':'q1'}]",
+        "'questions':[{'question_id':5,'question':'q'}]",
+        "'questions':[{'question_id':'q1','question':['q']}]",
+        "'checkpoint':{'notes':5}", "'checkpoint':{'notes':{}}",
+    };
+    char body[300];
+
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
+        begin();
+        CREATE("t", "");
+        snprintf(body, sizeof body, "'op':'update','by':'x','v':{'task_id':'t',"
+                 "'status':'open','version':1,'title':'t',%s}", members[i]);
+        CHECK(store_lock_patiently(box.store) == 0 &&
+              store_stage(box.store, STR("task/t"), quoted(body)) == 0);
+        turn_commit(SIZE_MAX);
+        makes(&ann, WAIT("'task_id':'t','until':'done'"));
+        settle_all();
+        if (!CHECK(is_status("working")))
+            fprintf(stderr, "  %s\n", members[i]);
+        CHECK(strstr(asks(&ann, OLD("tasks/get")), "statusMessage") == NULL);
+        does("update_task", BECOMES("t", "done"));
+        settle_all();
+        CHECK(is_status("completed"));
+        end();
+    }
+}
+
 /* A task is answered, and handed to somebody else in the same batch. */
 static void
 test_handed_on_at_once(void)
@@ -1261,6 +1295,7 @@ main(void)
     test_clock_is_set_back();
     test_behind_many_changes();
     test_shows_what_the_task_shows();
+    test_shows_no_other_json();
     test_handed_on_at_once();
     test_look_that_takes_many_runs();
     test_event_while_it_looks();
