@@ -545,12 +545,12 @@ take_named(struct parse *p, enum task_tool tool, const struct row *r,
            const struct json_tok *of, struct str name,
            const struct json_tok *t, struct str *out)
 {
-    const struct json_tok *own = json_get(of, r->name);
-    bool alias = !str_is(name, r->name);
+    const struct json_tok *own = str_is(name, r->name)
+                                     ? NULL : json_get(of, r->name);
     struct str v;
     int rc = take(p, tool, r, t, &v);
 
-    if (rc == 0 && v.p && alias && own && own->type != JSON_NULL &&
+    if (rc == 0 && v.p && own && own->type != JSON_NULL &&
         !str_eq(json_raw(own), json_raw(t)))
         return refuse(p, ERR_INVALID, "is given as %.*s too, with another "
                       "value: leave one out", STR_ARG(name));
