@@ -18,7 +18,8 @@ enum { /* the flags of a route */
     ROUTE_STREAM = 4, /* the client accepts text/event-stream */
     ROUTE_OLD = 8,    /* only in revisions with sessions */
     ROUTE_ENDS = 16,  /* ends a session */
-    ROUTE_ANSWER = 32 /* the client accepts JSON or a stream */
+    ROUTE_ANSWER = 32, /* the client accepts JSON or a stream */
+    ROUTE_TOKENS = 64 /* only where there are tokens */
 };
 
 /* A path and a method that the server answers. */

@@ -74,12 +74,9 @@ run_metrics(struct exchange *x)
 static void
 run_register(struct exchange *x)
 {
-    if (x->all->access.tokens == NULL)
-        exchange_reply_text(x, 404, NULL, "no such path\n");
-    else
-        exchange_reply(x, 400, NULL, "application/json",
-                       STR("{\"error\":\"access_denied\","
-                           "\"error_description\":\"" NEEDS_TOKEN "\"}"));
+    exchange_reply(x, 400, NULL, "application/json",
+                   STR("{\"error\":\"access_denied\","
+                       "\"error_description\":\"" NEEDS_TOKEN "\"}"));
 }
 
 /* ---- the page for people ---- */
@@ -143,7 +140,8 @@ static const struct route routes[] = {
     {"/health", "GET", ROUTE_FREE, run_health},
     {"/ready", "GET", 0, run_ready},
     {"/metrics", "GET", 0, run_metrics},
-    {"/register", "POST", ROUTE_FREE | ROUTE_BODY, run_register},
+    {"/register", "POST", ROUTE_FREE | ROUTE_BODY | ROUTE_TOKENS,
+     run_register},
 };
 #define N_ROUTES (sizeof(routes) / sizeof(routes[0]))
 
@@ -163,7 +161,9 @@ find_route(struct exchange *x, const struct http_head *h,
         bool head = (r->wants & (ROUTE_STREAM | ROUTE_OLD | ROUTE_BODY)) == 0;
 
         if (!str_is(path, r->path) ||
-            ((r->wants & ROUTE_OLD) && exchange_version(x) >= MCP_2026_07_28))
+            ((r->wants & ROUTE_OLD) &&
+             exchange_version(x) >= MCP_2026_07_28) ||
+            ((r->wants & ROUTE_TOKENS) && x->all->access.tokens == NULL))
             continue;
         if (str_is(h->method, r->method) ||
             (head && str_is(h->method, "HEAD"))) {

@@ -46,6 +46,8 @@ test_routes_and_refusals(void)
         {"GET", "/", "Origin: http://evil.example\r\n", NULL, 403, NULL},
         {"POST", "/", TYPES, "{}", 405, "Allow: GET, HEAD\r\n"},
         {"GET", "/nothing", "", NULL, 404, NULL},
+        {"POST", "/register", TYPES, "{}", 404, NULL},
+        {"GET", "/register", "", NULL, 404, NULL},
         {"GET", "/.well-known/oauth-protected-resource", "", NULL, 404, NULL},
         {"GET", "/mcp/x", "", NULL, 404, NULL},
         {"PUT", "/mcp", "", NULL, 405, "Allow: POST, GET, DELETE\r\n"},
