@@ -172,7 +172,6 @@ check_lock(struct doctor *d)
 {
     int rc = cli_try_lock(d->c);
     const char *why = store_state(d->c->s.store)->why;
-
     const char *fix = "mcptask verify says more";
 
     if (rc == ERR_READONLY && why[0] != '\0') {

@@ -28,10 +28,9 @@
 
 #define LIST_TTL_MS 300000 /* a restart may bring another catalogue */
 
-/* The names of capabilities; CORE has none. */
+/* The names of capabilities; CORE and SKILLS have none. */
 static const char feature_names[N_FEATURES][sizeof "completions"] = {
     "", "tools", "prompts", "resources", "completions", "logging", "tasks",
-    "skills",
 };
 
 /* Whether a tool can be called as a task. */
