@@ -1,5 +1,5 @@
-/* t_err - the table of errors, and the one in docs/faq.md, which has to say the
-   same. */
+/* t_err - the table of errors, and the one in docs/errors.md, which has to have
+   the same codes. */
 
 #include "base/base.h"
 #include "base/err.h"
@@ -51,7 +51,7 @@ static void
 test_the_document_has_the_same(void)
 {
     static char text[64 * 1024];
-    FILE *f = fopen("docs/faq.md", "r");
+    FILE *f = fopen("docs/errors.md", "r");
     const char *at = text;
     int rows = 0, names = 0, exit;
 

@@ -46,7 +46,7 @@ skill=$plugin/skills/mcptask/SKILL.md
 has "$skill" 'name: mcptask' 'description: '
 ask tools/list '{}'
 mv out tools
-awk '/^\|/' "$docs/faq.md" >>tools
+awk '/^\|/' "$docs/errors.md" >>tools
 # shellcheck disable=SC2016 # backticks of Markdown
 grep -o '`[a-z]*_[a-z_]*`' "$skill" | tr -d '`' | sort -u >words
 check test "$(wc -l <words)" -gt 15
