@@ -20,6 +20,7 @@
 # make npm wheel deb    packages for npx, for uvx, for Debian
 # make dist         these for x86_64, aarch64, armhf, riscv64 (npm)
 # make man          the lists of man/mcptask.1, from --help
+# make docs         the tables and results of docs/tools.md
 # make help         this list
 # CC, CPPFLAGS, CFLAGS, LDFLAGS, PREFIX and DESTDIR are honoured; CC=musl-gcc
 # makes a smaller program, STATIC= one that is linked dynamically. V=1 shows the
@@ -107,11 +108,14 @@ man: $(BIN)
 	@sh man/lists.sh ./$(BIN) >$(B)/mcptask.1
 	@cp $(B)/mcptask.1 man/mcptask.1
 
+docs: $(B)/t_reference
+	@$< write
+
 help:
 	@sed -n 's/^# //p; /^$$/q' Makefile
 
 clean:
 	rm -rf build mcptask
 
-.PHONY: all always run demo cluster man help test check bench fuzz soak conformance clean
+.PHONY: all always run demo cluster man docs help test check bench fuzz soak conformance clean
 .SUFFIXES:
