@@ -69,6 +69,7 @@ $(B)/%.o: %.c Makefile $(B)/flags
 	@echo "  CC    $<"
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 -include $(OBJ:.o=.d) $(B)/mcptask.d
+$(B)/base/base.o: $(B)/version.inc
 $(B)/board/page.o: $(B)/page.inc
 $(B)/cli/help.o: $(B)/help.inc
 $(B)/tools/skill.o: $(B)/skill.inc
@@ -92,6 +93,14 @@ $(B)/skill.inc: packaging/plugin/skills/mcptask/SKILL.md Makefile
 $(B)/tools.inc: tools/tools.txt Makefile
 	@mkdir -p $(B)
 	$(Q)awk '{ printf /^@/ ? "%s" : " %s", $$0 }' $< | tr @ '\000' | $(PACK) >$@
+
+# A version in development, which ends in -dev, also says its commit.
+VERSION := $(shell sed -n 's/^.define MCPTASK_VERSION "\(.*\)"/\1/p' base/base.h)
+COMMIT ?= $(if $(wildcard .git),$(shell git rev-parse --short=8 HEAD 2>/dev/null))
+FULL := "$(VERSION)$(if $(filter %-dev,$(VERSION)),$(COMMIT:%=+%))"
+$(B)/version.inc: always
+	@mkdir -p $(B)
+	@echo '$(FULL)' | cmp -s - $@ || echo '$(FULL)' >$@
 
 include tests/tests.mk
 include packaging/install.mk

@@ -516,7 +516,7 @@ main(int argc, char **argv)
     if (o.help)
         return cli_main(&o.e, help);
     if (o.version) {
-        buf_z(&b, "mcptask " MCPTASK_VERSION "\n");
+        buf_printf(&b, "mcptask %s\n", mcptask_version);
         return cli_say(STDOUT_FILENO, &b) ? CLI_OK
             : cli_fail(NULL, ERR_NOT_FOUND, "standard output: %s",
                        strerror(errno));

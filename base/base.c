@@ -20,6 +20,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char mcptask_version[] =
+#include "version.inc"
+;
+
 #define ARENA_MIN ((size_t)2 << 10)
 #ifndef ARENA_ALLOCATIONS
 #define ARENA_ALIGN _Alignof(max_align_t)

@@ -81,7 +81,7 @@ put_health(struct cli *c, const struct store_state *st)
              "{seq}\n",
              "status=%s version=%s store=%s tasks=" U64 " live=" U64 " seq="
              U64 " bytes=" U64,
-             "ok", MCPTASK_VERSION, st->path, all, live, st->head,
+             "ok", mcptask_version, st->path, all, live, st->head,
              (uint64_t)st->len);
 }
 
@@ -497,7 +497,7 @@ check_stdio(struct doctor *d)
     pid_t pid;
     bool ok;
 
-    tell(d, "version", NULL, "%s, %.*s", MCPTASK_VERSION, STR_ARG(path));
+    tell(d, "version", NULL, "%s, %.*s", mcptask_version, STR_ARG(path));
     if (path.p == NULL || pipe(in) != 0 || pipe(out) != 0)
         return;
     pid = start_server((char *)path.p, in, out);
@@ -508,7 +508,7 @@ check_stdio(struct doctor *d)
                  "\"initialize\",\"params\":{\"protocolVersion\":"
                  "\"2025-11-25\",\"capabilities\":{},\"clientInfo\":{"
                  "\"name\":\"doctor\",\"version\":\"1\"}}}\n",
-                 "\"version\":\"" MCPTASK_VERSION "\"", got);
+                 "\"version\":\"" MCPTASK_VERSION, got);
     close(in[1]);
     close(out[0]);
     if (pid > 0) {

@@ -8,7 +8,11 @@ cd "$(dirname "$0")/.." || exit 1
 . tests/lib/check.sh
 unset CFLAGS LDFLAGS
 chosen=cc
+commit=$(git rev-parse --short=8 HEAD 2>/dev/null)
 version="mcptask $(sed -n 's/^#define MCPTASK_VERSION "\(.*\)"/\1/p' base/base.h)"
+case $version in
+*-dev) version=$version${commit:+"+$commit"} ;;
+esac
 
 # sources DIR: a copy of them
 sources() {
@@ -24,7 +28,7 @@ makes() {
         fail "make $*: $(tail -n 20 "$dir/log")"
     checks=$((checks + 1))
     [ "$("$at/$program" --version 2>&1)" = "$version" ] ||
-        fail "make $*: it does not run"
+        fail "make $*: it does not run, or prints another version"
 }
 
 # here CC: builds in this tree, into $made, from the objects in $objects
@@ -43,7 +47,7 @@ twice() { # CC
         export TZ=Asia/Kolkata LC_ALL=C.UTF-8
         umask 077
         sources "$dir/a longer/way to it"
-        makes "$dir/a longer/way to it" mcptask CC="$1"
+        makes "$dir/a longer/way to it" mcptask CC="$1" COMMIT="$commit"
         exit $failed
     ) || failed=$((failed + 1))
     same "$made" "$dir/a longer/way to it/mcptask"

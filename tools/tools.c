@@ -179,7 +179,7 @@ tools_new(struct tools **out, struct tasks *t, const struct cli_env *env)
     s->catalogue = (struct mcp_catalogue){
         .name = "mcptask",
         .title = "mcptask",
-        .version = MCPTASK_VERSION,
+        .version = mcptask_version,
         .description = "Keeps the work of agents when they stop, for others "
                        "to continue",
         .icon = ICON,

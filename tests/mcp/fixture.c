@@ -208,7 +208,7 @@ static struct calls *the_calls;
 
 static const struct mcp_catalogue catalogue = {
     .name = "mcptask-fixture",
-    .version = MCPTASK_VERSION,
+    .version = mcptask_version,
     .ctx = &the_mcp,
     .tools = tools,
     .n_tools = sizeof(tools) / sizeof(*tools),
