@@ -10,7 +10,8 @@
 # make install      below PREFIX; make uninstall
 # make bench        figures, each a ratio to something measured in the same run
 # make fuzz         libFuzzer targets, FUZZ_SECONDS each
-# make soak         processes killed at random, 10,000 rounds
+# make soak         mixed load on one store for half an hour, then on three hosts
+# make kills        processes killed at random, 10,000 rounds
 # make upgrade      this version and each release before on one store
 # make cross        the tests on other processors (cross compilers, qemu)
 # make conformance  the official suite of MCP (npm)

@@ -275,8 +275,15 @@ $(BENCH:%=$(B)/%): $(B)/%: tests/bench/%.c tests/bench/bench_rig.c \
 bench: $(BIN) $(BENCH:%=$(B)/%) $(B)/bench_echo $(B)/bench_empty
 	@for b in $(BENCH); do $(B)/$$b $(BENCH_ARGS) ./$(BIN) || exit 1; done
 
-soak: export TEST_SECONDS = 0
-soak: $(BIN) $(B)/t_store_cut $(B)/t_store_procs $(B)/t_lease $(B)/t_calls_procs $(B)/t_crash
+# Mixed load for half an hour, then the same on three hosts. Without python3 or
+# etcd the rest is skipped.
+SOAK_SECONDS ?= 1800
+soak: $(BIN)
+	python3 tests/soak.py ./$(BIN) $(SOAK_SECONDS)
+	python3 tests/soak.py ./$(BIN) $(SOAK_SECONDS) --etcd || [ $$? -eq 77 ]
+
+kills: export TEST_SECONDS = 0
+kills: $(BIN) $(B)/t_store_cut $(B)/t_store_procs $(B)/t_lease $(B)/t_calls_procs $(B)/t_crash
 	$(B)/t_store_cut all
 	$(B)/t_store_procs 10000
 	$(B)/t_lease 10000
@@ -293,6 +300,6 @@ chaos: $(BIN)
 faults: $(BIN)
 	@python3 tests/etcd/faults.py ./$(BIN) || [ $$? -eq 77 ]
 
-.PHONY: posix systems chaos faults cluster-test upgrade cross clients lint \
+.PHONY: posix systems kills chaos faults cluster-test upgrade cross clients lint \
   lint_builds sanitized sanitized_gcc sanitized_clang $(LINT) \
   $(FUZZ:%=run_fuzz_%)
