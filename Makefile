@@ -19,7 +19,7 @@
 # make clients      config and setup with three coding agents (npm, 700 MB)
 # make oci mcpb     a container image; a bundle for desktop clients
 # make npm wheel deb    packages for npx, for uvx, for Debian
-# make dist         these for x86_64, aarch64, armhf, riscv64 (npm)
+# make dist         these for eight kinds of machine, by zig (npm)
 # make man          the lists of man/mcptask.1, from --help
 # make docs         the tables and results of docs/tools.md
 # make help         this list

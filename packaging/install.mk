@@ -7,12 +7,12 @@ SHARE := share/mcptask
 PLUGIN := .mcp.json .claude-plugin/plugin.json .claude-plugin/marketplace.json \
   hooks/hooks.json skills/mcptask/SKILL.md
 
-image oci mcpb npm wheel deb: $(BIN)
+image tarball oci mcpb npm wheel deb: $(BIN)
 	@sh packaging/pack.sh $@ $(BIN)
 
-# For other processors too: musl-gcc for this one, zig from npm for the others.
+# For Linux on six processors and macOS on two, built by zig from npm.
 dist:
-	@sh packaging/dist.sh $(ARCHS)
+	@sh packaging/dist.sh $(TARGETS)
 
 install: $(BIN)
 	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin $(MAN)1 $(MAN)5 $(UNITS))
@@ -35,4 +35,4 @@ uninstall:
 	  $(MAN)5/mcptask-log.5 $(UNITS)/mcptask.service $(UNITS)/mcptask.socket)
 	rm -rf $(DESTDIR)$(PREFIX)/$(SHARE)
 
-.PHONY: image oci mcpb npm wheel deb dist install uninstall
+.PHONY: image tarball oci mcpb npm wheel deb dist install uninstall

@@ -1,19 +1,28 @@
 #!/bin/sh
-# Packs a static program: pack.sh image|oci|mcpb|npm|wheel|deb PROGRAM
+# Packs a program for Linux, which has to be static, or for macOS:
+# pack.sh FORMAT PROGRAM
 #
-#   image  build/image/: the files of an image, for packaging/Containerfile
-#   oci    build/mcptask-VERSION-ARCH.oci.tar: an OCI image layout, for
-#          "podman load -i", "skopeo copy oci-archive:..." and the like
-#   mcpb   build/mcptask-VERSION-ARCH.mcpb: a bundle for desktop clients, and
-#          build/server.json for the MCP registry; needs zip
-#   npm    build/mcptask-VERSION.tgz: the launcher for npx, and
-#          build/mcptask-linux-CPU-VERSION.tgz: the program that it starts
-#   wheel  build/mcptask-VERSION-py3-none-PLATFORM.whl, for pip and uvx; needs
-#          zip
-#   deb    build/mcptask_VERSION-1_ARCH.deb; needs dpkg-deb
+#   tarball  build/mcptask-VERSION-SYSTEM-ARCH.tar.gz: the program, its manual
+#            pages, units and plugin; with LIBC and RUNTIME, .cdx.json beside
+#            it, the list of what the program contains
+#   image    build/image/: the files of an image, for packaging/Containerfile
+#   oci      build/mcptask-VERSION-ARCH.oci.tar: an OCI image layout, for
+#            "podman load -i", "skopeo copy oci-archive:..." and the like
+#   mcpb     build/mcptask-VERSION-SYSTEM-ARCH.mcpb: a bundle for desktop
+#            clients; needs zip
+#   npm      build/mcptask-VERSION.tgz: the launcher for npx, and
+#            build/mcptask-SYSTEM-CPU-VERSION.tgz: the program that it starts
+#   wheel    build/mcptask-VERSION-py3-none-PLATFORM.whl, for pip and uvx; needs
+#            zip
+#   deb      build/mcptask_VERSION-1_ARCH.deb; needs dpkg-deb
+#
+# and from the files that are there already:
+#
+#   registry build/server.json, for the MCP registry: the bundles and the others
+#   formula  build/mcptask.rb, for Homebrew: the tarballs
 #
 # OWNER and IMAGE name the place of publication, OUT the directory for the files
-# instead of build. The same program gives the same bytes, since all times are
+# instead of build. The same program makes the same bytes, since all times are
 # SOURCE_DATE_EPOCH, or the day of the last release. No container engine is
 # needed.
 set -eu
@@ -21,6 +30,7 @@ export LC_ALL=C TZ=UTC
 cd "$(dirname "$0")/.."
 what=$1 program=$2
 owner=${OWNER:-OWNER}
+place=https://github.com/$owner/mcptask
 image=${IMAGE:-registry.example/$owner/mcptask}
 released=$(sed -n 's/^## \[.*\] - //p' CHANGELOG.md | head -n 1)
 epoch=${SOURCE_DATE_EPOCH:-$(date -u -d "$released" +%s)}
@@ -31,34 +41,48 @@ fail() {
     exit 1
 }
 
-# The ELF header gives the processor, in either byte order. Each kind of package
-# has another name for it. Wheels name the C library that they need; a static
-# program works with the oldest of each.
-variant=
-case $(od -An -tx1 -j18 -N2 "$program" | tr -d ' ') in
+# The header of the file gives system and processor, ELF in either byte order.
+# Each kind of package has another name for them. Wheels name the C library that
+# they need; a static program works with the oldest of each. Those for macOS name
+# the oldest system that dist.sh builds for.
+system=linux os=linux variant='' deb=''
+case $(od -An -tx1 -N8 "$program" | tr -d ' ') in
+7f454c46*) machine=$(od -An -tx1 -j18 -N2 "$program" | tr -d ' ') ;;
+cffaedfe*)
+    system=macos os=darwin
+    machine=macos-$(od -An -tx1 -j4 -N1 "$program" | tr -d ' ')
+    ;;
+*) fail "$program: not a program for Linux or macOS" ;;
+esac
+case $machine in
 3e00)
-    arch=amd64 deb=amd64 cpu=x64
+    processor=x86_64 arch=amd64 deb=amd64 cpu=x64
     platform=manylinux2014_x86_64.musllinux_1_1_x86_64
     ;;
 b700)
-    arch=arm64 deb=arm64 cpu=arm64
+    processor=aarch64 arch=arm64 deb=arm64 cpu=arm64
     platform=manylinux2014_aarch64.musllinux_1_1_aarch64
     ;;
 2800)
-    arch=arm deb=armhf cpu=arm variant=',"variant":"v7"'
+    processor=armhf arch=arm deb=armhf cpu=arm variant=',"variant":"v7"'
     platform=manylinux2014_armv7l.musllinux_1_2_armv7l
     ;;
 f300)
-    arch=riscv64 deb=riscv64 cpu=riscv64
+    processor=riscv64 arch=riscv64 deb=riscv64 cpu=riscv64
     platform=manylinux_2_31_riscv64.musllinux_1_2_riscv64
     ;;
 0016)
-    arch=s390x deb=s390x cpu=s390x
+    processor=s390x arch=s390x deb=s390x cpu=s390x
     platform=manylinux2014_s390x.musllinux_1_1_s390x
     ;;
+0008) processor=mips ;;
+0800) processor=mipsel ;;
+macos-0c) processor=aarch64 arch=arm64 cpu=arm64 platform=macosx_11_0_arm64 ;;
+macos-07) processor=x86_64 arch=amd64 cpu=x64 platform=macosx_10_15_x86_64 ;;
 *) fail "$program: not for a known processor" ;;
 esac
-! grep -qa '/ld-' "$program" || fail "$program: not a static program"
+[ $system = macos ] || ! grep -qa '/ld-' "$program" ||
+    fail "$program: not a static program"
 
 # needs COMMAND
 needs() {
@@ -141,11 +165,12 @@ END
     echo "$out"
 }
 
+# fill TEMPLATE: prints it with the values of this package
 fill() {
-    sed -e "s|@VERSION@|$version|g; s|@OWNER@|$owner|g; s|@ARCH@|$arch|g" \
-        -e "s|@IMAGE@|$image|g; s|@SHA256@|${sum-}|g; s|@CPU@|$cpu|g" \
+    sed -e "s|@VERSION@|$version|g; s|@OWNER@|$owner|g" \
+        -e "s|@IMAGE@|$image|g; s|@CPU@|${cpu-}|g; s|@OS@|$os|g" \
         -e "s|@DEB@|$deb|g; s|@SIZE@|${size-}|g" \
-        -e "s|@DATE@|$(date -u -R -d "@$epoch")|g" "packaging/$1"
+        -e "s|@DATE@|$(date -u -R -d "@$epoch")|g" "${packaging:-packaging}/$1"
 }
 
 make_mcpb() {
@@ -157,11 +182,9 @@ make_mcpb() {
     install -m 644 LICENSE $work/LICENSE
     fill manifest.json >$work/manifest.json
     settle $work
-    out=$to/mcptask-$version-$arch.mcpb
+    out=$to/mcptask-$version-$system-$processor.mcpb
     rm -f "$out"
     (cd $work && zip -qXD "$out" manifest.json LICENSE server/mcptask)
-    sum=$(sha256sum "$out" | cut -c 1-64)
-    fill server.json >"$to/server.json"
     echo "$out"
 }
 
@@ -181,11 +204,17 @@ make_npm() {
     mkdir -p $work/launcher/package $work/platform/package
     install -m 755 packaging/npm/mcptask.js $work/launcher/package
     install -m 644 README.md $work/launcher/package
+    cp -R packaging/plugin $work/launcher/package
     fill npm/package.json >$work/launcher/package/package.json
     tgz $work/launcher mcptask
     install -m 755 "$program" $work/platform/package/mcptask
     fill npm/platform.json >$work/platform/package/package.json
-    tgz $work/platform "mcptask-linux-$cpu"
+    tgz $work/platform "mcptask-$os-$cpu"
+}
+
+# of_python: prints the version as Python writes it, 0.3.0.dev0 for 0.3.0-dev
+of_python() {
+    echo "$version" | sed 's/-dev$/.dev0/'
 }
 
 # digest FILE: prints its SHA-256 as RECORD needs it, in base64url: two digits
@@ -205,14 +234,17 @@ digest() {
 
 make_wheel() {
     needs zip
+    version=$(of_python)
     work=build/wheel name=mcptask-$version
     info=$name.dist-info scripts=$name.data/scripts
+    share=$name.data/data/share/mcptask
     rm -rf $work
-    mkdir -p "$work/$info" "$work/$scripts"
+    mkdir -p "$work/$info" "$work/$scripts" "$work/$share"
     install -m 755 "$program" "$work/$scripts/mcptask"
+    cp -R packaging/plugin "$work/$share"
     install -m 644 LICENSE "$work/$info/LICENSE"
     # Relative links are those of the repository: the index needs absolute ones.
-    at=https://github.com/$owner/mcptask
+    at=$place
     {
         fill wheel/METADATA
         sed -e "s|](\([^:)]*png\))|]($at/raw/v$version/\1)|g" \
@@ -224,7 +256,9 @@ make_wheel() {
         echo 'Root-Is-Purelib: false'
         echo "$platform" | tr . '\n' | sed 's/^/Tag: py3-none-/'
     } >"$work/$info/WHEEL"
-    set -- "$scripts/mcptask" "$info/LICENSE" "$info/METADATA" "$info/WHEEL"
+    # shellcheck disable=SC2046 # the plugin's names have no blanks
+    set -- "$scripts/mcptask" "$info/LICENSE" "$info/METADATA" "$info/WHEEL" \
+        $(cd $work && find "$share" -type f | sort)
     for file; do
         echo "$file,sha256=$(digest "$work/$file"),$(($(wc -c <"$work/$file")))"
     done >"$work/$info/RECORD"
@@ -238,6 +272,8 @@ make_wheel() {
 
 make_deb() {
     needs dpkg-deb
+    [ -n "$deb" ] || fail "$program: not for a processor that Debian has"
+    version=$(echo "$version" | sed 's/-dev$/~dev/') # before the release
     work=build/deb doc=build/deb/usr/share/doc/mcptask
     rm -rf $work
     make -s -o "$program" install BIN="$program" DESTDIR=$work PREFIX=/usr
@@ -261,11 +297,98 @@ make_deb() {
     echo "$out"
 }
 
+# make_tarball: what "make install" installs, to be unpacked into a prefix
+make_tarball() {
+    work=build/tarball base=mcptask-$version-$system-$processor
+    doc=$work/$base/share/doc/mcptask
+    rm -rf $work
+    mkdir -p $work
+    make -s -o "$program" install BIN="$program" DESTDIR=$work/root \
+        PREFIX=/usr/local
+    mv $work/root/usr/local "$work/$base"
+    [ $system = linux ] || rm -r "$work/$base/lib"
+    mkdir -p "$doc"
+    install -m 644 LICENSE README.md CHANGELOG.md "$doc"
+    if [ -n "${LIBC-}" ]; then
+        put_sbom >"$to/$base.cdx.json"
+        install -m 644 "$to/$base.cdx.json" "$doc"
+    fi
+    settle $work
+    rm -f $work/tar
+    pack $work/tar $work 0 "$base"
+    gzip -9n <$work/tar >"$to/$base.tar.gz"
+    echo "$to/$base.tar.gz"
+}
+
+# put_sbom: prints what the program contains (CycloneDX 1.6). $LIBC is the C
+# library in one for Linux, "musl 1.2.5", and $RUNTIME that of its compiler; for
+# macOS the former comes with the system.
+put_sbom() {
+    mit='"licenses":[{"license":{"id":"MIT"}}]'
+    part() {
+        echo "{\"type\":\"library\",\"bom-ref\":\"$1\",\"name\":\"$1\","
+        echo "\"version\":\"$2\",$mit}"
+    }
+    cat <<END
+{"bomFormat":"CycloneDX","specVersion":"1.6","version":1,
+"metadata":{"timestamp":"$(date -u -d "@$epoch" +%Y-%m-%dT%H:%M:%SZ)",
+"component":{"type":"application","bom-ref":"mcptask","name":"mcptask",
+"version":"$version","purl":"pkg:github/$owner/mcptask@v$version",$mit,
+"hashes":[{"alg":"SHA-256","content":"$(sha256sum <"$program" | cut -c 1-64)"}]}},
+"components":[
+$(part "${RUNTIME% *}" "${RUNTIME##* }")
+$([ $system = macos ] || echo ",$(part "${LIBC% *}" "${LIBC##* }")")
+],
+"dependencies":[{"ref":"mcptask","dependsOn":["${RUNTIME% *}"$(
+        [ $system = macos ] || echo ",\"${LIBC% *}\"")]}]}
+END
+}
+
+# sum_of FILE: its SHA-256
+sum_of() {
+    sha256sum "$1" | cut -c 1-64
+}
+
+# make_registry: names the bundles that are there; the other packages have one
+# name for all processors
+make_registry() {
+    : >build/bundles
+    for file in "$to"/*.mcpb; do
+        cat >>build/bundles <<END
+    {
+      "registryType": "mcpb",
+      "identifier": "$place/releases/download/v$version/${file##*/}",
+      "fileSha256": "$(sum_of "$file")",
+      "transport": { "type": "stdio" }
+    },
+END
+    done
+    sed "s|@PYTHON@|$(of_python)|; /@BUNDLES@/{
+        r build/bundles
+        d
+    }" packaging/server.json >build/server.template
+    packaging=build fill server.template >"$to/server.json"
+    echo "$to/server.json"
+}
+
+# make_formula: names the tarballs of the four platforms of Homebrew
+make_formula() {
+    cp packaging/mcptask.rb build/formula
+    for one in macos-aarch64 macos-x86_64 linux-aarch64 linux-x86_64; do
+        file=$to/mcptask-$version-$one.tar.gz
+        [ -f "$file" ] || fail "$file is missing; run pack.sh tarball first"
+        sed "s|@SHA256 $one@|$(sum_of "$file")|" build/formula >build/formula.next
+        mv build/formula.next build/formula
+    done
+    packaging=build fill formula >"$to/mcptask.rb"
+    echo "$to/mcptask.rb"
+}
+
 to=${OUT:-build}
 mkdir -p build "$to"
 to=$(cd "$to" && pwd)
 case $what in
 image) lay_out build/image && echo build/image ;;
-oci | mcpb | npm | wheel | deb) "make_$what" ;;
+tarball | oci | mcpb | npm | wheel | deb | registry | formula) "make_$what" ;;
 *) fail "$what: no such package" ;;
 esac

@@ -18,7 +18,7 @@ pack() {
         check env OUT="$to" sh "$tree/packaging/pack.sh" "$what" "$bin"
     done
 }
-formats='oci npm'
+formats='tarball oci npm'
 wants zip && formats="$formats mcpb wheel"
 wants dpkg-deb && formats="$formats deb"
 packs=$dir/packs
@@ -155,7 +155,9 @@ if wants zip && wants unzip; then
         '"command": "${__dirname}/server/mcptask"'
     check cmp "$bin" "$dir/bundle/server/mcptask"
     check test -x "$dir/bundle/server/mcptask"
+    check env OUT="$packs" sh packaging/pack.sh registry "$bin"
     has "$packs/server.json" "\"fileSha256\": \"$sum\"" \
+        '"registryType": "npm"' '"registryType": "pypi"' \
         "\"version\": \"$version\""
     check test -z "$(cat "$packs/server.json" "$dir/bundle/manifest.json" |
         grep @)"
@@ -229,6 +231,7 @@ if wants npm; then
     launcher=$modules/.bin/mcptask
     cmp "$bin" "$modules"/@mcptask/*/mcptask || fail 'npm has another program'
     check test -s "$modules/mcptask/README.md"
+    check diff -r packaging/plugin "$modules/mcptask/plugin"
     check cmp LICENSE "$modules/mcptask/LICENSE"
     check test -z "$(cat "$modules"/mcptask/*.js* "$modules"/@mcptask/*/*.json |
         grep '@[A-Z]*@')"
@@ -248,7 +251,7 @@ if wants npm; then
     # A processor without a package, and a package that is missing.
     echo 'Object.defineProperty(process, "arch", { value: "pdp11" });' \
         >"$dir/other.js"
-    refuses 'there is no package for linux-pdp11, only linux-arm, linux-arm64' \
+    refuses 'there is no package for linux-pdp11, only darwin-arm64, darwin-x64, ' \
         env NODE_OPTIONS="--require=$dir/other.js" "$launcher"
     rm -r "$modules/@mcptask"
     refuses 'is missing; install mcptask again' "$launcher"
@@ -275,9 +278,11 @@ if wants zip && wants python3; then
     check python3 -m venv "$dir/venv"
     check "$dir/venv/bin/pip" install --no-index --no-cache-dir "$wheel"
     check cmp "$bin" "$dir/venv/bin/mcptask"
+    check diff -r packaging/plugin "$dir/venv/share/mcptask/plugin"
     serves "$dir/venv/bin/mcptask"
     check "$dir/venv/bin/pip" show -f mcptask
-    has "$dir/log" "Version: $version" 'License: MIT' '/LICENSE'
+    has "$dir/log" "Version: $(echo "$version" | sed 's/-dev/.dev0/')" \
+        'License: MIT' '/LICENSE'
     # License-File came with version 2.4, and indexes refuse it before.
     python3 -m zipfile -e "$wheel" "$dir/wheel"
     cp "$dir"/wheel/*/METADATA "$dir/metadata"
@@ -303,7 +308,7 @@ if wants dpkg-deb && [ "$(id -u)" -eq 0 ]; then
     : >"$dir/debian/var/lib/dpkg/available"
     check dpkg_in -i "$packs"/*.deb
     check dpkg_in -s mcptask
-    has "$dir/log" 'Status: install ok installed' "Version: $version-1"
+    has "$dir/log" 'Status: install ok installed' "Version: $(echo "$version" | sed 's/-dev/~dev/')-1"
     lacks "$dir/log" '@OWNER@' '@SIZE@'
     check dpkg_in --verify mcptask
     check test ! -s "$dir/log"
@@ -327,29 +332,107 @@ fi
 
 # ---- all packages ----
 
-check sh -c '! sh packaging/dist.sh x86_64 pdp11 vax'
-has "$dir/log" 'dist.sh: pdp11: name x86_64, ' 'dist.sh: vax: name x86_64, '
-if wants npm && wants zip && wants dpkg-deb; then
-    check make -s dist ARCHS="$(uname -m) armhf mipsel"
-    (cd build/dist && sha256sum -c SHA256SUMS) >"$dir/sums" 2>&1 ||
+check sh -c '! sh packaging/dist.sh linux-x86_64 pdp11 macos-vax'
+has "$dir/log" 'dist.sh: pdp11: choose linux-x86_64, ' \
+    'dist.sh: macos-vax: choose linux-x86_64, '
+
+# serves_tarball FILE COMMAND...: the program in it, and what comes with it
+serves_tarball() {
+    mkdir -p "$dir/prefix"
+    check tar -xz --strip-components=1 -C "$dir/prefix" -f "$1"
+    shift
+    serves "$@" "$dir/prefix/bin/mcptask"
+    check cmp man/mcptask.1 "$dir/prefix/share/man/man1/mcptask.1"
+    check diff -r packaging/plugin "$dir/prefix/share/mcptask/plugin"
+    check cmp LICENSE "$dir/prefix/share/doc/mcptask/LICENSE"
+    has "$dir/prefix/lib/systemd/system/mcptask.service" \
+        ExecStart=/usr/local/bin/mcptask
+    rm -r "$dir/prefix"
+}
+serves_tarball "$packs"/*.tar.gz
+
+# all of them, or only: a processor, a system, and a router
+made='linux-x86_64 linux-aarch64 linux-armhf linux-mipsel macos-aarch64 macos-x86_64'
+# Two of them are made again elsewhere.
+if wants npm && wants zip && wants dpkg-deb && [ "$(uname -m)" = x86_64 ]; then
+    check make -s dist TARGETS="$made"
+    lacks "$dir/log" warning:
+    dist=build/dist
+    (cd $dist && sha256sum -c SHA256SUMS) >"$dir/sums" 2>&1 ||
         fail "SHA256SUMS: $(cat "$dir/sums")"
     check test "$(grep -c ': OK$' "$dir/sums")" -eq \
-        "$(ls -I SHA256SUMS build/dist | wc -l)"
-    check cmp LICENSE build/dist/LICENSE
-    has "$dir/sums" linux-mipsel linux-armhf _armhf.deb mcptask-linux-arm- \
-        manylinux2014_armv7l.musllinux_1_2_armv7l.whl "mcptask-$version.tgz"
-    check dpkg-deb -x "build/dist/mcptask_$version-1_armhf.deb" "$dir/armhf"
-    check cmp "$dir/armhf/usr/bin/mcptask" \
-        "build/dist/mcptask-$version-linux-armhf"
+        "$(ls -I SHA256SUMS $dist | wc -l)"
+    has "$dir/sums" linux-mipsel.tar.gz linux-armhf.mcpb _armhf.deb \
+        mcptask-linux-arm- mcptask-darwin-arm64- macosx_11_0_arm64.whl \
+        arm.oci.tar manylinux2014_armv7l.musllinux_1_2_armv7l.whl \
+        "mcptask-$version.tgz" macos-x86_64.tar.gz macos-aarch64.cdx.json
+
+    # The same bytes from another place, another user and another day.
+    other=$dir/other
+    mkdir "$other"
+    tar -c --exclude=./build --exclude=./mcptask --exclude=./.git \
+        --exclude=node_modules . | tar -x -C "$other" &&
+        ln -s "$PWD/tests/cross/node_modules" "$other/tests/cross" || exit 1
+    commit=$("$bin" --version | sed 's/^[^+]*+*//')
+    (
+        umask 077
+        cd "$other" && TZ=Asia/Kolkata LC_ALL=C.UTF-8 \
+            make -s dist TARGETS='linux-mipsel macos-aarch64' COMMIT="$commit"
+    ) >"$dir/log" 2>&1 || fail "dist elsewhere: $(cat "$dir/log")"
+    for file in "$other"/build/dist/*-macos-aarch64.* \
+        "$other"/build/dist/*-linux-mipsel.* \
+        "$other"/build/dist/*.whl "$other"/build/dist/*.tgz; do
+        check cmp "$file" "$dist/${file##*/}"
+    done
+
+    # What this machine can run is installed and used.
+    serves_tarball $dist/*-linux-x86_64.tar.gz
     if wants qemu-arm-static; then
-        serves qemu-arm-static "$dir/armhf/usr/bin/mcptask"
+        serves_tarball $dist/*-linux-armhf.tar.gz qemu-arm-static
     fi
+    if wants qemu-mipsel-static; then
+        serves_tarball $dist/*-linux-mipsel.tar.gz qemu-mipsel-static
+    fi
+    if wants qemu-aarch64-static; then
+        serves_tarball $dist/*-linux-aarch64.tar.gz qemu-aarch64-static
+    fi
+
+    # The others are opened: each holds the program of its platform.
+    check dpkg-deb -x $dist/mcptask_*_armhf.deb "$dir/armhf"
+    check cmp "$dir/armhf/usr/bin/mcptask" build/static/linux-armhf/mcptask
     if [ -d "$dir/venv" ]; then
         check "$dir/venv/bin/pip" install --no-index --no-deps \
             --only-binary=:all: --platform manylinux2014_armv7l \
-            --target "$dir/foreign" build/dist/mcptask-*_armv7l.whl
-        check cmp "$dir/foreign/bin/mcptask" "$dir/armhf/usr/bin/mcptask"
+            --target "$dir/foreign" $dist/mcptask-*_armv7l.whl
+        check cmp "$dir/foreign/bin/mcptask" build/static/linux-armhf/mcptask
+        check "$dir/venv/bin/pip" install --no-index --no-deps \
+            --only-binary=:all: --platform macosx_11_0_arm64 \
+            --target "$dir/mac" $dist/mcptask-*_11_0_arm64.whl
+        check cmp "$dir/mac/bin/mcptask" build/static/macos-aarch64/mcptask
     fi
+    mkdir "$dir/darwin" "$dir/tarball"
+    check tar -xzf $dist/mcptask-darwin-x64-*.tgz -C "$dir/darwin"
+    check cmp "$dir/darwin/package/mcptask" build/static/macos-x86_64/mcptask
+    has "$dir/darwin/package/package.json" '"os": ["darwin"]' '"cpu": ["x64"]'
+    check tar -xzf $dist/*-macos-aarch64.tar.gz -C "$dir/tarball"
+    check test ! -e "$dir/tarball"/*/lib
+    mkdir "$dir/desktop"
+    check unzip -q $dist/*-macos-aarch64.mcpb -d "$dir/desktop"
+    check cmp "$dir/desktop/server/mcptask" build/static/macos-aarch64/mcptask
+    has "$dir/desktop/manifest.json" '"platforms": ["darwin"]'
+
+    # The formula names the tarballs, with their sums.
+    check test "$(grep -o '"[0-9a-f]\{64\}"' $dist/mcptask.rb | tr -d '"' |
+        while read -r sum; do grep "^$sum .*\.tar\.gz" $dist/SHA256SUMS; done |
+        wc -l)" -eq 4
+    check sh -c "! grep '@' $dist/mcptask.rb"
+    if wants ruby; then
+        check ruby -c $dist/mcptask.rb
+    fi
+    # The list of contents has the sum of the program.
+    sum=$(sha256sum <build/static/linux-x86_64/mcptask | cut -c 1-64)
+    has $dist/mcptask-*-linux-x86_64.cdx.json "\"content\":\"$sum\"" \
+        '"name":"musl"' '"specVersion":"1.6"'
 fi
 
 # ---- units ----

@@ -6,8 +6,9 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { copyFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
 import test from 'node:test';
 import { fileURLToPath } from 'node:url';
 
@@ -28,8 +29,18 @@ const mcpb = (...args) => run(process.execPath, TOOL, ...args);
 const read = (...path) => JSON.parse(readFileSync(join(...path), 'utf8'));
 
 const BUNDLE = run('sh', 'packaging/pack.sh', 'mcpb', SERVER);
-const SERVER_JSON = read(TREE, 'build', 'server.json');
-const [, VERSION] = run(SERVER, '--version').split(' ');
+/* The version of the packages: without the commit, which a program in
+   development also prints. */
+const [, FULL] = run(SERVER, '--version').split(' ');
+const [VERSION] = FULL.split('+');
+/* server.json, with this bundle as the only one. */
+const ALONE = mkdtempSync(join(tmpdir(), 'mcptask-'));
+copyFileSync(BUNDLE, join(ALONE, basename(BUNDLE)));
+const SERVER_JSON = JSON.parse(readFileSync(execFileSync('sh',
+  ['packaging/pack.sh', 'registry', SERVER],
+  { cwd: TREE, encoding: 'utf8', env: { ...process.env, OUT: ALONE } }).trim(),
+'utf8'));
+rmSync(ALONE, { recursive: true });
 
 /* An agent on the bundle's program, started as a host does with the user's
    settings and these directories. */
@@ -50,8 +61,7 @@ async function installed(t, store, userConfig, systemDirs) {
 
 test('the tool of bundles takes ours', LIMIT, (t) => {
   const { dir } = newStore(t);
-  mcpb('validate', 'packaging/manifest.json');
-  assert.match(mcpb('info', BUNDLE), /^File: mcptask-.*\.mcpb$/m);
+    assert.match(mcpb('info', BUNDLE), /^File: mcptask-.*\.mcpb$/m);
   mcpb('unpack', BUNDLE, dir);
   mcpb('validate', join(dir, 'manifest.json'));
   assert.equal(read(dir, 'manifest.json').version, VERSION);
@@ -122,6 +132,13 @@ const FILE = object({
   fileSha256: matching('^[a-f0-9]{64}$'),
   transport: STDIO
 });
+/* A package of npm or Python has its version beside its name. */
+const PACKAGE = object({
+  registryType: { enum: ['npm', 'pypi'] },
+  identifier: matching('^[a-z0-9._/@-]+$'),
+  version: matching('^\\d+\\.\\d+\\.\\d+'),
+  transport: STDIO
+});
 const isValid = new Ajv2020({ strict: true }).compile(object({
   $schema: { const: 'https://static.modelcontextprotocol.io/schemas/'
     + '2025-12-11/server.schema.json' },
@@ -139,15 +156,17 @@ const isValid = new Ajv2020({ strict: true }).compile(object({
     url: matching('^https://github\\.com/[\\w.-]+/[\\w.-]+$'),
     source: { const: 'github' }
   }),
-  packages: { type: 'array', items: { oneOf: [IMAGE, FILE] } }
+  packages: { type: 'array', items: { oneOf: [IMAGE, FILE, PACKAGE] } }
 }));
 
 test('server.json is one that the registry takes', () => {
   assert.ok(isValid(SERVER_JSON), JSON.stringify(isValid.errors));
-  const { name, version, packages: [image, file] } = SERVER_JSON;
+  const { name, version, packages: [file, npm, python, image] } = SERVER_JSON;
   assert.equal(version, VERSION);
   assert.ok(image.identifier.endsWith(`:${VERSION}`));
   assert.ok(file.identifier.endsWith(BUNDLE.slice(BUNDLE.lastIndexOf('/'))));
+  assert.equal(npm.version, VERSION);
+  assert.equal(python.version, VERSION.replace('-dev', '.dev0'));
   assert.equal(file.fileSha256,
     createHash('sha256').update(readFileSync(BUNDLE)).digest('hex'));
 
@@ -157,7 +176,8 @@ test('server.json is one that the registry takes', () => {
     { version: '1.x' }, { packages: [{ ...image, version }] },
     { packages: [{ ...file, fileSha256: undefined }] },
     { packages: [{ ...file, transport: { type: 'http' } }] },
-    { packages: [{ ...file, registryType: 'npm' }] }
+    { packages: [{ ...file, registryType: 'npm' }] },
+    { packages: [{ ...npm, version: undefined }] }
   ]) {
     assert.ok(!isValid({ ...SERVER_JSON, ...wrong }), JSON.stringify(wrong));
   }
