@@ -465,19 +465,19 @@ task_value_fits(int field, struct str raw)
 
 /* What a name alone does not say, in the tool that agents read first. */
 #define MEANINGS(X) \
-    X(CREATE, F_PRIORITY, "0 most urgent, 2 default") \
-    X(CREATE, ARG_TASKS, "up to 50 of these instead; \"#0\" is the first") \
+    X(CREATE, F_PRIORITY, "0 most urgent, default 2") \
+    X(CREATE, ARG_TASKS, "up to 50 tasks instead; \"#0\" is the first") \
     X(CREATE, ARG_AGENT, "your own name") \
     X(CREATE, ARG_IDEMPOTENCY_KEY, "for retries") \
-    X(GET, ARG_OFFSET, "in an artifact; below 0: from its end") \
-    X(GET, ARG_MATCH, "only the artifact's lines with this") \
+    X(GET, ARG_OFFSET, "in an artifact; negative: from its end") \
+    X(GET, ARG_MATCH, "only lines that contain this") \
     X(GET, F_VERSION, "a past state") \
-    X(LIST, ARG_ORDER, "work: as claim_task takes them") \
+    X(LIST, ARG_ORDER, "work: in claim_task's order") \
     X(UPDATE, ARG_CLEAR, "fields to empty") \
-    X(CLAIM, F_REPO_PATH, "\"*\": any; your project by default") \
-    X(CLAIM, ARG_LEASE_SECONDS, "900 by default") \
-    X(WAIT, ARG_UNTIL, "change by default; or a status") \
-    X(WAIT, ARG_SINCE_SEQ, "only what came after this event")
+    X(CLAIM, F_REPO_PATH, "default: your project; \"*\": any") \
+    X(CLAIM, ARG_LEASE_SECONDS, "default 900") \
+    X(WAIT, ARG_UNTIL, "default change; or a status") \
+    X(WAIT, ARG_SINCE_SEQ, "only events after this one")
 
 static void
 put_meaning(struct json_w *w, const struct row *r, unsigned tools)

@@ -170,7 +170,7 @@ write_resume(struct brief *p)
                    STR_ARG(p->args.v[F_TASK_ID]));
         rc = put_task_line(p);
     } else {
-        buf_z(&p->b, "Choose a task from those below, yours first, read it "
+        buf_z(&p->b, "Choose one of the tasks below, your own first, read it "
               "with get_task, and continue it");
         if (p->args.v[ARG_AGENT].p)
             rc = put_some(p, "Yours", &mine);
@@ -251,17 +251,17 @@ write_standup(struct brief *p)
     left = list.total - list.n;
     for (i = 0; i < TASK_N_COLUMNS; i++)
         left += put_group(p, &list, &groups[i]);
-    buf_z(&p->b, "Report in a few sentences what has happened to these tasks ");
+    buf_z(&p->b, "Report in a few sentences what happened to these tasks ");
     if (p->args.v[ARG_SINCE].p)
         buf_printf(&p->b, "since %.*s", STR_ARG(p->args.v[ARG_SINCE]));
     else
         buf_z(&p->b, "in the last 24 hours");
-    buf_printf(&p->b, ". Begin with what needs input or is stuck. Next time, "
-               "since %llu shows what came after this.",
+    buf_printf(&p->b, ". Begin with the tasks that need input or are stuck. "
+               "Next time, pass since %llu to see only later changes.",
                (unsigned long long)list.head);
     if (left || !list.exact)
-        buf_printf(&p->b, " %llu%s more have changed, which list_tasks with "
-                   "changed_since shows.", (unsigned long long)left,
+        buf_printf(&p->b, " %llu%s more have changed. Call list_tasks with "
+                   "changed_since to see them.", (unsigned long long)left,
                    list.exact ? "" : " or");
     return 0;
 }
@@ -312,10 +312,11 @@ run_prompt_tool(struct mcp_call *c)
     return rc;
 }
 
-#define REPO_PATH "Work of this repository; *: of any; default: your project"
+#define REPO_PATH \
+    "Only tasks of this repository; *: of any; default: your project"
 static const struct mcp_prompt_arg resume_args[] = {
-    {"task_id", "The task; default: the agent chooses one", false},
-    {"agent", "The agent that continues it", false},
+    {"task_id", "The task; default: the agent chooses", false},
+    {"agent", "The agent that continues the task", false},
     {"repo_path", REPO_PATH, false},
     {NULL, NULL, false},
 };
@@ -325,18 +326,19 @@ static const struct mcp_prompt_arg brief_args[] = {
     {NULL, NULL, false},
 };
 static const struct mcp_prompt_arg standup_args[] = {
-    {"since", "A time or a seq; default: the last 24 hours", false},
+    {"since", "A time or a seq; default: 24 hours ago", false},
     {"repo_path", REPO_PATH, false},
     {NULL, NULL, false},
 };
 
 const struct mcp_prompt tools_prompts[TOOLS_N_PROMPTS] = {
-    {"resume_task", "Resume a task", "Continue a task where it was left.",
+    {"resume_task", "Resume a task", "Continue a task where the last agent "
+                                     "stopped.",
      resume_args, run_prompt_tool, TOOL_RESUME},
     {"handoff_task_brief", "Hand off a task",
-     "Write what another agent needs to continue a task.",
+     "Write everything that another agent needs to continue a task.",
      brief_args, run_prompt_tool, TOOL_BRIEF},
-    {"standup", "Standup", "What has happened to the tasks.",
+    {"standup", "Standup", "Report what happened to the tasks.",
      standup_args, run_prompt_tool, TOOL_STANDUP},
 };
 

@@ -60,7 +60,7 @@ static const struct mcp_tool all[TASK_N_TOOLS] = {
     [TOOL_EXHAUST] = {
         .name = "mark_exhausted",
         .title = "Mark exhausted",
-        .hint = "stop for want of tokens or quota",
+        .hint = "stop when out of tokens or quota",
         .writes = true, .run = tools_run_change,
     },
     [TOOL_ATTACH] = {
@@ -74,7 +74,7 @@ static const struct mcp_tool all[TASK_N_TOOLS] = {
     [TOOL_LIST] = {
         .name = "list_tasks",
         .title = "List tasks",
-        .hint = "find the work of agents and what is open",
+        .hint = "find open tasks and the work of agents",
         .idempotent = true, .run = tools_list, .ui = TOOLS_BOARD,
     },
     [TOOL_UPDATE] = {
@@ -135,8 +135,8 @@ put_notice(void *ctx, struct buf *out)
     if (lost)
         buf_printf(out, ",\"log_damaged\":\"%s\"", lost);
     if (stale_ms > 0)
-        buf_printf(out, ",\"store_stale\":\"no answer from the other hosts "
-                   "for %lld s: their latest changes may be missing\"",
+        buf_printf(out, ",\"store_stale\":\"no answer from the other hosts for "
+                   "%lld s; their latest changes may be missing\"",
                    (long long)(stale_ms + 999) / 1000);
 }
 
@@ -180,8 +180,8 @@ tools_new(struct tools **out, struct tasks *t, const struct cli_env *env)
         .name = "mcptask",
         .title = "mcptask",
         .version = mcptask_version,
-        .description = "Keeps the work of agents when they stop, for others "
-                       "to continue",
+        .description = "Keeps tasks when agents stop, so that others can "
+                       "continue them",
         .icon = ICON,
         .instructions = tools_text(s, "instructions"),
         .agent = env_agent(env),

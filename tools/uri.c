@@ -28,10 +28,10 @@
 const struct mcp_template tools_templates[TOOLS_N_TEMPLATES] = {
     {SCHEME "{task_id}", "task", "Task", "The whole task, as get_task "
      "returns it.", "application/json"},
-    {SCHEME "{task_id}/resume", "resume", "Resume brief", "What an agent "
-     "needs to take over, as markdown.", "text/markdown"},
+    {SCHEME "{task_id}/resume", "resume", "Resume brief", "Everything an agent "
+     "needs to continue the task, as markdown.", "text/markdown"},
     {SCHEME "{task_id}/history", "history", "History", "The task's events, "
-     "newest first; ?cursor= takes its next_cursor.", "application/json"},
+     "newest first; pass next_cursor as ?cursor=.", "application/json"},
     {SCHEME "{task_id}/artifacts/{artifact_id}", "artifact", "Artifact",
      "The content of an artifact.", NULL},
 };
