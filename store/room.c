@@ -96,9 +96,9 @@ store_has_room(struct store *s)
     m->full = m->missing > 0;
     m->refused = m->free;
     if (m->full)
-        store_deny(s, ERR_FULL, "%s: the disk lacks %lld bytes for changes, "
-                   "but tasks can still be ended and handed over; free some "
-                   "space", s->path, (long long)m->missing);
+        store_deny(s, ERR_FULL, "%s: the disk is full; changes need %lld more "
+                   "bytes, so free some space (tasks can still be ended and "
+                   "handed over)", s->path, (long long)m->missing);
     return !m->full;
 }
 

@@ -56,7 +56,8 @@ create_again(struct draft *d)
     for (i = 0; i < TASK_N_FIELDS; i++)
         if (draft_given(d, i) && !str_eq(draft_value(d, i), d->old.f[i])) {
             rc = task_fail(d->c, ERR_EXISTS, task_arg_name(i).p, "a task with "
-                           "this id has another %s", task_arg_name(i).p);
+                           "this id exists, with another %s",
+                           task_arg_name(i).p);
             d->c->e.version = d->old.version;
             return rc;
         }
@@ -154,7 +155,7 @@ find_imported(struct draft *d)
     d->exists = d->c->replaces && d->old.ev.r.n >= d->c->replaces &&
                 str_is(d->old.ev.op, "import");
     return d->exists ? 0 : task_fail(d->c, ERR_EXISTS, "task_id",
-                                     "the task exists");
+                                     "the task already exists");
 }
 
 static int
@@ -361,10 +362,10 @@ run_ask(struct draft *d)
         d->now};
 
     if (count_open(d, &open, &old) >= TASK_MAX_OPEN) {
-        task_fail(d->c, ERR_TOO_LARGE, "question", "%d questions are open, as "
-                  "many as may be", TASK_MAX_OPEN);
+        task_fail(d->c, ERR_TOO_LARGE, "question", "%d questions are open, "
+                  "which is the limit", TASK_MAX_OPEN);
         d->c->e.for_now = true;
-        return task_next(d->c, "wait until some of them are answered");
+        return task_next(d->c, "ask again after one of them is answered");
     }
     rules_warn_owner(d);
     if (raw_list_n(d->k.f[F_QUESTIONS]) >= TASK_MAX_QUESTIONS)
@@ -405,26 +406,25 @@ take_answer(struct draft *d)
         asked = raw_list_find(d->old.f[F_QUESTIONS], "question_id", id);
     answer.len -= id.p ? id.len + sizeof last : 1;
     if (accepts && text.len <= strlen("\"\""))
-        return task_fail(d->c, ERR_INVALID, "answer", "the answer needs a "
-                         "text");
+        return task_fail(d->c, ERR_INVALID, "answer", "the answer has no text");
     if (!asked.p && !id.p && n > 0) {
-        task_fail(d->c, ERR_INVALID, "answer", "%zu questions are open: say "
-                  "which one", n);
-        return task_next(d->c, "give its question_id, which get_task shows");
+        task_fail(d->c, ERR_INVALID, "answer", "%zu questions are open, so the "
+                  "answer needs a question_id", n);
+        return task_next(d->c, "call get_task to see the question_id of each");
     }
     if (!asked.p)
         return task_fail(d->c, ERR_NOT_FOUND, "answer", id.p
                          ? "the task has no such question"
                          : "the task has no open question");
     if (raw_member(asked, "answer").p)
-        return task_fail(d->c, ERR_EXISTS, "answer", "the question has been "
-                            "answered");
+        return task_fail(d->c, ERR_EXISTS, "answer", "the question has already "
+                            "been answered");
     if (!action.p) {
         implied = action_of(asked, text);
         if (!implied.p)
             return task_fail(d->c, ERR_INVALID, "answer", "the answer to an "
-                             "approval must be approve or decline; with action "
-                             "accept or decline its text is a comment");
+                             "approval must be approve or decline; to comment, "
+                             "also pass action accept or decline");
     }
     options = raw_member(asked, "options");
     if (accepts && raw_list_n(options) > 0 && !raw_list_has(options, text))
@@ -464,11 +464,11 @@ take_message(struct draft *d)
     struct str first;
 
     if (count_unread(d, &first) >= TASK_MAX_UNREAD) {
-        task_fail(d->c, ERR_TOO_LARGE, "message", "%d messages from you are "
-                  "unread, as many as may be", TASK_MAX_UNREAD);
+        task_fail(d->c, ERR_TOO_LARGE, "message", "the owner has not read your "
+                  "last %d messages, which is the limit", TASK_MAX_UNREAD);
         d->c->e.for_now = true;
-        return task_next(d->c, "the owner reads them with its next change of "
-                         "the task: only then is there room");
+        return task_next(d->c, "try again after the owner has changed the "
+                         "task, which is when it reads messages");
     }
     if (raw_list_n(d->k.f[F_MESSAGES]) >= TASK_MAX_MESSAGES)
         draft_edit(d, F_MESSAGES, first, STR(""));
@@ -511,13 +511,13 @@ static void
 warn_of_done(struct draft *d)
 {
     if (raw_list_n(d->k.f[F_REMAINING_STEPS]) != 0)
-        draft_warn(d, "done with remaining_steps");
+        draft_warn(d, "done, but remaining_steps is not empty");
     if (d->k.blocked)
         draft_warn(d, "done, but tasks that it depends on are not");
     if (task_open_question(d->k.f[F_QUESTIONS]).p)
-        draft_warn(d, "done with open questions");
+        draft_warn(d, "done, but questions are still open");
     if (has_live_child(d))
-        draft_warn(d, "done with open children");
+        draft_warn(d, "done, but child tasks have not ended");
 }
 
 /* Checks what a new status requires apart from the transition. */
@@ -571,7 +571,7 @@ run_update(struct draft *d)
 
     if (!fields && !answers && !says && !draft_given(d, F_CANCEL_REQUESTED))
         return task_fail(d->c, ERR_INVALID, NULL,
-                         "give at least one field to change");
+                         "pass at least one field to change");
     d->only_says = !fields && !answers;
     if (answers)
         rc = take_answer(d);
@@ -631,7 +631,7 @@ run_attach(struct draft *d)
     }
     if (n >= TASK_MAX_ARTIFACTS) {
         task_fail(d->c, ERR_TOO_LARGE, "artifacts", "the task has %d "
-                  "artifacts, as many as it can hold", TASK_MAX_ARTIFACTS);
+                  "artifacts, which is the limit", TASK_MAX_ARTIFACTS);
         return task_next(d->c, "attach it to another task");
     }
     raw[0] = *id = draft_new_id(d, F_ARTIFACTS, names[0], 'a', n + 1);

@@ -309,8 +309,8 @@ too_large(struct draft *d)
     for (i = 0; i < TASK_N_FIELDS; i++)
         if (d->k.f[i].len > d->k.f[big].len)
             big = i;
-    return task_fail(d->c, ERR_TOO_LARGE, task_arg_name(big).p, "the whole "
-                     "task would be over %d bytes; %s is its biggest field",
+    return task_fail(d->c, ERR_TOO_LARGE, task_arg_name(big).p, "the task "
+                     "would exceed %d bytes; its largest field is %s",
                      STATE_MAX, task_arg_name(big).p);
 }
 
@@ -340,11 +340,11 @@ put_record(struct draft *d, struct str key, struct str body)
         return 0;
     if (rc != ERR_FULL || last || store_state(s)->missing == 0)
         return task_fail_store(d->c, rc);
-    task_fail(d->c, rc, NULL, "the disk lacks %lld bytes for changes",
+    task_fail(d->c, rc, NULL, "the disk is full; changes need %lld more bytes",
               (long long)store_state(s)->missing);
-    return task_next(d->c, "handoff_task, mark_exhausted, answers and the end "
-                     "of a task are still taken; tell the operator, who must "
-                     "free space, and try again");
+    return task_next(d->c, "tell the operator to free disk space, then try "
+                     "again; handoff_task, mark_exhausted, answers and ending "
+                     "a task still work");
 }
 
 /* Stages the record of a change that passed all checks. */
@@ -408,8 +408,8 @@ read_old(struct draft *d)
         rc = task_of(d->t, d->c->a, &ev, &d->old);
     if (rc == 0 && d->mends) {
         d->old.version++; /* the change that is lost had this one */
-        draft_warn(d, "the newest record was not JSON: this change goes on "
-                   "from the one before it");
+        draft_warn(d, "the newest record was not JSON, so this change "
+                   "continues from the one before it");
     }
     return rc;
 }
@@ -581,9 +581,9 @@ create_each(const struct draft *whole, const struct json_tok *list,
     c->ids = NULL;
     rules_forget_walks();
     if (rc == 0 && made != 0 && made != list->n) {
-        task_fail(c, ERR_EXISTS, "tasks", "tasks[%zu] exists already, but not "
-                  "all of them do", old);
-        return task_next(c, "leave out those that exist: the others may name "
+        task_fail(c, ERR_EXISTS, "tasks", "tasks[%zu] already exists, but "
+                  "others do not", old);
+        return task_next(c, "omit those that exist; the others can refer to "
                          "them by task_id");
     }
     why = rc == 0 ? STR_NONE : arena_printf(c->a, "tasks[%zu]: %.*s", i - 1,
@@ -600,12 +600,13 @@ check_beside(struct task_ctx *c, const struct task_args *args,
 {
     for (int i = 0; i < TASK_N_FIELDS; i++)
         if (args->v[i].p)
-            return task_fail(c, ERR_INVALID, task_arg_name(i).p, "%s goes into "
-                             "tasks", task_arg_name(i).p);
+            return task_fail(c, ERR_INVALID, task_arg_name(i).p, "put %s in "
+                             "each item of tasks", task_arg_name(i).p);
     if (list->n == 0 || list->n > TASK_MAX_NEW ||
         args->v[ARG_TASKS].len > TASK_MAX_NEW_LEN)
         return task_fail(c, list->n > 0 ? ERR_TOO_LARGE : ERR_INVALID, "tasks",
-                         "tasks must be 1 to %d, of %d bytes in all",
+                         "tasks must have 1 to %d items, at most %d bytes in "
+                         "all",
                          TASK_MAX_NEW, TASK_MAX_NEW_LEN);
     return 0;
 }

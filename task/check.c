@@ -94,8 +94,8 @@ check_text(struct parse *p, const struct row *r, struct str s)
     while (r->flags & RELATIVE && s.len > 1 && s.p[s.len - 1] == '/')
         s.len--;
     if (r->flags & RELATIVE && !task_is_path(s))
-        return refuse(p, ERR_INVALID, "must be a path below repo_path, without "
-                      ". and ..");
+        return refuse(p, ERR_INVALID, "must be a path relative to repo_path, "
+                      "without . or ..");
     json_string(&p->w, s);
     return 0;
 }
@@ -122,13 +122,13 @@ check_id(struct parse *p, struct str s)
     if (p->c->ids && s.len > 1 && *s.p == '#' &&
         p->top != &task_rows[F_TASK_ID]) {
         if (!str_u64(str_from(s, 1), &n) || n >= p->c->n_ids)
-            return refuse(p, ERR_INVALID, "must name one of tasks before this "
-                          "one, \"#0\" the first");
+            return refuse(p, ERR_INVALID, "must refer to an earlier item of "
+                          "tasks (\"#0\" is the first)");
         s = p->c->ids[n];
     }
     if (!task_is_id(s))
-        return refuse(p, ERR_INVALID, "must be 1 to %d of the characters "
-                      "A-Z a-z 0-9 . _ : -", TASK_MAX_ID);
+        return refuse(p, ERR_INVALID, "must be 1 to %d characters from A-Z a-z "
+                      "0-9 . _ : -", TASK_MAX_ID);
     json_string(&p->w, s);
     return 0;
 }
@@ -175,8 +175,8 @@ clamp(struct parse *p, const struct row *r, int64_t min, int64_t max,
     struct str note;
 
     v = v < min ? min : max;
-    note = arena_printf(p->c->a, "\"%s: taken as %lld, the %s\"", r->name,
-                        (long long)v, v == min ? "least" : "most");
+    note = arena_printf(p->c->a, "\"%s was set to %lld, the %s\"", r->name,
+                        (long long)v, v == min ? "minimum" : "maximum");
 
     if (!note.p)
         return nomem(p);
@@ -243,7 +243,7 @@ check_time(struct parse *p, const struct row *r, struct str s)
     int64_t ms;
 
     if (!task_time_parse(s, &ms))
-        return refuse(p, ERR_INVALID, "must be %san RFC 3339 time, as "
+        return refuse(p, ERR_INVALID, "must be %san RFC 3339 time such as "
                       "2026-07-28T09:30:00Z",
                       r->type == T_WHEN ? "a seq or " : "");
     json_z(&p->w, time_text(ms));
@@ -294,7 +294,7 @@ check_others(struct parse *p, const struct row *r, const struct json_tok *t)
         if (row_named(row_objects[r->sub], r->n_sub, 0, name))
             continue;
         if (!p->lenient)
-            return refuse(p, ERR_INVALID, "has an unknown member \"%.*s\"",
+            return refuse(p, ERR_INVALID, "has an unknown field \"%.*s\"",
                           STR_ARG(utf8_cut(name, 64)));
         value = raw_compact(p->c->a, m + 1);
         if (!value.p)
@@ -505,8 +505,8 @@ take(struct parse *p, enum task_tool tool, const struct row *r,
            fill in what was not given. */
         if ((r == &task_rows[ARG_AGENT] || r == &task_rows[ARG_FROM_AGENT]) &&
             t->type == JSON_STRING && tool < TOOL_RESUME)
-            return refuse(p, ERR_INVALID, "must not be empty: give your "
-                          "name, or leave it out");
+            return refuse(p, ERR_INVALID, "must not be empty; pass your name, "
+                          "or omit it");
         if (tool == TOOL_UPDATE && r - task_rows < TASK_N_FIELDS &&
             !(r->flags & FIXED))
             *out = STR("null");
@@ -552,8 +552,8 @@ take_named(struct parse *p, enum task_tool tool, const struct row *r,
 
     if (rc == 0 && v.p && own && own->type != JSON_NULL &&
         !str_eq(json_raw(own), json_raw(t)))
-        return refuse(p, ERR_INVALID, "is given as %.*s too, with another "
-                      "value: leave one out", STR_ARG(name));
+        return refuse(p, ERR_INVALID, "was also passed as %.*s, with another "
+                      "value; omit one of them", STR_ARG(name));
     if (rc == 0 && v.p)
         *out = v;
     return rc;
@@ -662,7 +662,7 @@ name_known(struct task_ctx *c, enum task_tool tool, struct str name)
     for (size_t i = 0; i < TASK_N_ARGS; i++) {
         if (!(task_rows[i].tools & 1u << tool))
             continue;
-        buf_printf(&all, "%s%s", all.len > 0 ? ", " : "the arguments are: ",
+        buf_printf(&all, "%s%s", all.len > 0 ? ", " : "valid arguments are ",
                    task_rows[i].name);
         slips = str_slips(name, task_rows[i].name);
         if (slips < least) {
@@ -672,7 +672,7 @@ name_known(struct task_ctx *c, enum task_tool tool, struct str name)
     }
     if (near) {
         buf_reset(&all, all.cap);
-        buf_printf(&all, "give it as %s", near);
+        buf_printf(&all, "did you mean %s?", near);
     }
     c->e.next = all.len > 0 ? arena_str(c->a, buf_view(&all)) : STR_NONE;
     rc = all.err || (all.len > 0 && !c->e.next.p) ? ERR_NOMEM : 0;
@@ -725,8 +725,8 @@ take_name(struct parse *p, struct str self, struct str *name,
         if (!token || str_eq(*name, self) ||
             actor_has_token_name(&c->who, *name))
             return 0;
-        refuse(p, ERR_UNAUTHORIZED, "is not the token's agent");
-        return task_next(c, "leave it out: the token says who you are");
+        refuse(p, ERR_UNAUTHORIZED, "is not the agent of your token");
+        return task_next(c, "omit it; your token identifies you");
     }
     if (self.p)
         *name = self;
@@ -803,10 +803,10 @@ take_clear(struct parse *p, struct task_args *out)
         field = task_field_of(raw_inner(item));
         if (field < 0 || !(task_rows[field].tools & 1u << TOOL_UPDATE) ||
             task_rows[field].flags & FIXED)
-            return refuse(p, ERR_INVALID, "names %.*s, which cannot be "
-                          "cleared", STR_ARG(utf8_cut(item, 64)));
+            return refuse(p, ERR_INVALID, "lists %.*s, which cannot be cleared",
+                          STR_ARG(utf8_cut(item, 64)));
         if (out->v[field].p && !str_is(out->v[field], "null"))
-            return refuse(p, ERR_INVALID, "names %.*s, which is given as well",
+            return refuse(p, ERR_INVALID, "lists %.*s, which was also passed",
                           STR_ARG(item));
         out->v[field] = STR("null");
     }
@@ -833,8 +833,8 @@ check_effects(struct parse *p, enum task_tool tool,
         p->top = &task_rows[none[i].arg];
         if (none[i].tool == tool && args->v[none[i].arg].p &&
             args->v[none[i].beside].p)
-            return refuse(p, ERR_INVALID, "has no effect beside %s: leave one "
-                          "of them out", task_rows[none[i].beside].name);
+            return refuse(p, ERR_INVALID, "has no effect together with %s; "
+                          "omit one of them", task_rows[none[i].beside].name);
     }
     return 0;
 }

@@ -48,8 +48,8 @@ task_fail(struct task_ctx *c, int code, const char *field, const char *fmt,
     if (field)
         e->field = str_of(field);
     if (code == ERR_NOT_FOUND && str_is(e->field, "artifact_id"))
-        e->next = STR("get_task names the task's artifacts");
+        e->next = STR("call get_task to list the task's artifacts");
     if (str_is(e->field, "answer") && code != ERR_TOO_LARGE)
-        e->next = STR("get_task shows the task's questions");
+        e->next = STR("call get_task to see the task's questions");
     return code;
 }

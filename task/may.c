@@ -311,14 +311,14 @@ refuse_leased(struct task_ctx *c, const struct task *k, bool twin)
     if (twin) {
         task_fail(c, ERR_LEASE, NULL, "another session with this agent name "
                   "holds the lease");
-        task_next(c, "claim_task with a different agent name, or with "
+        task_next(c, "call claim_task with a different agent name, or with "
                   "takeover and a reason");
     } else if (k->gone) {
-        task_fail(c, ERR_LEASE, NULL, "another agent holds a lease on the "
-                  "task %.*s until %.*s, but is gone", STR_ARG(k->ev.id),
+        task_fail(c, ERR_LEASE, NULL, "another agent holds a lease on the task "
+                  "%.*s until %.*s, but has exited", STR_ARG(k->ev.id),
                   STR_ARG(raw_inner(expires)));
-        task_next(c, "claim_task with takeover and a reason, or take other "
-                  "work; if it is yours, give the same agent");
+        task_next(c, "call claim_task with takeover and a reason, or work on "
+                  "another task; if the lease is yours, pass the same agent");
         c->e.gone = true;
     } else {
         task_fail(c, ERR_LEASE, NULL, "another agent holds a lease on the "
@@ -336,8 +336,9 @@ static int
 refuse_owned(struct task_ctx *c, const struct task *k, bool claims)
 {
     if (claims) {
-        task_fail(c, ERR_NOT_OWNER, "agent", "another agent works on the "
-                  "task; anyone may claim it after 24 hours without a change");
+        task_fail(c, ERR_NOT_OWNER, "agent", "another agent is working on the "
+                  "task; any agent may claim it after 24 hours without a "
+                  "change");
         task_next(c, "claim another task, or this one with takeover and a "
                   "reason");
     } else {
@@ -372,10 +373,10 @@ refuse_blocked(struct task_ctx *c, const struct task *k, bool failed)
     struct str first = raw_inner(raw_list_next(k->deps_failed, STR_NONE));
 
     if (failed) {
-        task_fail(c, ERR_BLOCKED, NULL, "%.*s, which it depends on, has "
-                  "failed or was cancelled", STR_ARG(first));
-        task_next(c, "reopen that task by update_task with a status and a "
-                  "reason, or leave it out of depends_on");
+        task_fail(c, ERR_BLOCKED, NULL, "it depends on %.*s, which failed or "
+                  "was cancelled", STR_ARG(first));
+        task_next(c, "call update_task to reopen that task (status and "
+                  "reason), or to remove it from depends_on");
     } else {
         task_fail(c, ERR_BLOCKED, NULL, "tasks that it depends on are not "
                   "done");
@@ -390,10 +391,11 @@ refuse_early(struct task_ctx *c, const struct task *k)
 {
     struct str from = k->f[F_NOT_BEFORE];
 
-    task_fail(c, ERR_BLOCKED, "not_before", "the task may not be begun before "
-              "%.*s", STR_ARG(raw_inner(from)));
-    task_next(c, "claim another task, or wait for this one with wait_seconds; "
-              "update_task with clear [\"not_before\"] makes it ready now");
+    task_fail(c, ERR_BLOCKED, "not_before", "work on the task may not start "
+              "before %.*s", STR_ARG(raw_inner(from)));
+    task_next(c, "claim another task, wait for this one with wait_seconds, or "
+              "call update_task with clear [\"not_before\"] to make it ready "
+              "now");
     c->e.expires = from;
     c->e.for_now = true;
     return ERR_BLOCKED;
@@ -405,8 +407,9 @@ refuse_beside(struct task_ctx *c, const struct task *k)
     struct str clash = actor_clash(&c->who, k);
     struct str id = raw_member(clash, "task_id");
 
-    task_fail(c, ERR_BLOCKED, "paths", "another agent works on the task %.*s, "
-              "whose paths overlap those of this one", STR_ARG(raw_inner(id)));
+    task_fail(c, ERR_BLOCKED, "paths", "another agent is working on the task "
+              "%.*s, whose paths overlap those of this one",
+              STR_ARG(raw_inner(id)));
     task_next(c, "claim another task, wait for this one with wait_seconds, or "
               "claim it with takeover and a reason");
     c->e.holder = raw_member(clash, "agent");
@@ -420,7 +423,8 @@ may_refuse(struct task_ctx *c, const struct task *k, enum task_may why)
 {
     switch (why) {
     case MAY_NOT_UNNAMED:
-        task_fail(c, ERR_INVALID, "agent", "unknown cannot hold a lease");
+        task_fail(c, ERR_INVALID, "agent", "the name unknown cannot hold "
+                  "a lease");
         return task_next(c, "pass your own name as agent");
     case MAY_NOT_ENDED:
         return task_fail(c, ERR_TERMINAL, NULL, "the task is %s and cannot "

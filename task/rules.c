@@ -85,7 +85,7 @@ check_reason(struct draft *d)
                          "takeover needs a reason");
     if (d->act == ACT_REOPEN)
         return task_fail(d->c, ERR_TERMINAL, "reason", "the task is %s; to "
-                         "reopen it give a reason",
+                         "reopen it, pass a reason",
                          task_status_name(d->old.status));
     return 0;
 }
@@ -278,8 +278,8 @@ walk_to(struct walk *w, struct str dep, struct task_entry **e)
 
     *e = tasks_find(d->t, raw_inner(dep));
     if (str_eq(raw_inner(dep), d->id))
-        return task_fail(d->c, ERR_CYCLE, w->field, "%s leads back to this "
-                         "task", w->field);
+        return task_fail(d->c, ERR_CYCLE, w->field, "%s would create a cycle "
+                         "with this task", w->field);
     if (!*e && w->exist)
         return task_fail(d->c, ERR_NOT_FOUND, w->field, "%s: there is no task "
                          "%.*s", w->field, STR_ARG(dep));
@@ -289,8 +289,8 @@ walk_to(struct walk *w, struct str dep, struct task_entry **e)
 static int
 fail_long(struct walk *w)
 {
-    return task_fail(w->d->c, ERR_TOO_LARGE, w->field, "%s leads to more "
-                     "tasks than a call may check, %d or %d MiB: name fewer",
+    return task_fail(w->d->c, ERR_TOO_LARGE, w->field, "%s leads to more tasks "
+                     "than a call can check (%d, or %d MiB); list fewer",
                      w->field, WALK_MAX, WALK_BYTES >> 20);
 }
 
@@ -428,7 +428,8 @@ check_results(struct draft *d)
     for (; (item = raw_list_next(d->k.f[F_TEST_RESULTS], item)).p; n++)
         if ((why = failure_of(item)) != NULL)
             return task_fail(d->c, ERR_EVIDENCE, "test_results", "done needs "
-                             "tests that pass: test_results[%zu] %s", n, why);
+                             "tests that pass, but test_results[%zu] %s", n,
+                             why);
     if (!str_eq(d->k.f[F_COMMIT], d->k.f[F_TESTED_COMMIT]))
         return task_fail(d->c, ERR_EVIDENCE, "test_results", "test_results "
                          "are older than the last change of commit");
@@ -459,7 +460,7 @@ check_ticks(struct draft *d)
     list = buf_take(&left, d->c->a);
     task_fail(d->c, ERR_EVIDENCE, "acceptance", "completed_steps lacks %.*s",
               STR_ARG(list));
-    return task_next(d->c, "once these are met, put them word for word into "
+    return task_next(d->c, "when these are met, add them word for word to "
                      "completed_steps");
 }
 

@@ -412,6 +412,6 @@ task_fail_read(struct task_ctx *c, struct tasks *t, struct str id, int rc)
         return task_fail(c, rc, "task_id", "there is no task %.*s",
                          STR_ARG(id));
     task_fail(c, rc, "task_id", "the task %.*s was archived", STR_ARG(id));
-    return task_next(c, "tell the operator: mcptask import of the log's "
-                     ".archive-DAY that holds it brings it back");
+    return task_next(c, "tell the operator to run \"mcptask import\" on the "
+                     ".archive-DAY file that has it");
 }

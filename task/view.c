@@ -384,8 +384,8 @@ void
 view_none_json(struct buf *b, const struct task_why *w, bool partial)
 {
     buf_printf(b, "{\"claimed\":false,\"message\":\"no task is ready%s%s\"",
-               partial ? " among those that were looked at" : "",
-               w->elsewhere > 0 ? "; other projects have some: for them, "
+               partial ? " in the part that was searched" : "",
+               w->elsewhere > 0 ? "; other projects have ready tasks, so pass "
                                   "repo_path * or one of elsewhere_in" : "");
     put_reasons(b, "blocked", "blocked_by", "task_id", w->blocked,
                 w->blockers);
@@ -608,12 +608,12 @@ static const struct section {
     {"Taken over", F_TAKEOVER, OBJECT},
     {"Exhausted", F_EXHAUSTED, OBJECT},
     {"Checkpoint", F_CHECKPOINT, OBJECT},
-    {"How to go on", F_RESUME_PROMPT, PROSE},
+    {"How to continue", F_RESUME_PROMPT, PROSE},
     {"Remaining steps", F_REMAINING_STEPS, TO_DO},
     {"Completed steps", F_COMPLETED_STEPS, DONE},
     {"Acceptance", F_ACCEPTANCE, LIST},
     {"Decisions", F_DECISIONS, LIST},
-    {"What did not work", F_FAILED_APPROACHES, LIST},
+    {"Failed approaches", F_FAILED_APPROACHES, LIST},
     {"Result", F_RESULT, PROSE},
     {"Tests", F_TEST_RESULTS, OBJECTS},
     {"Artifacts", F_ARTIFACTS, OBJECTS},
@@ -681,7 +681,7 @@ put_extra(struct buf *b, struct arena *a, struct str extra)
     size_t start = b->len;
 
     if (extra.len > 0)
-        buf_z(b, "\n## Carried along\n\n");
+        buf_z(b, "\n## Other imported fields\n\n");
     while (b->len - start < CARRIED_ALL && raw_next(&m) == 1) {
         buf_z(b, "- ");
         view_plain(b, m.name, 64, ' ');

@@ -340,13 +340,14 @@ read_path(const struct tools *s, struct prepared *p, const char *log)
     if (rc == 0)
         return 0;
     if (!root)
-        p->blob.warning = "path was not read: the server has no artifact root";
+        p->blob.warning = "path was not read: the server has no "
+                          "--artifact-root";
     else if (rc == ERR_INVALID)
         p->blob.warning =
             "path was not read: it is one of the server's own files";
     else
         p->blob.warning =
-            "path was not read: no such file beneath the artifact root";
+            "path was not read: no such file in the artifact root";
     return 0;
 }
 

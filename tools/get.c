@@ -62,8 +62,9 @@ static int
 bad_cursor(struct piece *p, int rc)
 {
     return task_fail(p->x, ERR_INVALID, "cursor", rc == ERR_NOT_FOUND
-                     ? "what cursor continues is gone; start again without it"
-                     : "cursor is not from get_task for this task");
+                     ? "this cursor has expired; call again without it"
+                     : "this cursor is not from get_task for this task; call "
+                       "again without it");
 }
 
 /* The length of the character or escape at p, inside a JSON string. */
@@ -513,11 +514,11 @@ fetch_task(struct piece *p, struct str entry, struct str *content)
         task_fail(p->x, rc, "artifact_id", "the content is not in the "
                   "artifacts directory%s%s", *why ? "; " : "", why);
         return task_next(p->x, "attach the same content again, or tell the "
-                         "operator: mcptask verify explains");
+                         "operator to run \"mcptask verify\"");
     }
     if (rc == ERR_DAMAGED)
         return task_fail(p->x, rc, "artifact_id",
-                         "the content is not what was attached");
+                         "the content has changed since it was attached");
     return rc != 0 ? task_fail_store(p->x, rc) : 0;
 }
 
@@ -594,12 +595,13 @@ go_back(struct piece *p, struct task_event *ev)
                   (unsigned long long)p->current);
     else
         task_fail(p->x, rc, "version", "version %llu cannot be read; the "
-                  "oldest one that can is %llu", (unsigned long long)version,
+                  "oldest readable one is %llu", (unsigned long long)version,
                   (unsigned long long)task_event_version(ev));
     p->x->e.version = p->current;
     return task_next(p->x, rc == ERR_TOO_LARGE
-        ? "section history has the seq of older ones: give cursor SEQ.0.0"
-        : "section history names the versions");
+        ? "call get_task with section history to find its seq, then with "
+          "cursor SEQ.0.0"
+        : "call get_task with section history to see the versions");
 }
 
 /* Refuses what another section is asked by: its answer would be taken for one
@@ -730,7 +732,8 @@ tools_list(struct mcp_call *c)
     if (rc == 0)
         rc = tasks_list(s->t, a, &q, &list);
     if (rc == ERR_INVALID)
-        task_fail(&x, rc, "cursor", "cursor is not from list_tasks");
+        task_fail(&x, rc, "cursor", "this cursor is not from list_tasks; call "
+                  "again without it");
     else if (rc != 0)
         task_fail_store(&x, rc);
     if (rc != 0)

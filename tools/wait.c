@@ -402,8 +402,9 @@ put_asked(struct mcp_call *c, const struct asked *q)
     what = is_approval(q->w.args.v[ARG_KIND]) &&
            raw_list_n(q->w.args.v[ARG_OPTIONS]) == 0
         ? "approve|decline" : "TEXT";
-    buf_printf(b, ",\"how_to_answer\":\"update_task with answer {question_id, "
-               "text}, or: mcptask answer %.*s %.*s %s\"}", STR_ARG(q->id),
+    buf_printf(b, ",\"how_to_answer\":\"call update_task with answer "
+               "{question_id, text}, or run: mcptask answer %.*s %.*s %s\"}",
+               STR_ARG(q->id),
                (int)q->question.len - 2, q->question.p + 1, what);
     return b->err;
 }
@@ -420,12 +421,13 @@ hear(struct mcp_call *c, struct asked *q, const struct json_tok *said)
     if (said == NULL)
         return 0;
     if (said->type != JSON_OBJECT) {
-        q->why = STR("the client gave no answer");
+        q->why = STR("the client returned no answer");
         return 0;
     }
     if (json_is(json_get(said, "action"), "decline") ||
         json_is(json_get(said, "action"), "cancel")) {
-        q->why = STR("nobody answered it there: the question stays open");
+        q->why = STR("the client's user did not answer; the question stays "
+                     "open");
         return 0;
     }
     rc = record_answer(c, q, said);

@@ -60,7 +60,7 @@ run 2 list --limit many
 run 2 list --limit
 run 2 list --ready=yes
 run 2 list --parent 'no id'
-has err 'mcptask: --parent must be 1 to 128 of the characters'
+has err 'mcptask: --parent must be 1 to 128 characters from'
 run 2 list --calls --parent a
 run 2 list --status open,closed
 has err closed handoff_ready
@@ -402,7 +402,7 @@ has out 'in_progress (needs input)'
 run 0 answer later q6 --agent ann -- -yes-
 has out 'later  in_progress'
 run 4 answer later q6 no
-has err 'has been answered'
+has err 'has already been answered'
 run 0 show later
 has out '"text":"-yes-"' '"by":"ann"'
 call 1 request_input '{"task_id":"later","agent":"me","question":"And?"}' |
@@ -1210,7 +1210,7 @@ for args in 'get_task {"task_id":"first"}' \
     'claim_task {"task_id":"first","agent":"me"}'; do
     call 1 "${args%% *}" "${args#* }" | "$bin" >out
     has out not_found 'the task first was archived' \
-        "mcptask import of the log's .archive-DAY that holds it"
+        'tell the operator to run '
 done
 touch -t 202001010000 "$store/$hex"
 run 0 compact --orphans

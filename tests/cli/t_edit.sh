@@ -240,7 +240,7 @@ run 0 list --ready --ids
 has out b
 lacks out a
 run 4 claim -a me a
-has err 'a: the task may not be begun before 2999-01-02T12:00:00.000Z: ' \
+has err 'a: work on the task may not start before 2999-01-02T12:00:00.000Z: ' \
     "mcptask edit --not-before '' makes it ready"
 run 0 claim -a me
 run 1 claim -a you
@@ -271,7 +271,7 @@ has out 'b  open (overlaps)' 'c  open  '
 run 0 list --ready --ids
 lacks out b
 run 4 claim -a you b
-has err 'b: another agent works on the task a, whose paths overlap' '(me)' \
+has err 'b: another agent is working on the task a, whose paths overlap' '(me)' \
     'mcptask claim --takeover --reason TEXT claims it anyway'
 run 0 claim -a you
 run 1 claim -a you
@@ -281,6 +281,6 @@ has out 'paths overlap with: a'
 run 0 show a --json
 has out '"paths":["src/api","docs"]'
 run 2 add --path ../x X
-has err '--path[0] must be a path below repo_path, without . and ..'
+has err '--path[0] must be a path relative to repo_path, without . or ..'
 
 finish

@@ -78,7 +78,7 @@ for command in 'add new' "edit t1 --title x" 'claim t3 --agent a' \
     echo '{"task_id":"other","title":"t"}' >tasks2
     # shellcheck disable=SC2086 # its words are arguments
     run 3 $command
-    has err 'the disk lacks ' ' bytes for changes'
+    has err 'the disk is full; changes need ' ' more bytes'
 done
 for command in 'done t4' 'fail t5 why' 'cancel t6' 'answer t9 yes' \
     'handoff t7 --agent a --to b'; do
@@ -94,7 +94,8 @@ serve
 grep -E '"id":(1|3),' out >refused
 grep -E '"id":(2|4|5),' out >taken
 lacks taken '"isError":true'
-has refused 'store_full' 'the disk lacks ' 'handoff_task, mark_exhausted'
+has refused 'store_full' 'the disk is full; changes need ' \
+    'handoff_task, mark_exhausted'
 checks=$((checks + 1))
 [ "$(grep -c '"isError":true' refused)" -eq 2 ] || fail "$(cat refused)"
 
@@ -125,7 +126,7 @@ while [ $i -lt 100 ]; do
 done
 leave 600
 run 3 add new
-has err 'the disk lacks ' ' bytes for changes'
+has err 'the disk is full; changes need ' ' more bytes'
 run 3 checkpoint t1 --agent a --notes n
 run 3 attach t1 tasks
 run 0 'done' t1

@@ -336,7 +336,7 @@ inBoth('what the arguments may be', async (agent) => {
   assert.equal((await agent.tool('list_tasks', {})).total, 1);
   /* A limit out of range is taken as the nearest one. */
   assert.deepEqual((await agent.tool('list_tasks', { limit: 1000 })).warnings,
-    ['limit: taken as 100, the most']);
+    ['limit was set to 100, the maximum']);
 });
 
 inBoth('what a wait brings', async (agent) => {

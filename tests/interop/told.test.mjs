@@ -41,7 +41,7 @@ eachBeside('the holder of a lease is told', KINDS,
     assert.equal(messages.length, 2);
     const done = await agent.tool('update_task',
       { task_id: 'a', agent: 'worker', status: 'done' });
-    assert.ok(done.warnings.includes('done with open questions'));
+    assert.ok(done.warnings.includes('done, but questions are still open'));
     await agent.close();
   });
 

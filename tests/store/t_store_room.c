@@ -154,7 +154,7 @@ test_others_take_the_room(void)
     CHECK(put(0, 2, 1000) == ERR_FULL && !store_wants_compact(t.s));
     char number[32];
     st = store_state(t.s);
-    snprintf(number, sizeof number, "lacks %lld bytes", (long long)st->missing);
+    snprintf(number, sizeof number, "need %lld more", (long long)st->missing);
     CHECK(st->err == ERR_FULL && strstr(st->why, number) != NULL);
     for (int i = 0; i < 100; i++)
         CHECK(put_last(i, 3) == 0);

@@ -183,7 +183,7 @@ test_who_takes_over_owns(void)
     CHECK(answer_has(&f, "done, but tasks that it depends on are not"));
     call(&f, "get_task", "{'task_id':'a','section':'artifact',"
          "'artifact_id':'a9'}");
-    CHECK(answer_has(&f, "get_task names the"));
+    CHECK(answer_has(&f, "call get_task to list the"));
     fixture_fini(&f);
 }
 

@@ -183,7 +183,7 @@ test_filters(void)
     CHECK(ok(&f));
     call(&f, "list_tasks", "{'changed_since':-1}");
     CHECK(failed(&f, "invalid_argument") && has(&f, "message", "changed_since "
-          "must be a seq or an RFC 3339 time, as 2026-07-28T09:30:00Z"));
+          "must be a seq or an RFC 3339 time such as 2026-07-28T09:30:00Z"));
     fixture_fini(&f);
 }
 

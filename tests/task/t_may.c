@@ -373,7 +373,7 @@ test_what_a_refusal_says(void)
         const char *field, *message, *next;
     } rows[] = {
         {MAY_NOT_UNNAMED, OPEN, ERR_INVALID, "agent",
-         "unknown cannot hold a lease", "pass your own name as agent"},
+         "the name unknown cannot hold a lease", "pass your own name as agent"},
         {MAY_NOT_ENDED, ENDED, ERR_TERMINAL, "",
          "the task is done and cannot be changed",
          "to continue it, update_task with an allowed status and a reason"},
@@ -385,34 +385,34 @@ test_what_a_refusal_says(void)
          "agent"},
         {MAY_NOT_TWIN, LEASED, ERR_LEASE, "",
          "another session with this agent name holds the lease",
-         "claim_task with a different agent name, or with takeover and a "
+         "call claim_task with a different agent name, or with takeover and a "
          "reason"},
         {MAY_NOT_OWNED, UNLEASED, ERR_NOT_OWNER, "from_agent",
          "from_agent does not own the task",
          "get_task shows current_owner; that agent hands the task over"},
         {MAY_NOT_WORKED_ON, UNLEASED, ERR_NOT_OWNER, "agent",
-         "another agent works on the task; anyone may claim it after 24 hours "
-         "without a change",
+         "another agent is working on the task; any agent may claim it after "
+         "24 hours without a change",
          "claim another task, or this one with takeover and a reason"},
         {MAY_NOT_HANDED, HANDED, ERR_NOT_OWNER, "agent",
          "the task was handed over to another agent",
          "claim another task, or try again after expires_at"},
         {MAY_NOT_YET, EARLY, ERR_BLOCKED, "not_before",
-         "the task may not be begun before 2026-01-02T14:00:00.000Z",
-         "claim another task, or wait for this one with wait_seconds; "
-         "update_task with clear [\"not_before\"] makes it ready now"},
+         "work on the task may not start before 2026-01-02T14:00:00.000Z",
+         "claim another task, wait for this one with wait_seconds, or call "
+         "update_task with clear [\"not_before\"] to make it ready now"},
         {MAY_NOT_BESIDE, BESIDE, ERR_BLOCKED, "paths",
-         "another agent works on the task t-2, whose paths overlap those of "
-         "this one",
+         "another agent is working on the task t-2, whose paths overlap those "
+         "of this one",
          "claim another task, wait for this one with wait_seconds, or claim it "
          "with takeover and a reason"},
         {MAY_NOT_BLOCKED, BLOCKED, ERR_BLOCKED, "",
          "tasks that it depends on are not done",
          "get_task names them in blocked_by; finish those first"},
         {MAY_NOT_FAILED, FAILED, ERR_BLOCKED, "",
-         "t-2, which it depends on, has failed or was cancelled",
-         "reopen that task by update_task with a status and a reason, or "
-         "leave it out of depends_on"},
+         "it depends on t-2, which failed or was cancelled",
+         "call update_task to reopen that task (status and reason), or to "
+         "remove it from depends_on"},
     };
     struct arena a = {0};
 

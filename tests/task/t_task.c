@@ -221,7 +221,7 @@ test_evidence_and_warnings(void)
     f.env.require_evidence = false;
     call(&f, "update_task", "{'task_id':'a','status':'done'}");
     CHECK(ok(&f) && warned(&f, "done without test_results"));
-    CHECK(warned(&f, "done with remaining_steps"));
+    CHECK(warned(&f, "done, but remaining_steps is not empty"));
     fixture_fini(&f);
 }
 
@@ -251,17 +251,17 @@ test_tests_must_pass(void)
     } bad[] = {
         {"", "done needs test_results"},
         {",'test_results':[]", "done needs test_results"},
-        {",'test_results':[{'command':'x'}]", "done needs tests that pass: "
+        {",'test_results':[{'command':'x'}]", "done needs tests that pass, but "
          "test_results[0] has no exit_code 0"},
         {",'test_results':[{'command':'x','exit_code':0},{'command':'y',"
-         "'exit_code':2}]", "done needs tests that pass: test_results[1] has "
-         "no exit_code 0"},
+         "'exit_code':2}]", "done needs tests that pass, but test_results[1] "
+         "has no exit_code 0"},
         {",'test_results':[{'command':'x','exit_code':0,'failed':1}]",
-         "done needs tests that pass: test_results[0] has failed tests"},
+         "done needs tests that pass, but test_results[0] has failed tests"},
         {",'test_results':[{'command':'x','exit_code':0,'failed':true}]",
-         "done needs tests that pass: test_results[0] has failed tests"},
+         "done needs tests that pass, but test_results[0] has failed tests"},
         {",'test_results':[{'command':'x','exit_code':0,'passed':false}]",
-         "done needs tests that pass: test_results[0] has not passed"},
+         "done needs tests that pass, but test_results[0] has not passed"},
     };
     struct fixture f;
 
@@ -391,20 +391,20 @@ test_all_or_none(void)
         {"{'tasks':[{'task_id':'n','title':'N'},{'task_id':'m'}]}",
          "invalid_argument", "tasks[1]: title is missing"},
         {"{'tasks':[{'task_id':'n','title':'N'},{'title':'M','depends_on':"
-         "['#1']}]}", "invalid_argument", "tasks[1]: depends_on[0] must name "
-         "one of tasks before this one, \"#0\" the first"},
+         "['#1']}]}", "invalid_argument", "tasks[1]: depends_on[0] must refer "
+         "to an earlier item of tasks (\"#0\" is the first)"},
         {"{'tasks':[{'task_id':'n','title':'N'},{'title':'M','depends_on':"
          "['no']}]}", "not_found", "tasks[1]: depends_on: there is no task "
          "\"no\""},
         {"{'tasks':[{'task_id':'n','title':'N'},{'task_id':'n','title':"
-         "'N'}]}", "already_exists", "tasks[1] exists already, but not all of "
-         "them do"},
+         "'N'}]}", "already_exists", "tasks[1] already exists, but others do "
+         "not"},
         {"{'tasks':[{'task_id':'n','title':'N'},{'task_id':'old','title':"
-         "'O'}]}", "already_exists", "tasks[1] exists already, but not all of "
-         "them do"},
+         "'O'}]}", "already_exists", "tasks[1] already exists, but others do "
+         "not"},
         {"{'tasks':[{'task_id':'old','title':'O'},{'task_id':'n','title':"
-         "'N'}]}", "already_exists", "tasks[0] exists already, but not all of "
-         "them do"},
+         "'N'}]}", "already_exists", "tasks[0] already exists, but others do "
+         "not"},
         {"{'tasks':[{'task_id':'n','title':'N','tasks':[]}]}",
          "invalid_argument", INSIDE},
         {"{'agent':'me','tasks':[{'task_id':'n','title':'N','agent':'you'}]}",
@@ -412,9 +412,9 @@ test_all_or_none(void)
         {"{'expected_version':1,'tasks':[{'task_id':'n','title':'N'}]}",
          "invalid_argument", "unknown argument \"expected_version\""},
         {"{'title':'N','tasks':[{'title':'N'}]}", "invalid_argument",
-         "title goes into tasks"},
-        {"{'tasks':[]}", "invalid_argument", "tasks must be 1 to 50, of 262144 "
-         "bytes in all"},
+         "put title in each item of tasks"},
+        {"{'tasks':[]}", "invalid_argument", "tasks must have 1 to 50 items, "
+         "at most 262144 bytes in all"},
         {"{'tasks':{}}", "invalid_argument", "tasks must be an array"},
         {"{'tasks':[1]}", "invalid_argument", "tasks[0]: the arguments must "
          "be an object"},

@@ -204,7 +204,7 @@ test_artifact_that_is_gone_or_changed(void)
     call(&f, "get_task", "{'task_id':'a','section':'artifact',"
          "'artifact_id':'a1'}");
     CHECK(failed(&f, "not_found") && has(&f, "next", "attach the same content "
-          "again, or tell the operator: mcptask verify explains"));
+          "again, or tell the operator to run \"mcptask verify\""));
     call(&f, "get_task", "{'task_id':'a','artifact_id':'a9'}");
     CHECK(has(&f, "message", "the task has no artifact \"a9\""));
     /* A link in its place is not followed, and a wrong size is an error. */

@@ -184,7 +184,7 @@ test_unknown_is_refused_at_once(void)
     world();
     CHECK(text_has(asks(&ann, CALL("claim_task",
                    "{'agent':'unknown','wait_seconds':50}")),
-                   "unknown cannot hold a lease"));
+                   "the name unknown cannot hold a lease"));
     end();
 }
 

@@ -229,8 +229,8 @@ test_damaged(void)
         /* A change goes on from the record before. */
         call(&f, "update_task", "{'task_id':'d','goal':'G'}");
         CHECK(ok(&f) && number(&f, "version") == 3);
-        CHECK(warned(&f, "the newest record was not JSON: this change goes on "
-                         "from the one before it"));
+        CHECK(warned(&f, "the newest record was not JSON, so this change "
+                         "continues from the one before it"));
         call(&f, "get_task", "{'task_id':'d'}");
         CHECK(ok(&f) && has(&f, "title", "T") && has(&f, "goal", "G"));
         call(&f, "get_task", "{'task_id':'d','section':'history'}");

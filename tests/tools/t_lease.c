@@ -372,8 +372,7 @@ test_few_ready_among_many(void)
     call(&f, "claim_task", "{'agent':'me','task_id':'x'}");
     call(&f, "claim_task", "{'agent':'me'}");
     CHECK(!is_true(&f, "claimed") && is_true(&f, "partial"));
-    CHECK(has(&f, "message", "no task is ready among those that were looked "
-              "at"));
+    CHECK(has(&f, "message", "no task is ready in the part that was searched"));
     call(&f, "create_task", "{'task_id':'y','title':'T'}");
     call(&f, "claim_task", "{'agent':'me'}");
     CHECK(has(&f, "task_id", "y"));
@@ -618,12 +617,12 @@ test_how_many_questions(void)
     CHECK(ok(&f));
     ask(&f, "q");
     CHECK(failed(&f, "too_large") && has(&f, "field", "question"));
-    CHECK(has(&f, "next", "wait until some of them are answered") &&
+    CHECK(has(&f, "next", "ask again after one of them is answered") &&
           is_true(&f, "retryable"));
     n_asked--;
     call(&f, "update_task", "{'task_id':'a','answer':{'text':'t'}}");
     CHECK(failed(&f, "invalid_argument") && has(&f, "message", "8 questions "
-          "are open: say which one"));
+          "are open, so the answer needs a question_id"));
     for (i = 1; i <= 40; i++) {
         /* The second one stays open. */
         snprintf(args, sizeof args, "{'task_id':'a','answer':{'question_id':"

@@ -81,7 +81,7 @@ test_a_message_passes_a_lease(void)
     CHECK(n_messages(&f) == 3);
     say(&f, "boss", ""); /* counts as left out */
     CHECK(failed(&f, "invalid_argument") &&
-          has(&f, "message", "give at least one field to change"));
+          has(&f, "message", "pass at least one field to change"));
     /* With a field it is a change, and the lease forbids that. */
     call(&f, "update_task", "{'task_id':'a','agent':'boss','message':'m',"
          "'goal':'mine'}");
@@ -123,8 +123,8 @@ test_how_many_messages(void)
     say(&f, "boss", "m");
     CHECK(failed(&f, "too_large") && has(&f, "field", "message") &&
           is_true(&f, "retryable") &&
-          has(&f, "next", "the owner reads them with its next change of the "
-              "task: only then is there room"));
+          has(&f, "next", "try again after the owner has changed the task, "
+              "which is when it reads messages"));
     say(&f, "you", "n");
     CHECK(ok(&f));
     call(&f, "save_checkpoint", "{'task_id':'a','agent':'me'}");
@@ -326,14 +326,14 @@ test_done_with_loose_ends(void)
            0, 0},
           {"update_task", "{'task_id':'a','agent':'me','status':'done'}", 0,
            "status", "done"});
-    CHECK(warned(&f, "done with open questions") &&
-          warned(&f, "done with open children"));
+    CHECK(warned(&f, "done, but questions are still open") &&
+          warned(&f, "done, but child tasks have not ended"));
     STEPS(&f, {"update_task", "{'task_id':'c','status':'cancelled'}", 0, 0, 0},
           {"claim_task", "{'task_id':'b','agent':'me'}", 0, 0, 0},
           {"update_task", "{'task_id':'b','agent':'me','status':'done'}", 0, 0,
            0});
-    CHECK(!warned(&f, "done with open questions") &&
-          !warned(&f, "done with open children"));
+    CHECK(!warned(&f, "done, but questions are still open") &&
+          !warned(&f, "done, but child tasks have not ended"));
     fixture_fini(&f);
 }
 

@@ -33,8 +33,8 @@ test_past_versions(void)
                  "") == 0);
     call(&f, "get_task", "{'task_id':'i','version':6}");
     CHECK(failed(&f, "not_found"));
-    CHECK(has(&f, "message", "version 6 cannot be read; the oldest one that "
-              "can is 7"));
+    CHECK(has(&f, "message", "version 6 cannot be read; the oldest readable "
+              "one is 7"));
     fixture_fini(&f);
 }
 
@@ -66,8 +66,8 @@ test_past_of_a_big_task(void)
     call(&f, "get_task", "{'task_id':'a','section':'history'}");
     CHECK(json_get(f.json, "older_dropped") != NULL);
     call(&f, "get_task", "{'task_id':'a','section':'history','cursor':'2'}");
-    CHECK(failed(&f, "invalid_argument") && has(&f, "message", "what cursor "
-          "continues is gone; start again without it"));
+    CHECK(failed(&f, "invalid_argument") && has(&f, "message", "this cursor "
+          "has expired; call again without it"));
     buf_fini(&b);
     fixture_fini(&f);
 }

@@ -366,7 +366,8 @@ test_standup(void)
     CHECK(in_order(text.p, "  waits  ", "Handed over:"));
     CHECK(is_fenced(text.p, "Z  you  at-it  in_progress"));
     CHECK(strstr(text.p, "in the last 24 hours") != NULL);
-    CHECK(strstr(text.p, "pass since 8 to see") && !strstr(text.p, "more have"));
+    CHECK(strstr(text.p, "pass since 8 to see") &&
+          !strstr(text.p, "more have"));
     CHECK(prompt(&f, "standup", "{'since':'6'}", &text) == 0);
     CHECK(strstr(text.p, "since 6.") && !strstr(text.p, "  ended  "));
     CHECK(in_order(text.p, "  waits  ", "  at-it  "));

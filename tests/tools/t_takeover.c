@@ -389,7 +389,7 @@ test_a_dependency_that_failed(void)
         call(&f, calls[i][0], calls[i][1]);
         CHECK(failed(&f, "blocked") && lists(&f, "blocked_by", "b") &&
               lists(&f, "deps_failed", "b") &&
-              has(&f, "message", "b, which it depends on, has failed or was "
+              has(&f, "message", "it depends on b, which failed or was "
                   "cancelled") && json_get(f.json, "next"));
     }
     call(&f, "list_tasks", "{'query':'T'}");

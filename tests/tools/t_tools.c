@@ -445,18 +445,21 @@ test_as_it_is_meant(void)
     CHECK(!json_get(f.json, "tags") && !json_get(f.json, "goal"));
     CHECK(is_text(&f, "remaining_steps", "['one']"));
     call(&f, "list_tasks", "{'limit':1000}");
-    CHECK(is_text(&f, "warnings", "['limit: taken as 100, the most']"));
+    CHECK(is_text(&f, "warnings", "['limit was set to 100, the maximum']"));
     call(&f, "list_tasks", "{'limit':100}");
     CHECK(ok(&f) && !json_get(f.json, "warnings"));
     call(&f, "get_task", "{'task_id':'a','section':'history','limit':-1}");
-    CHECK(is_text(&f, "warnings", "['limit: taken as 1, the least']"));
+    CHECK(is_text(&f, "warnings", "['limit was set to 1, the minimum']"));
     call(&f, "claim_task", "{'task_id':'a','agent':'me','lease_seconds':1}");
-    CHECK(is_text(&f, "warnings", "['lease_seconds: taken as 5, the least']"));
+    CHECK(is_text(&f, "warnings",
+                  "['lease_seconds was set to 5, the minimum']"));
     call(&f, "claim_task", "{'agent':'me','wait_seconds':-5}");
-    CHECK(is_text(&f, "warnings", "['wait_seconds: taken as 0, the least']"));
+    CHECK(is_text(&f, "warnings",
+                  "['wait_seconds was set to 0, the minimum']"));
     call(&f, "wait_for_task", "{'task_id':'a','until':'done',"
          "'timeout_seconds':-1}");
-    CHECK(is_text(&f, "warnings", "['wait_seconds: taken as 0, the least']"));
+    CHECK(is_text(&f, "warnings",
+                  "['wait_seconds was set to 0, the minimum']"));
     call(&f, "save_checkpoint", "{'task_id':'a','agent':'me',"
          "'from_agent':null}");
     CHECK(ok(&f));
@@ -477,11 +480,11 @@ test_as_it_is_meant(void)
     CHECK(number(&f, "total") == 1);
     call(&f, "save_checkpoint", "{'task_id':'a','compleded_steps':['x']}");
     CHECK(failed(&f, "invalid_argument") &&
-          has(&f, "next", "give it as completed_steps"));
+          has(&f, "next", "did you mean completed_steps?"));
     call(&f, "list_tasks", "{'colour':'red'}");
     CHECK(failed(&f, "invalid_argument") && str_starts(
         json_str(&f.a, json_get(f.json, "next")),
-        "the arguments are: "));
+        "valid arguments are "));
     fixture_fini(&f);
 }
 

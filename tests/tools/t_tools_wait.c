@@ -99,10 +99,10 @@ test_what_is_no_answer(void)
         const char *said, *why, *options;
     } cases[] = {
         {long_one, "answer.text is longer than 4096 characters", ""},
-        {ACCEPT("{}"), "the answer needs a text", YES_NO},
-        {ACCEPT("{'answer':''}"), "the answer needs a text", YES_NO},
+        {ACCEPT("{}"), "the answer has no text", YES_NO},
+        {ACCEPT("{'answer':''}"), "the answer has no text", YES_NO},
         {ACCEPT("{'answer':'maybe'}"), "the answer must be one of ", YES_NO},
-        {ACCEPT("{'answer':null}"), "the answer needs a text",
+        {ACCEPT("{'answer':null}"), "the answer has no text",
          ",'options':[]"},
         {"{}", "answer.action must be one of ", YES_NO},
         {ACCEPT("{'answer':'sure'}"), "must be approve or decline",

@@ -567,8 +567,8 @@ test_what_a_session_left(void)
     session_mark = "3333333333.3";
     STEPS(&f,
         {"save_checkpoint", "{'task_id':'a'}", "lease_held", "next",
-         "claim_task with takeover and a reason, or take other work; if it is "
-         "yours, give the same agent"},
+         "call claim_task with takeover and a reason, or work on another task; "
+         "if the lease is yours, pass the same agent"},
         {"claim_task", "{'task_id':'a'}", "lease_held", "holder", CC_ONE},
         {"claim_task", "{}", 0, "task_id", "c"},
         {"handoff_task", "{'task_id':'c'}", 0, 0, 0});
