@@ -11,7 +11,7 @@ static const struct err_row rows[] = { /* by -code */
         .name = "invalid_argument", .exit = 3,
         .message = "the call has to wait",
         .rpc = -32600, .rpc_2026 = -32600,
-        .rpc_text = "The call has to wait: send it outside a batch"},
+        .rpc_text = "This call waits, so send it outside a batch"},
     [-ERR_SYNTAX] = {
         .name = "invalid_argument", .exit = 2,
         .message = "invalid argument"},
@@ -27,14 +27,14 @@ static const struct err_row rows[] = { /* by -code */
     [-ERR_NOT_FOUND] = {
         .name = "not_found", .exit = 1,
         .message = "not found",
-        .next = "list_tasks shows the tasks that exist",
+        .next = "call list_tasks to see the tasks that exist",
         .shell = "mcptask list --all shows them",
         .rpc = -32002, .rpc_2026 = -32602,
         .rpc_text = "Resource not found"},
     [-ERR_EXISTS] = {
         .name = "already_exists", .exit = 4,
-        .message = "the task_id is taken",
-        .next = "use another task_id, or update_task to change that task",
+        .message = "the task_id is already in use",
+        .next = "use another task_id, or call update_task to change that task",
         .shell = "take another id, or mcptask edit changes that task"},
     [-ERR_TOO_LARGE] = {
         .name = "too_large", .exit = 2,
@@ -45,17 +45,19 @@ static const struct err_row rows[] = { /* by -code */
     [-ERR_VERSION] = {
         .name = "version_conflict", .exit = 4,
         .message = "the task has changed",
-        .next = "get_task, then repeat with its version as expected_version",
+        .next = "call get_task, then repeat with its version as "
+                "expected_version",
         .shell = "mcptask show gives its version"},
     [-ERR_NOT_OWNER] = {
         .name = "not_owner", .exit = 4,
         .message = "another agent owns the task",
-        .next = "get_task shows current_owner; that agent hands the task over",
+        .next = "call get_task to see current_owner, the agent that can hand "
+                "it over",
         .shell = "mcptask show names its owner"},
     [-ERR_BLOCKED] = {
         .name = "blocked", .retryable = true, .exit = 4,
         .message = "tasks that it depends on are not done",
-        .next = "get_task names them in blocked_by; finish those first",
+        .next = "call get_task to see blocked_by, and finish those tasks first",
         .shell = "mcptask show names them; finish those first"},
     [-ERR_TRANSITION] = {
         .name = "invalid_transition", .exit = 4,
@@ -65,13 +67,13 @@ static const struct err_row rows[] = { /* by -code */
     [-ERR_TERMINAL] = {
         .name = "terminal", .exit = 4,
         .message = "the task has ended",
-        .next = "to continue it, update_task with an allowed status and a "
+        .next = "to continue it, call update_task with an allowed status and a "
             "reason",
         .shell = "mcptask reopen makes it open again"},
     [-ERR_CYCLE] = {
         .name = "dependency_cycle", .exit = 4,
-        .message = "the task would wait for itself",
-        .next = "leave out the task that leads back to this one"},
+        .message = "the task would depend on itself",
+        .next = "remove the dependency that leads back to this task"},
     [-ERR_IDEMPOTENCY] = {
         .name = "idempotency_conflict", .exit = 4,
         .message = "the idempotency_key was used with other arguments",
@@ -79,7 +81,7 @@ static const struct err_row rows[] = { /* by -code */
     [-ERR_EVIDENCE] = {
         .name = "evidence_required", .exit = 4,
         .message = "done needs test_results",
-        .next = "run the tests and give test_results with the same update",
+        .next = "run the tests and pass test_results in the same call",
         .shell = "mcptask checkpoint saves test_results and completed_steps"},
     [-ERR_BUSY] = {
         .name = "store_busy", .retryable = true, .exit = 3,
@@ -88,14 +90,13 @@ static const struct err_row rows[] = { /* by -code */
     [-ERR_FULL] = {
         .name = "store_full", .retryable = true, .exit = 3,
         .message = "the disk is full, or etcd has reached its quota",
-        .next = "tell the operator: mcptask doctor says what to do; then try "
-            "again"},
+        .next = "tell the operator to run \"mcptask doctor\", then try again"},
     /* Not retryable: the commit was tried twice, and a faulty disk stays
        faulty. */
     [-ERR_IO] = {
         .name = "store_error", .exit = 3,
         .message = "the store cannot be read or written",
-        .next = "tell the operator: mcptask verify explains"},
+        .next = "tell the operator to run \"mcptask verify\""},
     [-ERR_READONLY] = {
         .name = "store_readonly", .exit = 3,
         .message = "the store is read-only",
@@ -103,15 +104,16 @@ static const struct err_row rows[] = { /* by -code */
     [-ERR_DAMAGED] = {
         .name = "store_error", .exit = 3,
         .message = "the log is damaged",
-        .next = "tell the operator: mcptask verify explains"},
+        .next = "tell the operator to run \"mcptask verify\""},
     [-ERR_FORMAT] = {
         .name = "store_error", .exit = 3,
         .message = "a newer mcptask wrote the record",
-        .next = "tell the operator: this mcptask is too old to read it"},
+        .next = "tell the operator to update this mcptask"},
     [-ERR_UNKNOWN] = {
         .name = "store_error", .exit = 3,
         .message = "the change may or may not be on disk",
-        .next = "once a write succeeds, get_task shows whether it took effect",
+        .next = "after the next successful write, call get_task to see whether "
+                "it took effect",
         .shell = "mcptask show says whether it took effect"},
     [-ERR_UNAUTHORIZED] = {
         .name = "unauthorized", .exit = 3,
@@ -125,13 +127,13 @@ static const struct err_row rows[] = { /* by -code */
     [-ERR_LEASE] = {
         .name = "lease_held", .retryable = true, .exit = 4,
         .message = "another agent holds a lease on the task",
-        .next = "take other work, or try again when the lease has ended; "
-            "update_task with message reaches the holder; if it is yours, give "
-            "the same agent",
+        .next = "work on another task, or try again when the lease has ended; "
+            "to reach the holder, call update_task with message; if the lease "
+            "is yours, pass the same agent",
         .shell = "mcptask message reaches that agent"},
     [-ERR_UNREACHABLE] = {
         .name = "store_unreachable", .retryable = true, .exit = 3,
-        .message = "the store that the hosts share does not answer",
+        .message = "the shared store does not answer",
         .next = "try again; until it answers, tools that only read still work"},
     [-ERR_AGAIN] = {
         .name = "store_busy", .retryable = true, .exit = 3,
@@ -145,8 +147,9 @@ static const struct err_row rows[] = { /* by -code */
     [-ERR_GARBLED] = {
         .name = "damaged", .exit = 3,
         .message = "the task's newest record is not JSON",
-        .next = "update_task goes on from the record before it; if that is "
-            "gone too, create_task with this task_id begins it anew",
+        .next = "call update_task to continue from the record before it; if "
+            "that is damaged too, call create_task with this task_id to start "
+            "over",
         .rpc = -32603, .rpc_2026 = -32603,
         .rpc_text = "Damaged: its newest record is not JSON"},
     [-ERR_INCOMPLETE] = {
@@ -166,7 +169,7 @@ const struct err_row *
 err_row(int err)
 {
     static const struct err_row unknown = {
-        .name = "store_error", .exit = 3, .message = "the store failed"};
+        .name = "store_error", .exit = 3, .message = "unexpected store error"};
     size_t i = (size_t)-(int64_t)err;
 
     if (i >= sizeof(rows) / sizeof(*rows) || rows[i].name == NULL)

@@ -376,20 +376,21 @@ test_what_a_refusal_says(void)
          "the name unknown cannot hold a lease", "pass your own name as agent"},
         {MAY_NOT_ENDED, ENDED, ERR_TERMINAL, "",
          "the task is done and cannot be changed",
-         "to continue it, update_task with an allowed status and a reason"},
+         "to continue it, call update_task with an allowed status and a "
+         "reason"},
         {MAY_NOT_LEASED, LEASED, ERR_LEASE, "",
          "another agent holds a lease on the task t-1 until "
          "2026-01-02T03:04:05.000Z",
-         "take other work, or try again when the lease has ended; update_task "
-         "with message reaches the holder; if it is yours, give the same "
-         "agent"},
+         "work on another task, or try again when the lease has ended; to "
+         "reach the holder, call update_task with message; if the lease is "
+         "yours, pass the same agent"},
         {MAY_NOT_TWIN, LEASED, ERR_LEASE, "",
          "another session with this agent name holds the lease",
          "call claim_task with a different agent name, or with takeover and a "
          "reason"},
         {MAY_NOT_OWNED, UNLEASED, ERR_NOT_OWNER, "from_agent",
          "from_agent does not own the task",
-         "get_task shows current_owner; that agent hands the task over"},
+         "call get_task to see current_owner, the agent that can hand it over"},
         {MAY_NOT_WORKED_ON, UNLEASED, ERR_NOT_OWNER, "agent",
          "another agent is working on the task; any agent may claim it after "
          "24 hours without a change",
@@ -408,7 +409,7 @@ test_what_a_refusal_says(void)
          "with takeover and a reason"},
         {MAY_NOT_BLOCKED, BLOCKED, ERR_BLOCKED, "",
          "tasks that it depends on are not done",
-         "get_task names them in blocked_by; finish those first"},
+         "call get_task to see blocked_by, and finish those tasks first"},
         {MAY_NOT_FAILED, FAILED, ERR_BLOCKED, "",
          "it depends on t-2, which failed or was cancelled",
          "call update_task to reopen that task (status and reason), or to "

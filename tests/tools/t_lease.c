@@ -60,7 +60,7 @@ test_a_lease_keeps_others_out(void)
         if (!CHECK(failed(&f, "lease_held") && has(&f, "holder", "me") &&
                    is_true(&f, "retryable") &&
                    strstr(f.out.p, "a lease on the task a until 20") &&
-                   strstr(f.out.p, "update_task with message reaches")))
+                   strstr(f.out.p, "call update_task with message")))
             fprintf(stderr, "  %s %s\n", others[i][0], others[i][1]);
     }
     STEPS(&f, {"claim_task", "{'agent':'you'}", 0, "message",
