@@ -81,7 +81,7 @@ check_version_header(struct request *r)
     if (f->version.p == NULL)
         return mismatch(r, "MCP-Protocol-Version is missing");
     if (!str_eq(f->version, version))
-        return mismatch(r, "MCP-Protocol-Version and _meta name different "
+        return mismatch(r, "MCP-Protocol-Version and _meta have different "
                            "versions");
     return 0;
 }
@@ -164,7 +164,7 @@ check_routing(struct request *r)
         return 0;
     method = f->header(f->header_ctx, "mcp-method");
     if (method.p == NULL || !str_eq(method, r->name))
-        return mismatch(r, "Mcp-Method is not the method");
+        return mismatch(r, "Mcp-Method differs from the method");
     if (r->method == NULL || r->method->target == NULL)
         return 0;
     name = f->header(f->header_ctx, "mcp-name");
@@ -175,7 +175,7 @@ check_routing(struct request *r)
         return says;
     if (says && r->target.p != NULL && str_eq(name, r->target))
         return 0;
-    return mismatch(r, "Mcp-Name is not the name or uri");
+    return mismatch(r, "Mcp-Name differs from the name or uri");
 }
 
 /* Whether a decoded header equals the argument v: 0, 1, or ERR_NOMEM. */
@@ -533,7 +533,7 @@ judge_text(struct mcp_message *m)
     if (err != 0 && new_broken(m) != 0)
         return ERR_NOMEM;
     if (err == ERR_TOO_LARGE)
-        return refuse_envelope(m->v, "Over 128 levels deep, or 65536 values");
+        return refuse_envelope(m->v, "More than 128 levels or 65536 values");
     if (err != 0)
         return mcp_refuse(m->v, MCP_BAD_REQUEST, RPC_PARSE_ERROR,
                           "Parse error", STR_NONE);

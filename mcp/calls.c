@@ -528,9 +528,9 @@ why_full(const struct calls *c, uint64_t principal)
         own += counts && e->principal == principal;
     }
     if (own >= c->opt.max_own)
-        return STR("you have too many live calls: cancel some, or wait");
+        return STR("you have too many live calls; cancel some, or wait");
     if (all >= c->opt.max_all)
-        return STR("the server has too many live calls: try again later");
+        return STR("the server has too many live calls; try again later");
     return STR_NONE;
 }
 

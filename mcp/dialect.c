@@ -149,9 +149,10 @@ mcp_put_created(struct request *r, const struct call *k)
     json_close(w);
     json_put_obj(w, "_meta");
     json_put_str(w, MCP_META "model-immediate-response",
-                 arena_printf(r->call.arena, "%s continues as task %.*s, which "
-                              "its client watches. Do something else "
-                              "meanwhile.", r->tool->name, STR_ARG(k->id)));
+                 arena_printf(r->call.arena, "%s continues as task %.*s, and "
+                              "your client waits for its result. Meanwhile, "
+                              "work on something else.", r->tool->name,
+                              STR_ARG(k->id)));
     put_related(w, k->id);
     json_close(w);
 }

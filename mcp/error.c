@@ -156,7 +156,7 @@ mcp_too_many(struct buf *out, struct str text, unsigned wait_ms)
     asks = mcp_is_id(id) && json_get(t, "method") != NULL;
     if (asks)
         buf_printf(out, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"error\":{"
-                   "\"code\":%d,\"message\":\"Too many requests: ask again "
+                   "\"code\":%d,\"message\":\"Too many requests: try again "
                    "in %u ms\",\"data\":{\"retryAfterMs\":%u}}}",
                    STR_ARG(json_raw(id)), RPC_TOO_MANY_REQUESTS, wait_ms,
                    wait_ms);

@@ -160,7 +160,7 @@ bound_batch(struct mcp_message *m, struct request *r, size_t taken)
 {
     if (m->batch && taken > MAX_BATCH_LEN && r->fault.code == 0)
         mcp_refuse(r, MCP_OK, RPC_INVALID_REQUEST,
-                   "The batch is too large: send this request alone",
+                   "The batch is too large; send this request alone",
                    STR_NONE);
 }
 

@@ -16,8 +16,8 @@
 #include "mcp/state.h"
 
 /* MCP_MAX_WAITING and MCP_WAITING_LEN in words */
-#define TOO_MANY_WAIT "too many waiting calls: 256 of a session, or 3/4 of " \
-                      "what others leave of 8 MiB; end some, or ask again " \
+#define TOO_MANY_WAIT "too many calls are waiting (256 of a session, or 3/4 " \
+                      "of the rest of 8 MiB); cancel some, or try again " \
                       "later"
 
 bool
@@ -121,7 +121,7 @@ refusal_of(const struct request *r, int err)
         {ERR_UNAUTHORIZED, "unauthorized", "this token is read-only", false},
         {ERR_TOO_LARGE, "too_large", TOO_MANY_WAIT, true},
         {ERR_MAY_NOT_WAIT, "blocked",
-         "the call has to wait: send it outside a batch", false},
+         "this call waits, so send it outside a batch", false},
         {ERR_CAPABILITY, "unauthorized", "the client does not support", false},
     };
 

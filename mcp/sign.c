@@ -66,7 +66,8 @@ static int
 report_key(struct sign *s, const char *path, const char *what)
 {
     if (!s->reported)
-        text_tell("mcptask: %.300s: %s; until then clients get no session\n",
+        text_tell("mcptask: %.300s: %s; until this is fixed, clients cannot "
+                  "begin sessions\n",
                   path, what);
     s->reported = true;
     return ERR_IO;
@@ -86,8 +87,8 @@ read_sign_key(struct sign *s, const char *path)
               pread(fd, s->key, KEY_LEN, 0) == KEY_LEN;
     if (fd >= 0)
         close(fd);
-    return s->have ? 0 : report_key(s, path, "not a file of 32 bytes that only "
-                                       "its owner may use: remove it");
+    return s->have ? 0 : report_key(s, path, "not a private file of 32 bytes, "
+                                       "so remove it");
 }
 
 /* Makes a key at path, beside log, unless another process just has (1). */
@@ -153,7 +154,8 @@ find_key(struct sign *s, struct arena *a, bool make)
         s->have = s->synced = rc == 0;
     }
     return rc == 0 || rc == ERR_NOMEM ? rc
-                                      : report_key(s, path, "cannot be made");
+                                      : report_key(s, path,
+                                                   "cannot be created");
 }
 
 /* Whether the key in memory is that of the file. Where hosts share a store, the

@@ -108,7 +108,7 @@ mcp_check_inputs(struct request *r)
     err = open_state(r, mcp_text_of(r->m, state));
     if (err == 0 || err == ERR_NOMEM)
         return err;
-    return mcp_refuse_params(r, "requestState belongs to another request: call "
+    return mcp_refuse_params(r, "requestState belongs to another request; call "
                                 "again without it");
 }
 

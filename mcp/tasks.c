@@ -88,7 +88,7 @@ mcp_task_judge_call(struct request *r)
                            "This tool cannot run as a task");
     if (!r->task && support == MCP_TASK_REQUIRED)
         return refuse_task(r, RPC_METHOD_NOT_FOUND,
-                           "This tool runs only as a task: send params.task");
+                           "This tool runs only as a task; send params.task");
     if (r->task && task->type != JSON_OBJECT)
         return mcp_refuse_params(r, "task must be an object");
     if (r->task && !is_absent(json_get(task, "ttl")) &&
@@ -98,7 +98,8 @@ mcp_task_judge_call(struct request *r)
     if (r->task && !mcp_can_defer(r))
         return refuse_task(r, RPC_INVALID_REQUEST, r->call.read_only
                            ? "This token is read-only"
-                           : "The store is read-only: no task can be created");
+                           : "The store is read-only, so no task can be "
+                             "created");
     return 0;
 }
 
@@ -212,7 +213,7 @@ cancel_call(struct request *r, struct call *k)
         return mcp_fail(r, is_modern(r) ? 0 : ERR_INVALID,
                         "The task has already ended");
     k->status = CALL_CANCELLED;
-    k->message = STR("The task was cancelled by request.");
+    k->message = STR("The task was cancelled on request.");
     err = calls_stage(r->m->m->calls, k, "cancel");
     if (err == 0 && !is_modern(r))
         mcp_put_call_head(&r->run.w, r->m->m, k, r->rev);

@@ -37,7 +37,7 @@ test_depth_is_bounded(void)
     char text[512];
     struct kase k = {V11, NULL, text,
                      BARE_ERR("-32600",
-                              "Over 128 levels deep, or 65536 values"),
+                              "More than 128 levels or 65536 values"),
                      MCP_BAD_REQUEST};
 
     memset(text, '[', 200);
@@ -422,11 +422,12 @@ static const struct kase modern_cases[] = {
 
 #define BAD_VERSION \
     ERR("'x'", "-32020", "Header mismatch: MCP-Protocol-Version and _meta " \
-        "name different versions")
+        "have different versions")
 #define BAD_METHOD \
-    ERR("'x'", "-32020", "Header mismatch: Mcp-Method is not the method")
+    ERR("'x'", "-32020", "Header mismatch: Mcp-Method differs from the method")
 #define BAD_NAME \
-    ERR("'x'", "-32020", "Header mismatch: Mcp-Name is not the name or uri")
+    ERR("'x'", "-32020", "Header mismatch: Mcp-Name differs from the name or " \
+        "uri")
 #define KEPT \
     RES("'x'", TEXT("{\\'kept\\':true}") "," COMPLETE TOY_META)
 #define READ_SMILE NEW("resources/read", "'uri':'toy://\\ud83d\\ude00',")

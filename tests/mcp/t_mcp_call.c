@@ -565,8 +565,8 @@ test_memory_fails_at_sessions(void)
     CHECK(made);
 }
 
-#define TOO_MANY "too many waiting calls: 256 of a session, or 3/4 of what " \
-    "others leave of 8 MiB; end some, or ask again later"
+#define TOO_MANY "too many calls are waiting (256 of a session, or 3/4 of " \
+    "the rest of 8 MiB); cancel some, or try again later"
 #define TOO_MUCH "{\\'code\\':\\'too_large\\',\\'message\\':\\'" TOO_MANY \
     "\\',\\'retryable\\':true}"
 

@@ -695,7 +695,7 @@ test_batches(void)
     begin();
     ann.s->rev = MCP_2025_03_26;
     says(&ann, "[" TASK("await", "{'key':'go'}") "," OLD("tasks/get") "]");
-    CHECK(has(ann.said[0], "the call has to wait: send it outside a batch"));
+    CHECK(has(ann.said[0], "this call waits, so send it outside a batch"));
     CHECK(has(ann.said[0], "-32601"));
     end();
 }

@@ -41,8 +41,8 @@ with_state(const char *format)
 #define TURN(tool, more) \
     MODERN_CALL(tool, ",'arguments':{'a':[1,'\\u00e9',null]}" more \
                 ",'requestState':'%s'")
-#define BAD_STATE BAD("'x'", "requestState belongs to another request: " \
-    "call again without it")
+#define BAD_STATE BAD("'x'", "requestState belongs to another request; call " \
+    "again without it")
 
 static void
 test_rounds_of_the_modern_era(void)

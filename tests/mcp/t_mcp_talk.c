@@ -81,7 +81,8 @@ static const struct kase offer_cases[] = {
      DONE(HELLO("Bo")), MCP_OK},
     {NULL, H("prompts/get") "mcp-name: quiz\n",
      NEW("prompts/get", "'name':'greet','arguments':{'name':'Bo'},"),
-     ERR("'x'", "-32020", "Header mismatch: Mcp-Name is not the name or uri"),
+     ERR("'x'", "-32020", "Header mismatch: Mcp-Name differs from the name or "
+         "uri"),
      MCP_BAD_REQUEST},
     {V24, NULL, COMPLETE_REQ("{'type':'ref/prompt','name':'greet'}",
                              "{'name':'name','value':'a'}"),
@@ -221,11 +222,11 @@ static const struct kase input_cases[] = {
                         "'requestState':8"),
      LISTED("'prompts':[" GREET "," QUIZ "]"), MCP_OK},
     {NULL, NULL, MODERN_CALL("ask", ",'requestState':7"),
-     BAD("'x'", "requestState belongs to another request: call again "
-         "without it"), MCP_OK},
+     BAD("'x'", "requestState belongs to another request; call again without "
+         "it"), MCP_OK},
     {NULL, NULL, MODERN_CALL("ask", ",'requestState':''"),
-     BAD("'x'", "requestState belongs to another request: call again "
-         "without it"), MCP_OK},
+     BAD("'x'", "requestState belongs to another request; call again without "
+         "it"), MCP_OK},
     {NULL, NULL, MODERN_CALL("lazy", ""),
      ERR("'x'", "-32603", "Internal error: store_error"), MCP_OK},
     /* A handshake client that cannot be asked. */
@@ -244,7 +245,7 @@ static const struct kase input_cases[] = {
     /* Calls without a session, or in a batch. */
     {V03, NULL, "[" CALL("shed", "{}") "]",
      "[" RES("1", TEXT("{\\'code\\':\\'blocked\\',\\'message\\':"
-                   "\\'the call has to wait: send it outside a batch\\',"
+                   "\\'this call waits, so send it outside a batch\\',"
                    "\\'retryable\\':false}") ",'isError':true") "]", MCP_OK},
     {NULL, "mcp-method: x\n", REQ("1", "resources/subscribe",
                                   "{'uri':'toy://1'}"),

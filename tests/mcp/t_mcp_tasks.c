@@ -112,7 +112,7 @@ test_each_dialect_reads_the_other(void)
     says(&ann, OLD("tasks/cancel"));
     ann.read = 0;
     CHECK(is_next(&ann, RES("2", OLD_TASK("cancelled", "'statusMessage':"
-                                   "'The task was cancelled by request.',"))));
+                                   "'The task was cancelled on request.',"))));
     CHECK(has(next(&ann), "notifications/tasks/status"));
     CHECK(has(says(&neo, NEWER_ID("tasks/get")), "'status':'cancelled'"));
     CHECK(is_text(str_of(says(&ann, OLD("tasks/result"))),
@@ -189,7 +189,7 @@ test_refusals(void)
         {TASK("echo", "{}"),
          ERR("1", "-32601", "This tool cannot run as a task")},
         {CALL("must", "{}"),
-         ERR("1", "-32601", "This tool runs only as a task: send params.task")},
+         ERR("1", "-32601", "This tool runs only as a task; send params.task")},
         {REQ("1", "tools/call", "{'name':'await','task':7}"),
          BAD("1", "task must be an object")},
         {TASK_TTL("await", "{}", "'ttl':'x'"), BAD_TTL},
@@ -489,7 +489,7 @@ test_read_only_store(void)
                                "'inputResponses':{'who':{}},")), "'error':{"));
     who_pipe(&ann, "ann", V11);
     CHECK(has(says(&ann, TASK("await", "{}")),
-              "The store is read-only: no task can be created"));
+              "The store is read-only, so no task can be created"));
     ann.read_only = true;
     CHECK(has(says(&ann, TASK("await", "{}")), "This token is read-only"));
     ann.read_only = false;

@@ -480,7 +480,7 @@ test_a_batch_of_reads(void)
     addf(&t, "]");
     CHECK(fetch(&c, "POST", "/mcp", fields, t.p) == 200);
     CHECK(strstr(c.body.p, "\"contents\":[{") != NULL);
-    CHECK(strstr(c.body.p, "The batch is too large: send") != NULL);
+    CHECK(strstr(c.body.p, "The batch is too large; send") != NULL);
     free(t.p);
     hang_up(&c);
     rig_end(&r, "a batch of reads");

@@ -177,7 +177,7 @@ test_no_memory(bool once)
 #define NOTE "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\"}"
 #define ANSWER "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{}}"
 #define REFUSED(ms) "{\"jsonrpc\":\"2.0\",\"id\":\"p\",\"error\":{" \
-    "\"code\":-32010,\"message\":\"Too many requests: ask again in " #ms \
+    "\"code\":-32010,\"message\":\"Too many requests: try again in " #ms \
     " ms\",\"data\":{\"retryAfterMs\":" #ms "}}}"
 
 static struct web *web;
