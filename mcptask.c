@@ -153,15 +153,15 @@ apply_server(struct options *o, bool command)
     if (!command) {
         o->http = o->http || o->web.token_file != NULL;
         return e->server != NULL || e->insecure
-                   ? "--server and --insecure are for commands" : NULL;
+                   ? "--server and --insecure need a command" : NULL;
     }
     if (e->server != NULL && e->store != NULL)
-        return "--server and --store exclude each other";
+        return "--server cannot be used with --store";
     if (e->server == NULL && e->store == NULL)
         e->server = env_get("MCP_TASK_SERVER");
     if (e->server == NULL)
         return o->web.token_file != NULL
-                   ? "--token-file of a command needs --server" : NULL;
+                   ? "--token-file with a command needs --server" : NULL;
     e->token_file = o->web.token_file;
     if (e->token_file == NULL)
         e->token_file = env_get("MCP_TASK_TOKEN_FILE");
@@ -183,7 +183,7 @@ apply_options(struct options *o)
     if (!choose_word(o->ownership, "warn", "enforce", &e->ownership_warn))
         return "--ownership needs enforce or warn";
     if (!choose_word(o->evidence, "pass", "", &e->require_pass))
-        return "--require-evidence takes no value but pass";
+        return "--require-evidence accepts only the value pass";
     e->require_evidence = o->evidence != NULL;
     if (e->store == NULL && e->server == NULL)
         e->store = env_get("MCP_TASK_STORE");
@@ -223,7 +223,7 @@ find_port(struct options *o)
     bool given = o->port != NOT_GIVEN;
 
     if (o->web.http.unix_path != NULL && (given || o->web.http.host != NULL))
-        return "--unix goes with neither --host nor --port";
+        return "--unix cannot be used with --host or --port";
     if (o->web.http.host == NULL)
         o->web.http.host = DEFAULT_HOST;
     if (!given && env == NULL)
@@ -246,7 +246,7 @@ apply_http(struct options *o, bool command)
     if (!o->http)
         return NULL;
     if (command)
-        return "a command takes no options for HTTP";
+        return "options for HTTP cannot be used with a command";
     if ((wrong = find_port(o)) != NULL ||
         (wrong = find_passed(&w->http.fd)) != NULL)
         return wrong;

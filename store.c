@@ -318,11 +318,13 @@ check_push(struct store *s)
     if (s->replica->push == REMOTE_CONTINUE)
         return 0; /* else the lock was refused */
     if (!s->log.foreign)
-        return store_deny(s, ERR_EXISTS, "%s: is a replica: if etcd has lost "
-                          "its records, mcptask push --continue", s->path);
+        return store_deny(s, ERR_EXISTS, "%s: already shared in etcd; if etcd "
+                          "has lost its records, run \"mcptask push "
+                          "--continue\"", s->path);
     text_put(aside, sizeof aside, "%s.before-etcd", s->path);
     if (access(aside, F_OK) == 0)
-        return store_deny(s, ERR_EXISTS, "%s: exists: rename it", aside);
+        return store_deny(s, ERR_EXISTS, "%s: already exists; rename it",
+                          aside);
     return 0;
 }
 

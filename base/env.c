@@ -92,7 +92,7 @@ check_paths(char why[256])
             continue;
         text_put(why, 256, "%s: %s", names[i],
                  as_is ? "the path is too long"
-                       : "~ and $ are not expanded here; write the path out");
+                       : "~ and $ are not expanded here; write the full path");
         return ERR_INVALID;
     }
     return 0;
@@ -120,7 +120,7 @@ env_resolve(struct cli_env *e, char why[256])
     }
     if (e->log_path != NULL && e->artifacts_dir != NULL)
         return 0;
-    text_put(why, 256, "the working directory: %s", strerror(errno));
+    text_put(why, 256, "working directory: %s", strerror(errno));
     env_fini(e);
     return ERR_NOMEM;
 }
@@ -231,7 +231,7 @@ take_option_number(const struct env_opt *o, const char *value, uint64_t *n,
         text_put(why, 64, "needs a number from %u to %u", min,
                  (unsigned)o->max);
     else
-        text_put(why, 64, min > 0 ? "needs a number, %u or more"
+        text_put(why, 64, min > 0 ? "needs a number, at least %u"
                                   : "needs a number", min);
     return false;
 }
@@ -243,14 +243,14 @@ take_value(const struct env_opt *o, void *at, const char *value, char why[64])
 {
     if (o->kind == OPT_FLAG) {
         *(bool *)at = true;
-        return value == NULL ? NULL : "takes no value";
+        return value == NULL ? NULL : "does not accept a value";
     }
     if (value == NULL && o->kind == OPT_MAY)
         value = "";
     if (value == NULL)
         return "needs a value";
     if (o->kind == OPT_LIST)
-        return add_to_list(at, value) ? NULL : "may be given 16 times at most";
+        return add_to_list(at, value) ? NULL : "may be used at most 16 times";
     if (o->kind > OPT_TEXT)
         return take_option_number(o, value, at, why) ? NULL : why;
     *(const char **)at = value;

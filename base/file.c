@@ -309,7 +309,7 @@ file_open_private(const char *path, int flags, size_t *len, const char **why)
     else if (!S_ISREG(st.st_mode))
         *why = "not a regular file";
     else if (st.st_mode & (is_credential(path) ? 037 : 077))
-        *why = "other users may use it: chmod 600";
+        *why = "other users can read it; run chmod 600";
     if (fd < 0)
         return ERR_IO;
     *len = (size_t)st.st_size;

@@ -135,11 +135,11 @@ judge_entry(const struct tokens *t, const struct entry *e, struct str token,
     if (!is_token(token))
         return "a token is 16 to 512 letters, digits and -._~+/";
     if (!is_agent(agent))
-        return "an agent has 1 to 128 characters, no blank";
+        return "an agent is 1 to 128 characters without blanks";
     if (!mark_is_known)
         return "only \"read\" or \"person\" may follow the agent";
     if (find_digest(t, e->digest) < tokens_count(t))
-        return "this token is repeated";
+        return "this token occurs twice";
     return tokens_count(t) == TOKEN_MAX_N ? "too many tokens" : NULL;
 }
 

@@ -538,8 +538,8 @@ read_endpoints(struct etcd *e, struct str list, char why[256])
 
     while (list.p != NULL) {
         one = str_cut(&list, ',');
-        text_put(why, 256, "'%.*s': an endpoint needs an address and a port, "
-                 "as 127.0.0.1:2379 or [::1]:2379",
+        text_put(why, 256, "'%.*s': not an endpoint such as 127.0.0.1:2379 or "
+                 "[::1]:2379",
                  (int)(one.len < 64 ? one.len : 64), one.p);
         if (e->n == ETCD_MAX_ENDPOINTS)
             text_put(why, 256, "more than %d endpoints", ETCD_MAX_ENDPOINTS);

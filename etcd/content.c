@@ -102,8 +102,8 @@ static int
 send_change(struct engine *e, engine_fn *then)
 {
     if (e->tries++ == MAX_TRIES)
-        return engine_fail(e, ERR_BUSY, "etcd: other hosts change the "
-                           "artifacts all the time: try again");
+        return engine_fail(e, ERR_BUSY, "etcd: other hosts keep changing the "
+                           "artifacts; try again");
     e->content.changes = true;
     txn_else(&e->body);
     range_both(e);
@@ -156,8 +156,8 @@ put_content_part(struct engine *e)
     bool is_new = e->content.mod == 0;
 
     if (is_new && e->content.sum + size > e->url.artifacts_mib << 20)
-        return engine_fail(e, ERR_FULL, "etcd has no room for more artifacts: "
-                           "mcptask compact --orphans, or a larger "
+        return engine_fail(e, ERR_FULL, "etcd has no room for more artifacts; "
+                           "run \"mcptask compact --orphans\", or raise "
                            "artifacts=%llu (MiB) in the URL of the store",
                            (unsigned long long)e->url.artifacts_mib);
     txn_if_mod(&e->body, e->content.about, e->content.mod);
@@ -199,7 +199,7 @@ read_file(struct engine *e, const char *dir)
         return engine_fail(e, ERR_TOO_LARGE, "%.200s: longer than 1 MiB",
                            path);
     return is_right(e) ? 0 : engine_fail(e, ERR_DAMAGED, "%.200s: its content "
-                                         "is not what its name says", path);
+                                         "does not match its name", path);
 }
 
 /* ---- out of etcd ---- */
@@ -234,8 +234,8 @@ on_drop(struct engine *e, const struct txn_answer *t)
 static int
 fail_lacking(struct engine *e, int err, const char *what)
 {
-    return engine_fail(e, err, "etcd %s content of artifact %.12s...: "
-                       "run mcptask push --continue on a host that has it",
+    return engine_fail(e, err, "etcd %s content of artifact %.12s...; run "
+                       "\"mcptask push --continue\" on a host that has it",
                        what, e->content.hex);
 }
 

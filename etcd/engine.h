@@ -96,8 +96,8 @@ struct engine {
 /* Sets why and returns err. */
 int engine_fail(struct engine *e, int err, const char *fmt, ...) PRINTF(3, 4);
 /* What a person does about a store that lacks something. */
-#define ENGINE_REPAIR "run mcptask push --continue on a host that has all " \
-                      "records"
+#define ENGINE_REPAIR "run \"mcptask push --continue\" on a host that has " \
+                      "all records"
 /* The path of the local log, or of the file it links to, with the suffix; one
    that ends in "-" is followed by the number of this process. Makes the
    directory. On the heap, or NULL. */

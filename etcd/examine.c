@@ -33,12 +33,13 @@ on_examined_head(struct engine *e, const struct txn_answer *t)
     const char *name = etcd_endpoint(e->client);
 
     if (e->attached && !is_our_head(e, t))
-        return engine_fail(e, ERR_FORMAT, "%s: is in another cluster than %s, "
-                           "without this store; join them, see docs/cluster.md",
+        return engine_fail(e, ERR_FORMAT, "%s: in another cluster than %s, "
+                           "without this store; join them as in "
+                           "docs/cluster.md",
                            name, e->attached);
     if (llabs(e->skew_ms) > REMOTE_SKEW_MS)
         return engine_fail(e, ERR_SKEW, "%s: its clock is %lld ms %s this "
-                           "host's; set the wrong one", name,
+                           "host's; correct the wrong clock", name,
                            llabs(e->skew_ms),
                            e->skew_ms > 0 ? "ahead of" : "behind");
     return engine_fail(e, 0, "%s: etcd %s, answers in %lld ms", name,
@@ -55,8 +56,8 @@ on_version(struct engine *e, const struct txn_answer *t)
              STR_ARG(v));
     if (meta_is_newer(STR(OLDEST), v) ||
         (!meta_is_newer(STR(BAD_FROM), v) && meta_is_newer(STR(BAD_TO), v)))
-        return engine_fail(e, ERR_VERSION, "%s: etcd %s; 3.4 or newer is "
-                           "needed, and 3.5.0 to 3.5.2 can lose data",
+        return engine_fail(e, ERR_VERSION, "%s: etcd %s; use 3.4 or newer, but "
+                           "not 3.5.0 to 3.5.2, which can lose data",
                            etcd_endpoint(e->client), e->examine.version);
     txn_then(&e->body);
     txn_range(&e->body, "head", NULL);

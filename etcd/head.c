@@ -111,7 +111,7 @@ batch_check(const struct store_rec *r, const char *prefix, bool *reported)
     if (*reported || json_is_valid(r->line))
         return;
     *reported = true;
-    text_tell("mcptask: %.100s: record %llu, of %.*s, came from another host "
-              "and is not JSON: that key answers `damaged` until it is written "
+    text_tell("mcptask: %.100s: record %llu of %.*s came from another host and "
+              "is not JSON, so that key is `damaged` until it is written "
               "again\n", prefix, (unsigned long long)r->n, STR_ARG(r->key));
 }

@@ -80,7 +80,8 @@ check_batch_time(struct engine *e, const struct batch *b)
         return;
     text_put(e->ahead, sizeof(e->ahead), "%s", host);
     text_tell("mcptask: record %llu, by host %s, is %lld s ahead of etcd's "
-              "clocks: its time is left out; set the clock of that host\n",
+              "clocks, so its time is ignored; correct the clock of that "
+              "host\n",
               (unsigned long long)b->last, host, (long long)ahead_ms / 1000);
 }
 
@@ -281,8 +282,8 @@ create_store(struct engine *e)
     if (e->at.n > 0 && e->at.push == REMOTE_FOLLOW)
         return engine_fail(e, ERR_FORMAT,
                            "etcd has no store at %.100s, but the log %.80s has "
-                           "records: to put them there, mcptask push "
-                           "--continue",
+                           "records; to copy them to etcd, run \"mcptask push "
+                           "--continue\"",
                            e->url.prefix, e->log);
     e->meta = (struct meta){0};
     memcpy(e->meta.id, e->at.id, sizeof(e->meta.id));
@@ -315,8 +316,8 @@ static int
 continue_at(struct engine *e, const struct head *head)
 {
     if (!log_has_record(e, head))
-        return engine_fail(e, ERR_FORMAT, "the log %.80s lacks record %llu as "
-                           "etcd has it at %.80s: push to another prefix",
+        return engine_fail(e, ERR_FORMAT, "the log %.80s lacks record %llu of "
+                           "etcd at %.80s; push to another prefix",
                            e->log, (unsigned long long)head->n,
                            e->url.prefix);
     return e->at.n > head->n ? make_epoch(e) : put_log(e, head);
@@ -399,8 +400,8 @@ attach_to_store(struct engine *e, const struct txn_answer *t,
 
     if (e->at.n > 0 && !same)
         return engine_fail(e, ERR_FORMAT,
-                           "the log %.80s is not of the store in etcd at "
-                           "%.100s: its id is %s, not %s",
+                           "the log %.80s belongs to another store than etcd "
+                           "at %.100s; its id is %s, not %s",
                            e->log, e->url.prefix, e->at.id, e->meta.id);
     e->attached = etcd_endpoint(e->client);
     upload_sweep(e);
@@ -408,7 +409,7 @@ attach_to_store(struct engine *e, const struct txn_answer *t,
         return continue_at(e, head);
     if (e->at.push == REMOTE_PUSH && e->at.n > 0 &&
         (e->meta.snap.head.n != e->at.n || e->meta.snap.head.sum != e->at.sum))
-        return engine_fail(e, ERR_FORMAT, "etcd has a store at %.100s already: "
+        return engine_fail(e, ERR_FORMAT, "etcd already has a store at %.100s; "
                            "push to another prefix", e->url.prefix);
     if (e->at.g == 0 || !same || e->at.push == REMOTE_PUSH)
         return replace_replica(e, false);
@@ -597,8 +598,8 @@ static int
 judge_failure(struct engine *e, int rc, const struct etcd_answer *a)
 {
     if (a->why[0] != '\0')
-        engine_fail(e, 0, rc == ERR_FULL ? "%s; etcdctl compact, defrag, then "
-                                           "alarm disarm" : "%s", a->why);
+        engine_fail(e, 0, rc == ERR_FULL ? "%s; run etcdctl compact, defrag, "
+                                           "then alarm disarm" : "%s", a->why);
     if (rc == ERR_UNAUTHORIZED)
         return ERR_READONLY;
     if (rc == ERR_TOO_LARGE && !e->committing && e->window > WINDOW_MIN) {

@@ -80,7 +80,7 @@ continue_push(struct engine *e)
         return 0;
     if (upload_send(e) == ERR_PENDING)
         return ERR_PENDING;
-    return engine_fail(e, ERR_IO, "%.200s: cannot be put into etcd", e->log);
+    return engine_fail(e, ERR_IO, "%.200s: cannot copy it to etcd", e->log);
 }
 
 int

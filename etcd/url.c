@@ -33,8 +33,7 @@ take_option(struct str name, struct str value, struct etcd_url *out)
                        out->artifacts_mib <= ARTIFACTS_MAX_MIB
                    ? NULL : "artifacts needs MiB from 0 to 1048576";
     if (!str_is(name, "patience"))
-        return "unknown option; there are artifacts, reads, shared and "
-               "patience";
+        return "unknown option; use artifacts, reads, shared or patience";
     if (!str_u64(value, &v) || v < 100 || v > PATIENCE_MAX_MS)
         return "patience needs milliseconds from 100 to 600000";
     out->patience_ms = (int64_t)v;
@@ -47,20 +46,20 @@ take_prefix(struct str prefix, struct etcd_url *out)
     static const char others[] = "/._-";
 
     if (prefix.p == NULL || prefix.len == 0)
-        return "needs a prefix after the addresses, as /mcptask/main";
+        return "needs a prefix after the addresses, such as /mcptask/main";
     if (prefix.len > HEAD_PREFIX)
         return "the prefix is longer than 128 bytes";
     if (prefix.p[0] == '/' || prefix.p[prefix.len - 1] == '/')
-        return "a prefix neither begins nor ends with a slash";
+        return "a prefix cannot begin or end with a slash";
     for (size_t i = 0; i < prefix.len; i++) {
         char c = prefix.p[i];
         bool next_ends = i + 2 >= prefix.len || prefix.p[i + 2] == '/';
 
         if (!isalnum((uint8_t)c) && (c == '\0' || strchr(others, c) == NULL))
-            return "a prefix has letters, digits and . _ - / only";
+            return "a prefix may have only letters, digits and . _ - /";
         if (c == '/' && next_ends) /* a store at a/s would be swept by one at a,
                                       whose snapshots are there */
-            return "each part after a slash needs two characters or more";
+            return "each part after a slash needs at least two characters";
     }
     memcpy(out->prefix, prefix.p, prefix.len);
     out->prefix[prefix.len] = '\0';
@@ -86,7 +85,7 @@ etcd_url_read(struct str text, struct etcd_url *out, char why[256])
         if (memchr(out->endpoints.p, '@', out->endpoints.len) != NULL) {
             /* It is not shown: it may be a password. */
             text = STR(SCHEME "...@");
-            wrong = "MCP_TASK_STORE_AUTH names a file with USER:PASSWORD";
+            wrong = "set MCP_TASK_STORE_AUTH to a file with USER:PASSWORD";
         }
         while (wrong == NULL && options.p != NULL) {
             struct str value = str_cut(&options, '&');

@@ -217,14 +217,14 @@ http_listen(const struct http_options *o, int *out,
     int fd = o->fd;
 
     if (fd >= 0) {
-        text_put(why, 256, "descriptor %d: not a listening socket of TCP or "
-                 "Unix", fd);
+        text_put(why, 256, "descriptor %d: not a listening TCP or Unix socket",
+                 fd);
         if (len == 0 || !is_listening(fd) || !http_prepare_fd(fd))
             return ERR_INVALID;
     } else {
         text_put(why, 256, o->unix_path != NULL
                  ? "%s: the path is empty or too long"
-                 : "%s: not a numeric address, as 127.0.0.1",
+                 : "%s: not a numeric address such as 127.0.0.1",
                  o->unix_path != NULL ? o->unix_path : o->host);
         if (len == 0)
             return ERR_INVALID;

@@ -235,8 +235,9 @@ access_open(struct access *a, const struct web_options *o, char why[256])
         return tokens_load(&a->tokens, o->token_file, why);
     if (http_is_local(&o->http))
         return 0;
-    text_put(why, 256, "%s: others can reach it, so it needs --token-file",
-             o->http.fd < 0 ? o->http.host : "the socket passed");
+    text_put(why, 256, "%s: other hosts or users can reach it, so add "
+             "--token-file FILE",
+             o->http.fd < 0 ? o->http.host : "the passed socket");
     return ERR_INVALID;
 }
 
@@ -255,7 +256,7 @@ access_reload(struct access *a)
     if (a->o.token_file == NULL)
         return false;
     if (tokens_load(&t, a->o.token_file, why) < 0) {
-        text_tell("mcptask: %s; the old tokens stay\n", why);
+        text_tell("mcptask: %s; the old tokens stay in use\n", why);
         return false;
     }
     tokens_free(a->tokens);

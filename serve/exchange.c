@@ -109,7 +109,8 @@ exchange_reply_text(struct exchange *x, int status, const char *fields,
 void
 exchange_unavailable(struct exchange *x)
 {
-    exchange_reply_text(x, 503, HTTP_RETRY, "unavailable: try again\n");
+    exchange_reply_text(x, 503, HTTP_RETRY, "unavailable; try again in a "
+                        "second\n");
 }
 
 bool

@@ -21,8 +21,8 @@ compact_slice(struct tend *t)
     if (err >= 0 || err == ERR_PENDING || err == ERR_BUSY || err == ERR_FULL ||
         t->compact_failed) /* a full disk is reported when a write fails */
         return;
-    text_tell("mcptask: the log cannot be compacted: mcptask compact says "
-              "why; until then it grows\n");
+    text_tell("mcptask: the log cannot be compacted, so it keeps growing; run "
+              "\"mcptask compact\" to see why\n");
     t->compact_failed = true;
 }
 

@@ -19,9 +19,8 @@
 #define PACKED "Content-Encoding: gzip\r\n" /* before the page's other fields */
 #define PACKED_LEN (sizeof(PACKED) - 1)
 #define LATE_BODY ((size_t)64 * 1024) /* the most read of one above the rate */
-#define NEEDS_TOKEN "this server needs a token: set the header " \
-                    "Authorization: Bearer TOKEN, with one from its " \
-                    "administrator"
+#define ASK_TOKEN "ask its operator for a token, and set the header " \
+                  "Authorization: Bearer TOKEN in your client"
 
 struct web {
     struct exchanges x;
@@ -76,7 +75,8 @@ run_register(struct exchange *x)
 {
     exchange_reply(x, 400, NULL, "application/json",
                    STR("{\"error\":\"access_denied\","
-                       "\"error_description\":\"" NEEDS_TOKEN "\"}"));
+                       "\"error_description\":\"this server has no OAuth; "
+                       ASK_TOKEN "\"}"));
 }
 
 /* ---- the page for people ---- */
@@ -306,11 +306,12 @@ refuse_request(struct exchange *x, int status, const char *allow)
         const char *fields, *text;
     } of[] = {
         {400, NULL, "unknown MCP-Protocol-Version\n"},
-        {401, "WWW-Authenticate: Bearer\r\n", NEEDS_TOKEN "\n"},
-        {403, NULL, "this Host or Origin needs --allow-host or "
-         "--allow-origin\n"},
+        {401, "WWW-Authenticate: Bearer\r\n", "this server needs a token; "
+         ASK_TOKEN "\n"},
+        {403, NULL, "Host or Origin not allowed; start mcptask with "
+         "--allow-host or --allow-origin\n"},
         {404, NULL, "no such path\n"},
-        {405, NULL, "this path does not take this method\n"},
+        {405, NULL, "method not allowed for this path\n"},
         {406, NULL, "Accept must include text/event-stream\n"},
         {415, NULL, "Content-Type must be application/json\n"},
         {429, HTTP_RETRY,
@@ -342,7 +343,7 @@ on_head(void *ctx, struct http_conn *c)
     x->wait_ms = 0;
     if (access_is_ambiguous(h)) {
         exchange_reply_text(x, 400, NULL,
-                            "Authorization or Mcp-Session-Id is repeated\n");
+                            "Authorization or Mcp-Session-Id was sent twice\n");
         return;
     }
     status = judge_head(x, h, allow);

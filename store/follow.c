@@ -211,8 +211,8 @@ create_log(struct store *s)
                     rename(tmp, s->path) != 0))
         rc = file_error();
     if (rc != 0 && rc != ERR_NOMEM)
-        store_deny(s, rc, "%s: cannot be made: %s; choose another "
-                   "MCP_TASK_BASE_DIR", s->path, strerror(errno));
+        store_deny(s, rc, "%s: cannot create it (%s); set MCP_TASK_BASE_DIR to "
+                   "another directory", s->path, strerror(errno));
     if (rc != 0 && tmp != NULL)
         unlink(tmp);
     free(tmp);
@@ -253,7 +253,7 @@ check_files(struct store *s, struct stat *st, bool readable)
     if (rc == ERR_NOT_FOUND && s->replica != NULL)
         return ERR_DAMAGED;
     if (rc == ERR_NOT_FOUND)
-        return store_deny(s, ERR_IO, "%s: the log vanished; put it "
+        return store_deny(s, ERR_IO, "%s: the log has disappeared; put it "
                           "back, or restart to begin a new one", s->path);
     return rc == 0 && stat(s->path, st) != 0 ? ERR_IO : rc;
 }
@@ -304,7 +304,7 @@ catch_up(struct store *s, int view)
         return store_deny_standing(s);
     if (s->log.readonly && !store_reopen(s)) /* permission may have been granted
                                                 since */
-        return store_deny(s, ERR_READONLY, "%s: cannot be written: %s; change "
+        return store_deny(s, ERR_READONLY, "%s: cannot write it (%s); fix "
                           "that, or use --read-only", s->path,
                           strerror(errno));
     rc = known ? 0 : own_log(s, &st);

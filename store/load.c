@@ -167,8 +167,8 @@ note_empty(struct store *s, const struct mark *m)
 {
     s->log.damaged = true;
     s->log.last = m->n;
-    return store_deny(s, ERR_DAMAGED, "%s: is empty, but %lld bytes "
-                      "of it were committed", s->path, (long long)m->end);
+    return store_deny(s, ERR_DAMAGED, "%s: the log is empty, but %lld bytes of "
+                      "it were committed", s->path, (long long)m->end);
 }
 
 /* The log could not be opened; rc is log_open's result. */
@@ -222,9 +222,9 @@ store_load(struct store *s, bool may_lock)
     bool held = s->lock.held && may_lock;
     if (!is_ours(s, &f.h)) {
         close(f.fd);
-        return store_deny(s, ERR_IO, "%s: the log was replaced by that "
-                          "of another store; put it back, or restart to use "
-                          "this one", s->path);
+        return store_deny(s, ERR_IO, "%s: the log of another store has "
+                          "replaced this one; put the old one back, or restart "
+                          "to use the new one", s->path);
     }
     marked = marked && m.g == f.h.g && mark_is_of(&m, f.h.id, f.st.st_ino);
     if (!marked && !held && may_lock) {

@@ -81,9 +81,9 @@ read_header(const char *path, struct log_file *f)
     if (n == 0)
         return ERR_NOT_FOUND;
     if (n >= 16 && memcmp(text, "SQLite format 3", 16) == 0)
-        return deny_file(ERR_FORMAT, path, f, "an SQLite file, not a log; "
-                         "choose another MCP_TASK_DB_PATH and bring its tasks "
-                         "over with: mcptask import");
+        return deny_file(ERR_FORMAT, path, f, "an SQLite file, not a log; set "
+                         "MCP_TASK_DB_PATH to another file, then run \"mcptask "
+                         "import\" to import its tasks");
     const char *lf = memchr(text, '\n', (size_t)n);
     struct str line = {text, lf ? (size_t)(lf - text) : (size_t)n};
     int rc = lf == NULL && n == sizeof text
@@ -93,17 +93,17 @@ read_header(const char *path, struct log_file *f)
     if (rc == ERR_NOMEM)
         return deny_file(rc, path, f, "out of memory");
     if (rc == ERR_FORMAT && h->version > RECORD_VERSION) {
-        text_put(text, sizeof text, "written by a later version of mcptask, in "
-                 "version %llu of the format; leave it alone and use a newer "
-                 "mcptask", (unsigned long long)h->version);
+        text_put(text, sizeof text, "written by a newer mcptask, in format "
+                 "version %llu; update mcptask to use it",
+                 (unsigned long long)h->version);
         return deny_file(rc, path, f, text);
     }
     /* A whole line says what the file is; else a record after it does. */
     if (rc != 0 && record_parse(line, &r) != 0)
         guess_header(f->fd, line, h);
     if (rc == ERR_FORMAT && (!h->damaged || h->g == 0))
-        return deny_file(rc, path, f, "not an mcptask log; choose another "
-                         "MCP_TASK_DB_PATH");
+        return deny_file(rc, path, f, "not an mcptask log; set "
+                         "MCP_TASK_DB_PATH to another file");
     h->damaged = rc != 0 || lf == NULL;
     h->end = (int64_t)line.len + 1;
     return 0;
@@ -117,8 +117,8 @@ log_open(const char *path, bool readonly, struct log_file *f)
     if (stat(path, &f->st) != 0)
         return errno == ENOENT ? ERR_NOT_FOUND : io_error(path, f);
     if (!S_ISREG(f->st.st_mode))
-        return deny_file(ERR_FORMAT, path, f, "not a regular file; choose "
-                         "another MCP_TASK_DB_PATH");
+        return deny_file(ERR_FORMAT, path, f, "not a regular file; set "
+                         "MCP_TASK_DB_PATH to another file");
     f->fd = readonly ? -1 : open(path, O_RDWR | flags);
     f->readonly = f->fd < 0 &&
                   (readonly || file_error() == ERR_READONLY);
@@ -250,8 +250,8 @@ log_next(struct log *l, struct record_reader *rd, int64_t committed,
     j->wrong = j->off == 0 ? "the first line is damaged"
                            : fault_of(l, got, j->line, &j->r);
     if (j->wrong == NULL && j->off < committed && committed < rd->off)
-        j->wrong = "the committed end is within the record; if a copy was "
-                   "put in its place, remove the file .lock";
+        j->wrong = "the committed end is inside the record; if you replaced "
+                   "the log with a copy, remove the .lock file";
     if (j->wrong != NULL) {
         bool sure = j->off == 0 || j->off < committed || l->compacted ||
                     l->damaged;

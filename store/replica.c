@@ -106,8 +106,8 @@ store_check_clock(struct store *s)
     int64_t skew = s->replica->skew_ms, trip_us;
     if (llabs(skew) <= REMOTE_SKEW_MS)
         return 0;
-    return store_deny(s, ERR_SKEW, "the clock is %lld ms %s that of %s: set "
-                      "the wrong one", llabs(skew),
+    return store_deny(s, ERR_SKEW, "this host's clock is %lld ms %s that of "
+                      "%s; correct the wrong clock", llabs(skew),
                       skew > 0 ? "behind" : "ahead of",
                       m->member(m->ctx, &trip_us));
 }
@@ -384,7 +384,7 @@ install_replica(struct store *s, const struct remote_news *news)
         rename(news->path, s->path) != 0)
         return store_deny_errno(s, s->path, "cannot be replaced: ");
     if (news->aside != NULL && s->replica->at.push != REMOTE_PUSH)
-        text_tell("mcptask: %.200s: may have records that etcd lacks: it is "
+        text_tell("mcptask: %.200s: may have records that etcd lacks, so it is "
                   "kept as %.240s\n", s->path, aside);
     s->id[0] = '\0';
     s->loaded = false;
@@ -607,7 +607,8 @@ note_content(struct store *s, const char *dir, struct str hex,
         text_put(r->why, sizeof r->why, "%s", s->why);
         return r->err;
     }
-    text_put(r->why, sizeof r->why, "too many artifacts at once: try again");
+    text_put(r->why, sizeof r->why, "too many artifacts at the same time; try "
+             "again");
     if (r->n_contents == REPLICA_CONTENTS)
         return ERR_BUSY;
     struct content *c = &r->contents[r->n_contents++];

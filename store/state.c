@@ -45,14 +45,14 @@ static const struct {
     [WHY_NONE] = {STORE_LOADED, 0, NULL},
     [WHY_ASKED] = {STORE_READONLY, ERR_READONLY, NULL},
     [WHY_SHARED] = {STORE_READONLY, ERR_READONLY,
-                    "other hosts share this store: give --store"},
-    [WHY_ALONE] = {STORE_READONLY, ERR_READONLY, "a log of this host alone: to "
-                   "share it, mcptask push"},
-    [WHY_LINK] = {STORE_READONLY, ERR_READONLY, "has a hard link, which must "
-                  "be removed, so it is read-only; mount the directory, not "
-                  "the file"},
-    [WHY_MOUNT] = {STORE_READONLY, ERR_READONLY, "is mounted by itself, so it "
-                   "is read-only; mount the directory, not the file"},
+                    "other hosts share this store; pass --store URL"},
+    [WHY_ALONE] = {STORE_READONLY, ERR_READONLY, "a log of this host alone; to "
+                   "share it, run \"mcptask push\" as in docs/cluster.md"},
+    [WHY_LINK] = {STORE_READONLY, ERR_READONLY, "read-only, since it has a "
+                  "second hard link; remove the link, or mount the directory "
+                  "instead of the file"},
+    [WHY_MOUNT] = {STORE_READONLY, ERR_READONLY, "read-only, since the file "
+                   "itself is mounted; mount its directory instead"},
     [WHY_PERMISSION] = {STORE_READONLY, ERR_READONLY, NULL},
     [WHY_DAMAGE] = {STORE_DAMAGED, ERR_DAMAGED, NULL},
     [WHY_FORMAT] = {STORE_FAILED, ERR_FORMAT, NULL},
@@ -223,6 +223,6 @@ store_state(struct store *s)
                  reasons[why].text);
     if (why == WHY_BUSY && s->err == 0)
         text_put(out->why, sizeof out->why, "%s: another process holds the "
-                 "lock; end it if it hangs", s->lock.path);
+                 "lock; if it hangs, end it", s->lock.path);
     return out;
 }

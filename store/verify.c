@@ -30,7 +30,8 @@
 #define NO_MARK (-1)
 #define SCAN_AGAIN 2
 /* The mark of another file that was here would explain this. */
-#define IF_COPIED "; if a copy was put in its place, remove the file .lock"
+#define IF_COPIED "; if you replaced the log with a copy, remove the .lock " \
+                  "file"
 
 struct scan {
     const char *path;
@@ -106,9 +107,9 @@ check_links(struct scan *sc, const struct store_rec *r, uint64_t last)
     bool dropped = r->p > last &&
                    (gaps || (last <= sc->end_n && r->p <= sc->end_n));
     if (r->p != last && !dropped)
-        return "it does not name the key's previous record";
+        return "it does not refer to the key's previous record";
     if (r->b < sc->b || (r->b != r->n && r->b != sc->b && !gaps))
-        return "it belongs to another batch than the records around it";
+        return "its batch differs from that of the records around it";
     int64_t ms;
     return time_parse(r->time, &ms) ? NULL : "the time is invalid";
 }
@@ -277,7 +278,7 @@ scan_open(struct scan *sc)
     if (rc == ERR_NOT_FOUND && f.st.st_size == 0 && marked && m.end > 0) {
         sc->log.g = m.g;
         sc->mark = m;
-        note_bad_end(sc, 0, "it is empty, but bytes of it were committed"
+        note_bad_end(sc, 0, "the log is empty, but bytes of it were committed"
                  IF_COPIED);
         return ERR_DAMAGED;
     }

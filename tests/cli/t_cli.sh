@@ -847,7 +847,7 @@ begin an_emptied_log
 tasks | "$bin" import - >out
 : >"$log"
 run 3 verify
-has out damaged 'it is empty, but bytes of it were committed'
+has out damaged 'the log is empty, but bytes of it were committed'
 run 3 verify --json
 has out '"damaged":true' '"finding":"bad_region"'
 run 3 list
@@ -861,11 +861,11 @@ tasks | "$bin" import - >out
 ln "$log" "$dir/second.log"
 run 0 list
 run 3 health
-has err 'mount the directory, not the file'
+has err 'mount the directory instead of the file'
 run 1 doctor
-has out 'has a hard link' 'mount the directory, not the file'
+has out 'a second hard link' 'mount the directory instead of the file'
 run 3 compact
-has err 'a hard link'
+has err 'a second hard link'
 rm "$dir/second.log"
 run 0 health
 run 0 compact
@@ -956,11 +956,11 @@ for command in list 'show later' export 'history later' health verify \
     'cancel later' 'archive --done-before 2026-01-01' 'run -- true' ''; do
     # shellcheck disable=SC2086 # its words are arguments
     run 3 $command </dev/null
-    has err 'written by a later version of mcptask' 'use a newer mcptask'
+    has err 'written by a newer mcptask' 'update mcptask to use it'
     lacks err repair verify
 done
 run 1 doctor
-has out 'written by a later version of mcptask'
+has out 'written by a newer mcptask'
 lacks out verify
 same later "$log"
 checks=$((checks + 1))
@@ -1309,7 +1309,7 @@ if [ "$exe" = "$bin" ]; then # and is too long where it is emulated
                 "\"params\":{\"name\":\"update_task\",\"arguments\":{" \
                 "\"task_id\":\"later\",\"goal\":\"%d%s\"}}}\n", i, i, goal
     }' | "$bin" >out 2>err
-    has err 'the log cannot be compacted: mcptask compact says why'
+    has err 'the log cannot be compacted, so it keeps growing; run "mcptask compact"'
     rm "$log.1"
 fi
 
@@ -1386,7 +1386,7 @@ has out '{"check":"tokens","ok":false' 'chmod 600' '{"check":"stdio","ok":'
 run 1 doctor --port x
 has out 'problem  http'
 MCP_TASK_DB_PATH="$dir/db" run 1 doctor --port 1
-has out 'problem  store' SQLite ': choose another MCP_TASK_DB_PATH and bring'
+has out 'problem  store' SQLite ': set MCP_TASK_DB_PATH to another file, then run'
 printf X | dd of="$log" bs=1 seek=300 conv=notrunc 2>err
 run 1 doctor --port 1
 has out 'problem  store' 'damaged at byte' ': run mcptask verify'
@@ -1396,7 +1396,7 @@ lacks err 'says more'
 rm "$log"
 mkdir "$log"
 run 1 doctor --port 1
-has out 'not a regular file: choose another MCP_TASK_DB_PATH'
+has out 'not a regular file: set MCP_TASK_DB_PATH to another file'
 rmdir "$log"
 
 begin a_call_that_waits_for_either
@@ -1437,17 +1437,17 @@ for options in '' '--closed-max 0' '--closed-max 0 --compact-at 65536'; do
     has verified 'nothing is wrong'
 done
 run 2 --compact-at 0 list
-has err '--compact-at needs a number, 1 or more'
+has err '--compact-at needs a number, at least 1'
 run 2 --port 65536
 has err '--port needs a number from 0 to 65535'
 run 2 --read-only=1 list
-has err '--read-only takes no value'
+has err '--read-only does not accept a value'
 run 2 list --limit x
 has err 'list: --limit needs a number' 'usage: mcptask list'
 run 2 list --limit
 has err 'list: --limit needs a value' 'usage: mcptask list'
 run 2 --rate 5 list
-has err 'a command takes no options for HTTP'
+has err 'options for HTTP cannot be used with a command'
 run 0 --compact-at 100000 --closed-max 0 config codex
 has out '"--compact-at"' '"100000"' '"--closed-max"' '"0"'
 

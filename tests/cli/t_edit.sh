@@ -172,9 +172,9 @@ has err 'one: no such artifact: a3: mcptask show one names them'
 run 2 show one --tail 2
 has err '--tail and --match need --artifact'
 run 2 show one --version 0
-has err 'show: --version needs a number, 1 or more'
+has err 'show: --version needs a number, at least 1'
 run 2 show one --artifact a1 --tail 0
-has err '--tail needs a number, 1 or more'
+has err '--tail needs a number, at least 1'
 
 begin content_goes_unchanged_into_a_file
 run 0 add --id one One
@@ -193,7 +193,7 @@ fi
 
 begin done_needs_evidence_that_passes
 run 2 --require-evidence=some list
-has err '--require-evidence takes no value but pass'
+has err '--require-evidence accepts only the value pass'
 run 0 add --id one One
 run 4 --require-evidence=pass 'done' one
 has err 'one: done needs test_results: mcptask checkpoint saves test_results'

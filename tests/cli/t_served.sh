@@ -283,11 +283,11 @@ for address in 192.0.2.1 http://192.0.2.1:80/mcp '[2001:db8::1]:80'; do
     has err "--server $address: is not on this host" 'ssh -L' --insecure
 done
 run 2 --server unix:/s
-has err '--server and --insecure are for commands'
+has err '--server and --insecure need a command'
 run 2 --server unix:/s --store etcd://127.0.0.1:1/x1 list
-has err '--server and --store exclude each other'
+has err '--server cannot be used with --store'
 run 2 --token-file x list
-has err '--token-file of a command needs --server'
+has err '--token-file with a command needs --server'
 checks=$((checks + 1))
 [ ! -e "$MCP_TASK_BASE_DIR" ] || fail 'a store was made'
 

@@ -157,7 +157,7 @@ test_create(void)
 static void
 pull_told(struct host *h)
 {
-    static const char of[] = ": record 2, of k/bad, came from another host and "
+    static const char of[] = ": record 2 of k/bad came from another host and "
                              "is not JSON";
     uint64_t requests;
     const char *at;
@@ -581,7 +581,7 @@ test_repaired(const char *prefix, const char *from, const char *says,
     for (int i = 0; i < 2; i++)
         CHECK(pull(&c) == ERR_FORMAT && c.replaced <= 1 &&
               strstr(c.r->why(c.r->ctx), says) != NULL);
-    CHECK(strstr(c.r->why(c.r->ctx), "push --continue on a host") != NULL);
+    CHECK(strstr(c.r->why(c.r->ctx), "push --continue\" on a host") != NULL);
     restart(by, true);
     write_replica(by);
     CHECK(push(by, REMOTE_CONTINUE) == 0 && keys("t/main/s/") == 1);

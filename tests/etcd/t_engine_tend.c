@@ -240,7 +240,7 @@ test_examine(void)
                                                   : "answers in");
     }
     g[1]->date_ms = 3600 * 1000;
-    is_found(1, ERR_SKEW, "ahead of this host's; set the wrong one");
+    is_found(1, ERR_SKEW, "ahead of this host's; correct the wrong clock");
     is_found(0, 0, "answers in");
     g[1]->date_ms = 0;
     gateway_plan(g[1], 1, GATEWAY_ERROR, 14, "etcdserver: no leader");
@@ -263,7 +263,7 @@ test_apart(void)
     commit(&a, "k/a", 1);
     is_found(1, 0, "answers in");
     g[1]->map = &g[1]->own;
-    is_found(1, ERR_FORMAT, ": is in another cluster than 127.0.0.1:");
+    is_found(1, ERR_FORMAT, ": in another cluster than 127.0.0.1:");
     gw_set(g[1]->map, STR("t/main/head"), str_of(other), 0, 2);
     is_found(1, ERR_FORMAT, "another cluster");
     is_found(0, 0, "answers in");

@@ -8,16 +8,16 @@ begin wrong
 run 2 --store http://127.0.0.1:2379/p list
 has err '--store: http://127.0.0.1:2379/p: must start with etcd://'
 run 2 --store etcd://127.0.0.1:2379,/p list
-has err "--store: '': an endpoint needs an address and a port"
+has err "--store: '': not an endpoint such as"
 MCP_TASK_STORE=etcd://me:secret@127.0.0.1:2379/p run 2 list
-has err 'MCP_TASK_STORE: etcd://...@: MCP_TASK_STORE_AUTH names a file'
+has err 'MCP_TASK_STORE: etcd://...@: set MCP_TASK_STORE_AUTH to a file'
 lacks err secret
 (umask 077 && echo :secret >auth)
 MCP_TASK_STORE_AUTH=auth run 2 --store etcd://127.0.0.1:1/p list
 has err 'MCP_TASK_STORE_AUTH: auth: needs a line USER:PASSWORD'
 chmod 644 auth
 MCP_TASK_STORE_AUTH=auth run 2 --store etcd://127.0.0.1:1/p list
-has err 'auth: other users may use it: chmod 600'
+has err 'auth: other users can read it; run chmod 600'
 
 begin doctor
 mkfifo server
@@ -34,7 +34,7 @@ exec 3<&-
 # Why nothing can be written is told, not that verify says more.
 run 0 add One
 run 1 --store 'etcd://127.0.0.1:1/p?patience=100' doctor --port 1
-has out 'problem  store' 'a log of this host alone: to share it, mcptask push' \
-    'see docs/cluster.md'
+has out 'problem  store' 'a log of this host alone: to share it, run "mcptask push"' \
+    'as in docs/cluster.md'
 lacks out 'verify says more'
 finish

@@ -269,7 +269,7 @@ test_addresses(void)
         loop_free(toy.loop);
     }
     fails((struct http_options){.host = "localhost", .fd = -1}, ERR_INVALID,
-          "localhost: not a numeric address, as 127.0.0.1");
+          "localhost: not a numeric address such as 127.0.0.1");
     open_toy();
     CHECK(strncmp(http_address(toy.http), "127.0.0.1:", 10) == 0);
     snprintf(port, sizeof port, "%s", http_address(toy.http) + 10);

@@ -234,9 +234,10 @@ test_not_ready_with_two_names(void)
     CHECK(link(path, second) == 0);
     CHECK(fetch(&c, "GET", "/ready", "", NULL) == 503);
     CHECK(has(c.body.p, "\"writable\":false") &&
-          has(c.body.p, "store_readonly") && has(c.body.p, "has a hard link"));
+          has(c.body.p, "store_readonly") &&
+          has(c.body.p, "a second hard link"));
     CHECK(posts(&c, TYPES, CREATE("b"), "store_readonly"));
-    CHECK(has(c.body.p, "has a hard link"));
+    CHECK(has(c.body.p, "a second hard link"));
     CHECK(unlink(second) == 0);
     CHECK(fetch(&c, "GET", "/ready", "", NULL) == 200);
     CHECK(posts(&c, TYPES, CREATE("b"), SAYS("seq", "2")));

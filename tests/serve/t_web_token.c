@@ -27,8 +27,8 @@ test_who_has_a_token(const struct rig *r)
     hang_up(&c);
     c = dial(r->address);
     CHECK(fetch(&c, "POST", "/register", TYPES, "{}") == 400);
-    CHECK(strstr(c.body.p, "\"error_description\":\"this server needs a "
-                 "token") != NULL);
+    CHECK(strstr(c.body.p, "\"error_description\":\"this server has no "
+                 "OAuth; ask its operator") != NULL);
     CHECK(once(r, "GET", "/register", "", NULL) == 405);
     hang_up(&c);
     CHECK(once(r, "GET", "/health", "", NULL) == 200);

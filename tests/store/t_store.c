@@ -200,11 +200,11 @@ check_left_alone(struct str head, const char *version, struct str records)
     buf_str(&b, records);
     file_put(path, b.p, b.len);
     CHECK(ts_open(&t, path) == ERR_FORMAT && t.s == NULL);
-    CHECK(strstr(t.why, "written by a later version") != NULL &&
+    CHECK(strstr(t.why, "written by a newer mcptask") != NULL &&
           strstr(t.why, version) && !strstr(t.why, "verify"));
     CHECK(store_repair(path, path_with(path, ".out"), &rep) ==
               ERR_FORMAT && !file_exists(path_with(path, ".out")));
-    CHECK(strstr(rep.what, "written by a later version") != NULL);
+    CHECK(strstr(rep.what, "written by a newer mcptask") != NULL);
     CHECK(file_is(path, b.p, b.len));
     CHECK(!file_exists(path_with(path, ".lock")));
     buf_fini(&b);

@@ -89,7 +89,7 @@ test_log_deleted(void)
     char *path = open_log(&t, 3, 3);
     CHECK(unlink(path) == 0);
     CHECK(ts_put(&t, "task/1", "\"v\":1") == ERR_IO);
-    CHECK(strstr(state_of(&t).why, "vanished") && state_of(&t).err != 0);
+    CHECK(strstr(state_of(&t).why, "disappeared") && state_of(&t).err != 0);
     CHECK(!file_exists(path) && store_follow(t.s) == 0);
     CHECK(strcmp(ts_get(&t, "task/1"), "\"v\":1") == 0);
     /* A process that starts now begins a new log beside the old lock file. */

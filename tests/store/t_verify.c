@@ -500,7 +500,7 @@ test_emptied(void)
     ts_close(&t);
     file_put(path, "", 0);
     CHECK(verify(&rep, &reg) == 0 && rep.damaged && !rep.torn);
-    CHECK(strstr(rep.what, "it is empty, but") != NULL && rep.off == 0);
+    CHECK(strstr(rep.what, "the log is empty, but") != NULL && rep.off == 0);
     CHECK(rep.bad == 1 && reg.n == 1 && reg.off[0] == 0 && reg.len[0] == 0);
     CHECK(rep.g == 2 && rep.records == 0 && rep.bytes == 0);
     CHECK(store_repair(path, path_with(path, ".mended"), &rep) == 0);
