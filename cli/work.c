@@ -47,20 +47,29 @@ await_news(struct cli *c, int64_t until)
     return rc != 0 ? rc : 1;
 }
 
-/* "; 12 are blocked by a b", if the answer says so. */
+/* "; 12 blocked by a, b", if the answer says so; and what to do if one of these
+   is an agent that has exited. */
 static void
 put_blockers(struct cli *c, struct buf *b, struct str answer, const char *what,
              const char *list, const char *who)
 {
     struct str n = raw_member(answer, what), item = STR_NONE;
+    const char *before = " by ";
+    bool exited, any = false;
 
     if (n.p != NULL)
-        buf_printf(b, "; %.*s %s by", STR_ARG(n), what);
-    while ((item = raw_list_next(raw_member(answer, list), item)).p != NULL)
-        buf_printf(b, " %.*s%s",
+        buf_printf(b, "; %.*s %s", STR_ARG(n), what);
+    while ((item = raw_list_next(raw_member(answer, list), item)).p != NULL) {
+        exited = raw_member(item, "agent_gone").p != NULL;
+        any = any || exited;
+        buf_printf(b, "%s%.*s%s", before,
                    STR_ARG(raw_text(&c->a, raw_member(item, who))),
-                   raw_member(item, "agent_gone").p != NULL
-                       ? ", which is gone (claim ID --takeover)" : "");
+                   exited ? " (exited)" : "");
+        before = ", ";
+    }
+    if (any)
+        buf_z(b, "; to take over from an agent that has exited, run \"mcptask "
+              "claim ID --takeover --reason TEXT\"");
 }
 
 /* "; 2 ready in other projects, with --any-repo, or --repo /a /b" */

@@ -462,7 +462,7 @@ view_task_line(struct buf *b, struct arena *a, const struct task *k)
                k->clashes.p ? " (overlaps)" : "",
                k->needs_input ? " (needs input)" : "",
                k->lease_expired ? " (lease expired)" : "",
-               k->gone ? " (agent gone)" : "",
+               k->gone ? " (agent exited)" : "",
                k->stale ? " (stale)" : "",
                k->garbled ? " (damaged)" : "", STR_ARG(k->f[F_PRIORITY]));
     put_field(b, a, owner.p ? owner : STR("-"), 40);

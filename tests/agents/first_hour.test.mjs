@@ -97,7 +97,7 @@ test('another product takes it while the lease runs only by takeover',
         call('claim_task', {task_id, takeover: true, reason: 'killed'})]);
 
     assert.equal(none.claimed, false, JSON.stringify(none));
-    assert.match(JSON.stringify(refused), /lease_held.*but is gone/);
+    assert.match(JSON.stringify(refused), /lease_held.*but has exited/);
     assert.match(JSON.stringify(claimed), /lines 1 to 40 are done/);
 });
 

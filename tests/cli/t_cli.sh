@@ -382,7 +382,7 @@ run 4 claim later --agent you --json
 has err '"code":"lease_held"' '"holder":"me"'
 run 1 claim none --agent me
 run 1 claim --agent you
-has err 'no task is ready; 2 held by me unknown'
+has err 'no task is ready; 2 held by me, unknown'
 run 1 claim --agent you --json
 has out '{"claimed":false,"message":"no task is ready","held":2,"held_by":[{"agent":"me","tasks":1,"until":'
 run 4 claim later --agent you --wait 1

@@ -202,7 +202,8 @@ gone() {
     mt 4 handoff one --agent bob --to cyd
     grep -q 'claim --takeover --reason TEXT' "$all" || fail "$(cat "$all")"
     mt 1 claim --agent bob
-    grep -q 'held by ann, which is gone' "$all" || fail "$(cat "$all")"
+    grep -q '; 1 held by ann (exited); to take over' "$all" ||
+        fail "$(cat "$all")"
     mt 0 claim one --agent bob --takeover --reason 'it is gone'
 }
 both gone

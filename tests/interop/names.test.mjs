@@ -93,7 +93,7 @@ eachKind('another product takes it over', ON_STDIO, async (t, kind, store) => {
   const { code, message } = await codex.refused('claim_task',
     { task_id: 'a' });
   assert.equal(code, 'lease_held');
-  assert.match(message, /, but is gone$/);
+  assert.match(message, /, but has exited$/);
   const task = await codex.tool('claim_task',
     { task_id: 'a', takeover: true, reason: 'it was killed' });
   assert.equal(task.resume_prompt, HALF.resume_prompt);

@@ -289,7 +289,7 @@ test_prompt_of_a_session(void)
     session_dead = "1111111111.1";
     CHECK(prompt(&f, "resume_task", NULL, &text) == 0);
     CHECK(in_order(text.p, "Left by another session of yours:", "  left  ") &&
-          strstr(text.p, "in_progress (agent gone)") != NULL);
+          strstr(text.p, "in_progress (agent exited)") != NULL);
     f.client = "codex";
     CHECK(prompt(&f, "resume_task", NULL, &text) == 0);
     CHECK(!strstr(text.p, "  left  "));
