@@ -203,7 +203,7 @@ static int
 fail_batches(struct engine *e)
 {
     return engine_fail(e, ERR_FORMAT, "etcd: the batches after record %llu at "
-                       "%.80s are not whole: " ENGINE_REPAIR,
+                       "%.80s are incomplete; " ENGINE_REPAIR,
                        (unsigned long long)e->at.n, e->url.prefix);
 }
 

@@ -173,7 +173,7 @@ static int
 start_over(struct engine *e)
 {
     snapshot_drop(e);
-    engine_fail(e, 0, "etcd: the snapshot at %.80s is damaged: " ENGINE_REPAIR,
+    engine_fail(e, 0, "etcd: the snapshot at %.80s is damaged; " ENGINE_REPAIR,
                 e->url.prefix);
     return ERR_AGAIN;
 }

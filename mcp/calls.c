@@ -559,7 +559,7 @@ calls_create(struct calls *c, struct arena *a, struct call *k)
     k->born = 0;
     rc = stage_call(c, k, "create");
     if (rc == ERR_TOO_LARGE)
-        k->message = STR("the task is too large");
+        k->message = STR("the call is too large to store");
     return rc;
 }
 

@@ -90,7 +90,7 @@ test('a client that tries OAuth is told of the token', LIMIT, async (t) => {
   };
   const alice = await as(TOKENS.alice); // its server runs meanwhile
   await assert.rejects(auth(provider, { serverUrl: store.server.url('/mcp') }),
-    (e) => /^this server needs a token: .* Bearer TOKEN/.test(e.message));
+    (e) => /^this server has no OAuth; .* Bearer TOKEN/.test(e.message));
   await alice.close();
 });
 

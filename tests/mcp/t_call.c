@@ -355,7 +355,7 @@ test_too_large(void)
     k.state = (struct str){big, STORE_MAX_RECORD};
     lock(&w);
     CHECK(calls_create(w.c, &w.a, &k) == ERR_TOO_LARGE);
-    CHECK(str_is(k.message, "the task is too large"));
+    CHECK(str_is(k.message, "the call is too large to store"));
     CHECK(store_staged_n(w.s) == 0);
     k.state = STR_NONE;
     CHECK(calls_create(w.c, &w.a, &k) == 0);
