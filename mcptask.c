@@ -73,33 +73,34 @@ static const struct env_opt opts[] = {
     FLAG("read-only", e.read_only,
          "offer only tools that read; write nothing"),
     OPT(OPT_MAY, "require-evidence", evidence, 0, "pass",
-        "refuse done without test_results; with pass, also unless they passed "
-        "at this commit and completed_steps has each item of acceptance"),
+        "refuse done without test_results; with pass, also require that they "
+        "passed at this commit and that completed_steps has each item of "
+        "acceptance"),
     TEXT("ownership", ownership, "enforce|warn",
          "refuse writes during another agent's lease, or only warn (enforce)"),
     FLAG("structured", e.structured,
          "also send results as structuredContent"),
     TEXT("artifact-root", artifact_root, "DIR",
-         "let attach_artifact read files beneath DIR"),
+         "let attach_artifact read files under DIR"),
     TEXT("store", e.store, "URL",
-         "share a store with other hosts, ordered by etcd: "
+         "share a store with other hosts through etcd: "
          "etcd://HOST:PORT[,HOST:PORT...]/PREFIX"),
     TEXT("server", e.server, "ADDRESS",
-         "let a command ask the server at unix:FILE or 127.0.0.1:PORT instead "
+         "send commands to the server at unix:FILE or 127.0.0.1:PORT instead "
          "of opening the store"),
     FLAG("insecure", e.insecure,
-         "let --server be on another host, although there is no TLS"),
+         "allow --server on another host, without TLS"),
     TEXT("token-file", web.token_file, "FILE",
          "who may connect over HTTP: one TOKEN AGENT [read|person] per line; "
-         "for a command, a file with the token that --server wants"),
+         "with a command, a file with the token for --server"),
     OPT(OPT_COUNT, "compact-at", e.compact_at, 0, "BYTES",
-        "compact the log when this much of it is superseded (67108864)"),
+        "compact the log when this much of it is outdated (67108864)"),
     OPT(OPT_NUMBER, "closed-max", e.closed_mib, UINT32_MAX, "MIB",
-        "MiB of closed generations of the log to keep for the history (1024)"),
+        "MiB of old logs to keep for the history (1024)"),
     OPT(OPT_COUNT, "calls-own", e.calls_own, MAX_CALLS, "N",
-        "deferred calls (tasks of MCP) of one agent at a time (1000)"),
+        "at most N deferred calls (MCP Tasks) per agent (1000)"),
     OPT(OPT_COUNT, "calls-max", e.calls_max, MAX_CALLS, "N",
-        "deferred calls of all agents at a time (10000)"),
+        "at most N deferred calls of all agents (10000)"),
     LETTER("help", 'h', help, "print the commands and the topics of help"),
     LETTER("version", 'V', version, "print the version"),
 };
@@ -114,7 +115,7 @@ static const struct env_opt http_opts[] = {
     TEXT("unix", web.http.unix_path, "FILE",
          "a Unix socket to listen on instead"),
     LIST("allow-host", web.allow_host, "HOST[:PORT]",
-         "another name of this server; may be repeated"),
+         "accept requests with this Host; may be repeated"),
     LIST("allow-origin", web.allow_origin, "ORIGIN",
          "accept requests from pages of this origin; may be repeated"),
     OPT(OPT_COUNT, "connections", connections, MAX_CONNECTIONS, "N",
