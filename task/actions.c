@@ -327,8 +327,8 @@ put_question(struct draft *d, struct str old, struct str question,
 {
     draft_edit(d, F_QUESTIONS, old, question);
     return json_cost(question) <= max ? 0
-        : task_fail(d->c, ERR_TOO_LARGE, field,
-                       "it is too long once it is escaped");
+        : task_fail(d->c, ERR_TOO_LARGE, field, "%s is too long when encoded "
+                    "as JSON", field);
 }
 
 /* Counts the open questions and finds the oldest open and the oldest answered
