@@ -208,6 +208,18 @@ judge_caller(struct exchange *x, const struct http_head *h)
                ? 0 : access_find(a, h, &x->caller);
 }
 
+/* Whether the body of a request is JSON as it is: a compressed one could grow
+   beyond every limit. */
+static bool
+is_plain_json(const struct http_head *h)
+{
+    struct str coding = http_field_of(h, "content-encoding");
+
+    return http_is_type(http_field_of(h, "content-type"),
+                        "application/json") &&
+           (coding.len == 0 || http_is_type(coding, "identity"));
+}
+
 /* Checks the types that the client sends and accepts. Returns 0, 400, 415 or
    406. A message with an unknown version passes: its answer reports that. */
 static int
@@ -220,8 +232,7 @@ judge_types(struct exchange *x, const struct http_head *h)
 
     x->sse = http_accepts(h, "text/event-stream");
     x->json = http_accepts(h, "application/json");
-    if ((wants & ROUTE_BODY) &&
-        !http_is_type(http_field_of(h, "content-type"), "application/json"))
+    if ((wants & ROUTE_BODY) && !is_plain_json(h))
         return 415;
     if ((wants & ROUTE_OLD) && exchange_version(x) < 0 &&
         exchange_field(x, EXCHANGE_VERSION).p != NULL)
@@ -313,7 +324,8 @@ refuse_request(struct exchange *x, int status, const char *allow)
         {404, NULL, "no such path\n"},
         {405, NULL, "method not allowed for this path\n"},
         {406, NULL, "Accept must include text/event-stream\n"},
-        {415, NULL, "Content-Type must be application/json\n"},
+        {415, "Accept-Encoding: identity\r\n", "send the body as "
+         "application/json, without Content-Encoding\n"},
         {429, HTTP_RETRY,
          "too many requests or connections: wait a second\n"},
     };

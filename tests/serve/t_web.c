@@ -76,6 +76,12 @@ test_routes_and_refusals(void)
          "Allow: POST\r\n"},
         {"POST", "/mcp", "Content-Type: text/plain\r\n", PING, 415, NULL},
         {"POST", "/mcp", "", PING, 415, NULL},
+        {"POST", "/mcp", TYPES "Content-Encoding: gzip\r\n", PING, 415,
+         "Accept-Encoding: identity\r\n"},
+        {"POST", "/message?clientId=x", TYPES "Content-Encoding: br\r\n",
+         PING, 415, NULL},
+        {"POST", "/mcp", TYPES "Content-Encoding: Identity\r\n", PING, 200,
+         NULL},
         {"POST", "/mcp", "Content-Type: application/json; charset=utf-8\r\n",
          PING, 200, "application/json"},
         {"POST", "/mcp", "Content-Type: application/json\r\n"
@@ -147,6 +153,9 @@ test_routes_and_refusals(void)
                     cases[i].fields, status);
         CHECK(cases[i].want == NULL || has(c.head, cases[i].want));
         CHECK(strstr(c.head, "Access-Control") == NULL);
+        CHECK(status != 415 ||
+              (has(c.body.p, "application/json") &&
+               has(c.body.p, "without Content-Encoding")));
         hang_up(&c);
     }
     rig_end(&r);
