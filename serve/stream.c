@@ -10,6 +10,12 @@
    for seconds. */
 #define MAX_POSTS (4 * HTTP_MAX_BODY)
 
+/* How long a client that has lost its stream waits before it opens it again.
+   Official clients try twice, so a restart may take four seconds. By themselves
+   they would give up after two and a half; on /sse they would wait for three
+   before each try. */
+#define RETRY_MS 2000
+
 /* Replies to the opening of a stream. Its first event carries an id, so that a
    client that loses the stream before any message can return and gets the
    messages that went to the lost one. Clients before 2025-11-25 expect no event
@@ -28,8 +34,8 @@ reply_opened(struct exchange *x, int err, const char *event, const char *data)
         exchange_begin_stream(x, NULL);
         n = mcp_stream_event(x->session, id);
         if (*data != '\0' || exchange_version(x) >= MCP_2025_11_25)
-            http_event(x->c, str_of(event), (struct str){id, n}, 0,
-                       str_of(data));
+            http_event(x->c, str_of(event), (struct str){id, n},
+                       RETRY_MS, str_of(data));
         http_forget(x->c);
     }
 }

@@ -148,7 +148,7 @@ stream_of(const struct rig *r, const struct session *s, const char *last)
     char *data = next_event(&c);
 
     CHECK(data != NULL && data[0] == '\0' && c.event[0] == '\0');
-    CHECK(strlen(c.id) > 32);
+    CHECK(strlen(c.id) > 32 && c.retry == 2000);
     free(data);
     return c;
 }

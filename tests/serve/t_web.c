@@ -574,6 +574,7 @@ legacy_open(struct legacy *l, const struct rig *r, const char *last)
     data = next_event(&l->stream);
     CHECK(data != NULL && has(data, "/message?clientId="));
     CHECK(strcmp(l->stream.event, "endpoint") == 0);
+    CHECK(l->stream.retry == 2000);
     snprintf(l->path, sizeof(l->path), "%s", data != NULL ? data : "");
     free(data);
 }
