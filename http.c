@@ -608,6 +608,12 @@ http_share(struct http_conn *c, uint64_t who)
 }
 
 bool
+http_is_behind(const struct http_conn *c)
+{
+    return (c->events & LOOP_WRITE) != 0 && conn_unsent(c) > 0;
+}
+
+bool
 http_is_gone(const struct http_conn *c)
 {
     char byte;

@@ -95,6 +95,9 @@ void http_share(struct http_conn *c, uint64_t who);
    its body empty. From then on a client that closes, even for writing only, is
    dropped, as is one that sends more than HTTP_MAX_BEHIND bytes. */
 void http_forget(struct http_conn *c);
+/* Whether its client was sent more than it, or the system, could take so far;
+   what was added since the last turn of the loop does not count. */
+bool http_is_behind(const struct http_conn *c);
 /* Whether its client has closed, even if the loop has not seen that yet. */
 bool http_is_gone(const struct http_conn *c);
 /* The handler's own pointer, kept for the life of the connection. Initially

@@ -13,8 +13,10 @@
       subscriptions were sent up to (sent_n, sent_slot), and none of them is
       sent again, unless its client asks for an earlier place, or slots have
       moved since: then some of sent_n are.
-   2. All list_changed are sent together, at most once in MCP_LIST_PAUSE_MS. At
-      the place of such an event everything before it has been told.
+   2. All list_changed are sent together, at most once in MCP_LIST_PAUSE_MS, and
+      to a client that is behind once it has read what it was sent: so no two of
+      them wait for one client. At the place of such an event everything before
+      it has been told.
    3. If memory runs out, a notification stays due, and is tried again after
       AGAIN_MS. */
 
@@ -317,12 +319,31 @@ mcp_each_listener(struct mcp *m,
             fn(l, with);
 }
 
+/* The lists that l has to be told of are due for all. */
+static void
+note_owed(struct mcp_listener *l)
+{
+    for (unsigned i = 0; i < MCP_N_LISTS; i++)
+        l->m->list_due |= (unsigned)owes(l, i) << i;
+}
+
+static bool
+is_behind(const struct mcp_sink *to)
+{
+    return to->behind != NULL && to->behind(to->ctx);
+}
+
 static void
 notify_lists(struct mcp_listener *l, const void *with)
 {
-    int err = notify_subs(l);
+    int err;
 
     (void)with;
+    if (is_behind(l->sinks)) {
+        note_owed(l);
+        return;
+    }
+    err = notify_subs(l);
     for (unsigned i = 0; i < MCP_N_LISTS && err == 0; i++)
         if (owes(l, i))
             /* No two events have one place. */
@@ -393,8 +414,7 @@ mcp_listener_notify(struct mcp_listener *l)
         l->sent_n = head;
         l->sent_slot = 0;
     }
-    for (unsigned i = 0; i < MCP_N_LISTS; i++)
-        m->list_due |= (unsigned)owes(l, i) << i;
+    note_owed(l);
     mcp_flush_lists(m, clock_mono_ms());
 }
 

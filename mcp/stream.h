@@ -25,6 +25,8 @@ struct mcp_facts {
 struct mcp_sink {
     /* Sends one message; event is the id of its SSE event, or empty. */
     void (*send)(void *ctx, struct str message, struct str event);
+    /* Whether its client has yet to read some of that; NULL: never. */
+    bool (*behind)(void *ctx);
     void *ctx;
     bool blocked;          /* see mcp_sink_block */
     struct mcp_sink *next; /* mcp's own */
@@ -80,7 +82,7 @@ void mcp_list_changed(struct mcp *m, enum mcp_list which);
    each thing that changed meanwhile. */
 void mcp_sink_block(struct mcp *m, struct mcp_sink *sink, bool blocked);
 /* Once a turn, after its answers: sends notifications; of each list at most one
-   a second. */
+   per second, and none to a sink that is behind. */
 void mcp_tick(struct mcp *m, int64_t now_ms);
 /* Makes the server end each subscriptions/listen: mcp_next returns them, and
    their run answers them. */

@@ -428,6 +428,14 @@ is_client_gone(void *ctx)
     return x->c != NULL && x->id.len == 0 && http_is_gone(x->c);
 }
 
+static bool
+is_client_behind(void *ctx)
+{
+    const struct exchange *x = ctx;
+
+    return x->c != NULL && http_is_behind(x->c);
+}
+
 bool
 exchange_join(struct exchange *x)
 {
@@ -437,6 +445,7 @@ exchange_join(struct exchange *x)
                                         .lost = on_reply_lost,
                                         .later = on_later,
                                         .gone = is_client_gone,
+                                        .behind = is_client_behind,
                                         .done = on_messages_done};
 
     if (x->peer == NULL)
@@ -458,7 +467,8 @@ exchange_new(struct exchanges *all, struct http_conn *c)
     if (x->next != NULL)
         x->next->at = &x->next;
     all->first = x;
-    x->sink = (struct mcp_sink){.send = send_message, .ctx = x};
+    x->sink = (struct mcp_sink){.send = send_message,
+                                .behind = is_client_behind, .ctx = x};
     http_set_user_data(c, x);
     return x;
 }

@@ -392,10 +392,17 @@ is_input_over(void *ctx)
     return io->eof;
 }
 
+static bool
+is_output_behind(void *ctx)
+{
+    return unsent_output(ctx) > 0;
+}
+
 static const struct peer_ops ops = {.message = on_message,
                                     .answer = on_answer, .lost = on_output_lost,
                                     .answered = on_answered,
                                     .gone = is_input_over,
+                                    .behind = is_output_behind,
                                     .done = on_lines_done};
 
 /* ---- begin and end ---- */

@@ -258,6 +258,14 @@ send_note(void *ctx, struct str message, struct str event)
     all_answered(p);
 }
 
+static bool
+is_peer_behind(void *ctx)
+{
+    const struct peer *p = ctx;
+
+    return p->ops->behind != NULL && p->ops->behind(p->ctx);
+}
+
 struct peer *
 turn_join(struct turn *t, const struct peer_ops *ops, void *ctx)
 {
@@ -268,7 +276,8 @@ turn_join(struct turn *t, const struct peer_ops *ops, void *ctx)
     p->turn = t;
     p->ops = ops;
     p->ctx = ctx;
-    p->sink = (struct mcp_sink){.send = send_note, .ctx = p};
+    p->sink = (struct mcp_sink){.send = send_note, .behind = is_peer_behind,
+                                .ctx = p};
     return p;
 }
 

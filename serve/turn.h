@@ -24,8 +24,8 @@ struct turn_answer {
 };
 
 /* The functions of a transport, called with its peer's ctx; later, lost,
-   answered and gone may be NULL. None may call turn_leave, or push for another
-   peer. The bytes are valid only during the call. */
+   answered, gone and behind may be NULL. None may call turn_leave, or push for
+   another peer. The bytes are valid only during the call. */
 struct peer_ops {
     /* Receives a notification or a request of the server, to be sent before
        later answers. event is the id of its SSE event, or empty. */
@@ -44,6 +44,8 @@ struct peer_ops {
     void (*answered)(void *ctx);
     /* Whether its client has left and no longer waits for an answer. */
     bool (*gone)(void *ctx);
+    /* Whether its client has yet to read some of what it was sent. */
+    bool (*behind)(void *ctx);
     /* Every message is answered or waits: more may be pushed. */
     void (*done)(void *ctx);
 };

@@ -388,6 +388,7 @@ test_stalled_stream_is_dropped(void)
     char *data = malloc(100001);
     struct client slow, good, plain;
     struct http_conn *s, *g;
+    bool behind = false;
     int i;
 
     memset(data, 'd', 100000);
@@ -400,7 +401,10 @@ test_stalled_stream_is_dropped(void)
     g = toy.later[1];
     for (i = 0; i < 1000 && toy.closed == 0; i++) {
         http_event(s, STR_NONE, STR_NONE, 0, str_of(data));
+        CHECK(i > 0 || !http_is_behind(s)); /* it was not tried yet */
         turn(1);
+        behind |= toy.closed == 0 && http_is_behind(s);
+        CHECK(!http_is_behind(g));
         CHECK(counts().held <= 2 * HTTP_MAX_UNSENT + 202000);
         http_event(g, STR_NONE, STR_NONE, 0, STR("ok"));
         CHECK(hears(&good, "data: ok\n\n"));
@@ -409,7 +413,7 @@ test_stalled_stream_is_dropped(void)
         CHECK(hears(&plain, "Length: 0\r\n\r\n"));
         forget_heard(&plain);
     }
-    CHECK(toy.closed == 1 && toy.n == 1 && toy.later[0] == g);
+    CHECK(toy.closed == 1 && toy.n == 1 && toy.later[0] == g && behind);
     CHECK(counts().streams == 1 && counts().held < 3 * 16384);
     leave(&slow);
     leave(&good);

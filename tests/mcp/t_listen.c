@@ -347,6 +347,51 @@ test_list_changed_once_a_second(void)
     drop(c);
 }
 
+static bool client_is_behind;
+
+static bool
+is_client_behind(void *ctx)
+{
+    (void)ctx;
+    return client_is_behind;
+}
+
+/* However often lists change, one notification waits for a client that does not
+   read; another client is told as usual. */
+static void
+test_no_second_list_changed_for_a_slow_client(void)
+{
+    struct world w;
+    struct client *slow = client(), *good = client();
+    char id[MCP_ID_MAX], name[16];
+    int i;
+
+    open_world(&w);
+    slow->sink.behind = is_client_behind;
+    join(&w, "ann", id);
+    stream(&w, id, NULL, slow);
+    join(&w, "ann", id);
+    stream(&w, id, NULL, good);
+    tick(&w, 2000);
+    put(&w, "a");
+    CHECK(slow->n == 1 && good->n == 1);
+    client_is_behind = true;
+    for (i = 0; i < 5; i++) {
+        snprintf(name, sizeof(name), "b%d", i);
+        put(&w, name);
+        tick(&w, 1000);
+        CHECK(slow->n == 1 && good->n == 2 + (size_t)i);
+    }
+    CHECK(mcp_due_ms(w.m) != INT64_MAX);
+    client_is_behind = false;
+    tick(&w, 2000);
+    CHECK(slow->n == 2 && told(slow, 1, "6.257", LIST("resources")));
+    CHECK(good->n == 6 && mcp_due_ms(w.m) == INT64_MAX);
+    close_world(&w);
+    drop(slow);
+    drop(good);
+}
+
 /* A session that left memory meanwhile cannot have been told. */
 static void
 test_list_changed_while_nobody_was_there(void)
@@ -830,6 +875,7 @@ main(void)
     test_other_processes_are_heard();
     test_after_a_restart_the_rest_is_told();
     test_list_changed_once_a_second();
+    test_no_second_list_changed_for_a_slow_client();
     test_list_changed_while_nobody_was_there();
     test_sse_session_comes_back_with_its_last_event();
     test_listen_acknowledges_what_exists();
