@@ -537,6 +537,16 @@ buf_printf(struct buf *b, const char *fmt, ...)
 }
 
 void
+buf_metric(struct buf *b, const char *name, const char *help)
+{
+    size_t n = strlen(name), end = sizeof "_total" - 1;
+    bool counts = n > end && strcmp(name + n - end, "_total") == 0;
+
+    buf_printf(b, "# HELP mcptask_%s %s\n# TYPE mcptask_%s %s\n", name, help,
+               name, counts ? "counter" : "gauge");
+}
+
+void
 buf_consume(struct buf *b, size_t n)
 {
     ASSERT(n <= b->len);

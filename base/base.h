@@ -84,6 +84,9 @@ void buf_z(struct buf *b, const char *z);
 void buf_char(struct buf *b, char c);
 void buf_u64(struct buf *b, uint64_t v);
 void buf_printf(struct buf *b, const char *fmt, ...) PRINTF(2, 3);
+/* Appends what precedes the values of mcptask_NAME, a figure for Prometheus
+   (text format 0.0.4): a counter if its name ends in _total. */
+void buf_metric(struct buf *b, const char *name, const char *help);
 /* Makes room for n more bytes and returns where they go; the caller adds to
    len. NULL: out of memory. */
 char *buf_room(struct buf *b, size_t n);

@@ -60,22 +60,26 @@ state_put_ready(struct buf *b, struct store *store, bool read_only,
     return ready ? 200 : 503;
 }
 
-/* Prometheus wants the names of counters to end in _total. */
-static void
-put_type(struct buf *b, const char *name)
-{
-    buf_printf(b, "# TYPE mcptask_%s %s\n", name,
-               strstr(name, "_total") != NULL ? "counter" : "gauge");
-}
-
 static void
 put_calls(struct buf *b, const struct mcp_counts *mc)
 {
-    put_type(b, "calls");
+    buf_metric(b, "calls", "Deferred calls by status.");
     for (size_t i = 0; i < CALL_N_STATUSES; i++)
         buf_printf(b, "mcptask_calls{status=\"%s\"} %llu\n",
                    call_status_name((enum call_status)i),
                    (unsigned long long)mc->calls.by_status[i]);
+}
+
+/* How long other hosts have not been heard. */
+static void
+put_stale(struct buf *b, const struct store *store)
+{
+    int64_t ms = store_stale_ms(store);
+
+    buf_metric(b, "store_stale_seconds",
+                    "Age of what is known of other hosts, 0 if up to date.");
+    buf_printf(b, "mcptask_store_stale_seconds %lld.%03lld\n",
+               (long long)ms / 1000, (long long)ms % 1000);
 }
 
 /* How far away etcd is, and which member answers. */
@@ -87,10 +91,11 @@ put_etcd_member(struct buf *b, const struct store *store)
 
     if (member == NULL)
         return;
-    put_type(b, "store_round_trip_seconds");
+    buf_metric(b, "store_round_trip_seconds",
+                    "How long etcd takes to answer, smoothed.");
     buf_printf(b, "mcptask_store_round_trip_seconds %lld.%06lld\n",
                (long long)us / 1000000, (long long)us % 1000000);
-    put_type(b, "store_endpoint");
+    buf_metric(b, "store_endpoint", "The member of etcd in use.");
     buf_printf(b, "mcptask_store_endpoint{address=\"%s\"} 1\n", member);
 }
 
@@ -106,37 +111,42 @@ state_put_metrics(struct buf *b, struct store *store, const struct http *http,
     mcp_count(mcp, &mc);
 
     const struct {
-        const char *name;
+        const char *name, *help;
         uint64_t value;
     } metrics[] = {
-        {"store_writable", st->err == 0},
-        {"store_head_seq", st->head},
-        {"store_bytes", (uint64_t)st->len},
-        {"store_superseded_bytes", (uint64_t)st->superseded},
-        {"store_keys", st->keys},
-        {"store_index_bytes", st->index_bytes},
-        {"store_stale_ms", (uint64_t)store_stale_ms(store)},
-        {"http_connections", hc.open},
-        {"http_streams", hc.streams},
-        {"http_held_bytes", hc.held},
-        {"http_accepted_total", hc.accepted},
-        {"http_refused_total", hc.refused},
-        {"http_requests_total", hc.requests},
-        {"http_received_bytes_total", hc.bytes_in},
-        {"http_sent_bytes_total", hc.bytes_out},
-        {"mcp_requests_total", mc.requests},
-        {"mcp_errors_total", mc.errors},
-        {"mcp_waiting", mc.waiting},
-        {"mcp_sessions", mc.sessions},
-        {"mcp_subscriptions", mc.subscriptions},
-        {"calls_oldest_seconds", (uint64_t)mc.calls.oldest_ms / 1000},
+        {"store_writable", "1 if changes can be written.", st->err == 0},
+        {"store_head_seq", "Number of the newest record.", st->head},
+        {"store_bytes", "Length of the log.", (uint64_t)st->len},
+        {"store_superseded_bytes", "Of that, what a compaction removes.",
+         (uint64_t)st->superseded},
+        {"store_keys", "Tasks, calls and sessions in the log.", st->keys},
+        {"store_index_bytes", "Memory of the index.", st->index_bytes},
+        {"http_connections", "Open connections.", hc.open},
+        {"http_streams", "Of these, streams of events.", hc.streams},
+        {"http_held_bytes", "Memory of requests and unsent replies.", hc.held},
+        {"http_accepted_total", "Connections accepted.", hc.accepted},
+        {"http_refused_total", "Connections refused or dropped for others.",
+         hc.refused},
+        {"http_requests_total", "Requests received.", hc.requests},
+        {"http_received_bytes_total", "Bytes received.", hc.bytes_in},
+        {"http_sent_bytes_total", "Bytes sent.", hc.bytes_out},
+        {"mcp_requests_total", "MCP requests answered.", mc.requests},
+        {"mcp_errors_total", "Of these, answered with an error.", mc.errors},
+        {"mcp_waiting", "Calls that wait.", mc.waiting},
+        {"mcp_sessions", "Sessions in memory.", mc.sessions},
+        {"mcp_subscriptions", "Subscriptions to resources.", mc.subscriptions},
+        {"calls_oldest_seconds", "Age of the oldest deferred call.",
+         (uint64_t)mc.calls.oldest_ms / 1000},
     };
 
+    buf_metric(b, "build_info", "The version that runs.");
+    buf_z(b, "mcptask_build_info{version=\"" MCPTASK_VERSION "\"} 1\n");
     for (size_t i = 0; i < sizeof(metrics) / sizeof(*metrics); i++) {
-        put_type(b, metrics[i].name);
+        buf_metric(b, metrics[i].name, metrics[i].help);
         buf_printf(b, "mcptask_%s %llu\n", metrics[i].name,
                    (unsigned long long)metrics[i].value);
     }
+    put_stale(b, store);
     put_etcd_member(b, store);
     put_calls(b, &mc);
 }

@@ -178,6 +178,10 @@ test_health_ready_metrics(void)
     CHECK(has(c.body.p, "\"head_seq\":1") && has(c.body.p, "ready"));
     CHECK(fetch(&c, "GET", "/metrics", "", NULL) == 200);
     CHECK(has(c.body.p, "# TYPE mcptask_store_keys gauge\n"));
+    CHECK(has(c.body.p, "\nmcptask_build_info{version=\""));
+    CHECK(has(c.body.p, "# HELP mcptask_http_requests_total Requests received."
+              "\n# TYPE mcptask_http_requests_total counter\n"));
+    CHECK(has(c.body.p, "\nmcptask_store_stale_seconds 0.000\n"));
     CHECK(has(c.body.p, "\nmcptask_store_keys 1\n"));
     CHECK(has(c.body.p, "\nmcptask_http_connections 1\n"));
     CHECK(has(c.body.p, "\nmcptask_calls_oldest_seconds 0\n"));
