@@ -20,6 +20,7 @@
 #include "serve/turn.h"
 #include "mcp/sign.h"
 #include "store.h"
+#include "task/metrics.h"
 #include "task/project.h"
 #include "task/task.h"
 #include "base/text.h"
@@ -431,10 +432,17 @@ meet_hosts(struct store *store)
         store_confirm_patiently(store);
 }
 
+static void
+put_metrics(void *tasks, struct buf *b)
+{
+    tasks_put_metrics(tasks, b);
+}
+
 static int
 open_parts(struct parts *p, const struct options *o, char why[256])
 {
     const struct cli_env *e = &o->e;
+    struct web_options web = o->web;
     int err;
 
     if ((err = cli_open_store(e, false, &p->s, why)) < 0)
@@ -449,8 +457,9 @@ open_parts(struct parts *p, const struct options *o, char why[256])
         (err = turn_new(&p->turn, p->loop, p->s.store, p->mcp)) < 0)
         return err;
     tasks_watch(p->s.tasks, mcp_see, p->mcp);
-    return o->http ? web_open(&p->web, p->turn, p->loop, p->s.store, &o->web,
-                              why)
+    web.put_metrics = put_metrics;
+    web.metrics_ctx = p->s.tasks;
+    return o->http ? web_open(&p->web, p->turn, p->loop, p->s.store, &web, why)
                    : stdio_open(&p->stdio, p->turn, p->loop);
 }
 

@@ -63,8 +63,12 @@ run_ready(struct exchange *x)
 static void
 run_metrics(struct exchange *x)
 {
+    const struct web_options *o = &x->all->access.o;
+
     state_put_metrics(&x->all->state, x->all->store, x->all->http,
                       exchange_mcp(x));
+    if (o->put_metrics != NULL)
+        o->put_metrics(o->metrics_ctx, &x->all->state);
     reply_state(x, 200, "text/plain; version=0.0.4");
 }
 

@@ -18,6 +18,9 @@ struct web_options { /* texts that must outlive the server */
     uint64_t rate;          /* of a principal, per second; 0: no limit */
     bool read_only;         /* the server never writes */
     bool debug;             /* a line on stderr for each request */
+    /* Adds to /metrics; or NULL. */
+    void (*put_metrics)(void *ctx, struct buf *b);
+    void *metrics_ctx;
 };
 
 /* Serves MCP for t. SIGHUP makes it read the token file again. Returns 0;

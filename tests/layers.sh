@@ -38,8 +38,8 @@ http/listen http/parse http/reply json/raw json/write
 mcp/calls mcp/mark mcp/mcp mcp/sign serve/stdio serve/turn serve/web store/record
 store/remote store/verify
 task/artifact task/cause task/change task/check task/claim task/error
-task/fields task/may task/name task/parts task/project task/query task/task
-task/view
+task/fields task/may task/metrics task/name task/parts task/project task/query
+task/task task/view
 tools/look tools/skill tools/tools
 '
 

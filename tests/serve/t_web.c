@@ -182,6 +182,7 @@ test_health_ready_metrics(void)
     CHECK(has(c.body.p, "# HELP mcptask_http_requests_total Requests received."
               "\n# TYPE mcptask_http_requests_total counter\n"));
     CHECK(has(c.body.p, "\nmcptask_store_stale_seconds 0.000\n"));
+    CHECK(has(c.body.p, "\nmcptask_tasks{status=\"open\"} 1\n"));
     CHECK(has(c.body.p, "\nmcptask_store_keys 1\n"));
     CHECK(has(c.body.p, "\nmcptask_http_connections 1\n"));
     CHECK(has(c.body.p, "\nmcptask_calls_oldest_seconds 0\n"));
