@@ -345,11 +345,22 @@ on_conn_ready(void *ctx, int fd, int events)
 
 static void on_accept(void *ctx, int fd, int events);
 
+/* Watches the listening sockets for events; 0: no longer. */
+static int
+watch_listeners(struct http *s, int events)
+{
+    int err = loop_watch(s->loop, s->fd, events, on_accept, s);
+
+    if (err == 0 && s->also_fd > 0)
+        err = loop_watch(s->loop, s->also_fd, events, on_accept, s);
+    return err;
+}
+
 static void
 listen_again(struct http *s)
 {
     if (s->paused && s->fd >= 0)
-        loop_watch(s->loop, s->fd, LOOP_READ, on_accept, s);
+        watch_listeners(s, LOOP_READ);
     s->paused = false;
 }
 
@@ -448,7 +459,7 @@ on_accept(void *ctx, int fd, int events)
                         errno == ENOBUFS || errno == ENOMEM)) {
         /* The listener stays readable and the loop would spin; the sweep
            retries. */
-        loop_watch(s->loop, fd, 0, NULL, NULL);
+        watch_listeners(s, 0);
         s->paused = true;
         start_sweep(s);
     }
@@ -665,6 +676,21 @@ limit_of(const struct http_options *o)
     return n;
 }
 
+static int
+open_also(struct http *s, const struct http_options *o, char why[256])
+{
+    const struct http_options also = {.fd = o->also_fd};
+    char address[HTTP_MAX_ADDRESS] = "";
+    int err;
+
+    if (o->also_fd <= 0)
+        return 0;
+    err = http_listen(&also, &s->also_fd, address, why);
+    if (err == 0 && str_starts(str_of(s->address), "unix:"))
+        text_put(s->address, sizeof s->address, "%s", address);
+    return err;
+}
+
 int
 http_open(struct http **out, struct loop *l, const struct http_options *o,
           const struct http_handler *h, char why[256])
@@ -680,7 +706,9 @@ http_open(struct http **out, struct loop *l, const struct http_options *o,
         .sweep_timer = {.fn = sweep_conns, .ctx = s},
     };
     s->conn = calloc(s->limit, sizeof *s->conn);
-    if (s->conn == NULL || (err = http_listen(o, &s->fd, s->address, why)) < 0)
+    if (s->conn == NULL ||
+        (err = http_listen(o, &s->fd, s->address, why)) < 0 ||
+        (err = open_also(s, o, why)) < 0)
         goto out;
     err = ERR_NOMEM;
     if (o->fd < 0 && o->unix_path != NULL) {
@@ -690,7 +718,7 @@ http_open(struct http **out, struct loop *l, const struct http_options *o,
             goto out;
         }
     }
-    err = loop_watch(l, s->fd, LOOP_READ, on_accept, s);
+    err = watch_listeners(s, LOOP_READ);
     if (err == ERR_TOO_LARGE)
         text_put(why, 256, "%s: its descriptor is too large", s->address);
     if (err == 0)
@@ -706,13 +734,15 @@ http_stop(struct http *s)
 {
     if (s->fd < 0)
         return;
-    loop_watch(s->loop, s->fd, 0, NULL, NULL);
+    watch_listeners(s, 0);
     /* Unlink while it still listens, so that no other process mistakes the file
        for a stale one. */
     if (s->path != NULL)
         unlink(s->path);
     close(s->fd);
     s->fd = -1;
+    if (s->also_fd > 0)
+        close(s->also_fd);
     for (unsigned i = 0; i < s->counts.open; i++)
         if (s->conn[i]->state == HEAD)
             http_drop(s->conn[i]);

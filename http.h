@@ -43,6 +43,7 @@ struct http_options {
     uint16_t port;        /* 0: any free port */
     const char *unix_path; /* used instead of host and port, or NULL */
     int fd;               /* a listening socket to use instead, or -1 */
+    int also_fd;          /* another one besides fd; 0: none */
     unsigned connections; /* 0: HTTP_CONNECTIONS; capped at what select
                              allows */
 };
@@ -64,7 +65,8 @@ void http_free(struct http *s);
 void http_stop(struct http *s);
 /* Returns whether all connections have ended. */
 bool http_is_idle(const struct http *s);
-/* "127.0.0.1:8766", "[::1]:80" or "unix:PATH". */
+/* "127.0.0.1:8766", "[::1]:80" or "unix:PATH"; of two sockets the one of
+   TCP. */
 const char *http_address(const struct http *s);
 
 unsigned http_limit(const struct http *s); /* maximum connections */

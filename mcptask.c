@@ -199,21 +199,22 @@ apply_options(struct options *o)
                ? NULL : "--artifact-root needs a directory that exists";
 }
 
-/* Sets *fd to a socket passed to this process, or -1. Returns NULL, or what is
-   wrong. */
+/* Sets the sockets passed to this process. Returns NULL, or what is wrong. */
 static const char *
-find_passed(int *fd)
+find_passed(struct http_options *o)
 {
     const char *pid = env_get("LISTEN_PID"), *n = env_get("LISTEN_FDS");
     uint64_t v;
 
-    *fd = -1;
+    o->fd = -1;
     if (pid == NULL || n == NULL || !str_u64(str_of(pid), &v) ||
         v != (uint64_t)getpid() || strcmp(n, "0") == 0)
         return NULL;
-    if (strcmp(n, "1") != 0)
-        return "LISTEN_FDS: only one socket can be served";
-    *fd = PASSED_FD;
+    if (strcmp(n, "1") != 0 && strcmp(n, "2") != 0)
+        return "LISTEN_FDS: at most two sockets can be served";
+    o->fd = PASSED_FD;
+    if (*n == '2')
+        o->also_fd = PASSED_FD + 1;
     return NULL;
 }
 
@@ -250,7 +251,7 @@ apply_http(struct options *o, bool command)
     if (command)
         return "options for HTTP cannot be used with a command";
     if ((wrong = find_port(o)) != NULL ||
-        (wrong = find_passed(&w->http.fd)) != NULL)
+        (wrong = find_passed(&w->http)) != NULL)
         return wrong;
     w->http.connections = (unsigned)o->connections;
     w->read_only = o->e.read_only;

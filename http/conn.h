@@ -61,6 +61,7 @@ struct http {
     struct loop_timer todo_timer, sweep_timer;
     struct buf spare;        /* a free buffer for the next reply */
     int fd;                  /* listening socket, -1: stopped */
+    int also_fd;             /* another one, 0: none */
     bool paused;             /* out of descriptors: not accepting */
     char *path;              /* of the socket file it made */
     char address[HTTP_MAX_ADDRESS];

@@ -107,6 +107,9 @@ http_is_local(const struct http_options *o)
 {
     union address a;
 
+    if (o->also_fd > 0 &&
+        !http_is_local(&(struct http_options){.fd = o->also_fd}))
+        return false;
     if (address_of(o, &a) == 0 || a.sa.sa_family == AF_UNIX)
         return true;
     return a.sa.sa_family == AF_INET

@@ -57,6 +57,7 @@ enum { /* how to start it */
 static const char *binary;
 static int (*instead)(int argc, char **argv); /* of the binary; or NULL */
 static int passed = -1; /* a listening socket to pass as descriptor 3, or -1 */
+static int passed_too = -1; /* with it another one, as 4; both above 4 */
 static int gate[2]; /* the ORPHAN's parent lives until it is closed */
 
 static inline void
@@ -158,7 +159,9 @@ pass_socket(int fd)
 
     snprintf(pid, sizeof(pid), "%d", (int)getpid());
     setenv("LISTEN_PID", pid, 1);
-    setenv("LISTEN_FDS", "1", 0);
+    setenv("LISTEN_FDS", passed_too >= 0 ? "2" : "1", 0);
+    if (passed_too >= 0)
+        dup2(passed_too, 4);
     dup2(fd, 3);
 }
 

@@ -76,6 +76,53 @@ test_a_passed_socket(void)
     rig_end(&r);
 }
 
+/* The same socket as a descriptor that passing others does not replace. */
+static int
+moved_up(int fd)
+{
+    int moved = fcntl(fd, F_DUPFD_CLOEXEC, 5);
+
+    close(fd);
+    return moved;
+}
+
+/* systemd passes the sockets of all units that start the service, in any order.
+   Both are served, and the one of TCP is reported. */
+static void
+test_two_passed_sockets(void)
+{
+    struct sockaddr_un un = {.sun_family = AF_UNIX};
+    char *dir = test_tmpdir(), address[sizeof(un.sun_path)];
+
+    snprintf(address, sizeof(address), "unix:%s/socket", dir);
+    snprintf(un.sun_path, sizeof(un.sun_path), "%s", address + 5);
+    for (int i = 0; i < 2; i++) {
+        int tcp = moved_up(listen_on_loopback());
+        int local = moved_up(socket(AF_UNIX, SOCK_STREAM, 0));
+        struct client c;
+        struct rig r;
+
+        CHECK(bind(local, (void *)&un, sizeof(un)) == 0 &&
+              listen(local, 16) == 0);
+        passed = i == 0 ? tcp : local;
+        passed_too = i == 0 ? local : tcp;
+        r = rig_new("--http");
+        passed = passed_too = -1;
+        close(tcp);
+        close(local);
+        CHECK(strncmp(r.address, "127.0.0.1:", 10) == 0);
+        c = dial(r.address);
+        CHECK(posts(&c, TYPES, CREATE("a"), SAYS("seq", "1")));
+        hang_up(&c);
+        c = dial(address);
+        CHECK(posts(&c, TYPES, UPDATE("a", "1"), SAYS("version", "2")));
+        hang_up(&c);
+        rig_end(&r);
+        unlink(un.sun_path);
+    }
+    free(dir);
+}
+
 static void
 test_refuses_to_start(void)
 {
@@ -144,7 +191,7 @@ test_too_many_passed_sockets(void)
     struct srv s;
 
     passed = fd;
-    setenv("LISTEN_FDS", "2", 1);
+    setenv("LISTEN_FDS", "3", 1);
     s = start(dir, "--http", PLAIN);
     unsetenv("LISTEN_FDS");
     passed = -1;
@@ -183,6 +230,7 @@ main(int argc, char **argv)
     test_a_rate();
     test_a_unix_socket();
     test_a_passed_socket();
+    test_two_passed_sockets();
     test_refuses_to_start();
     test_refuses_before_it_listens();
     test_too_many_passed_sockets();
