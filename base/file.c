@@ -285,6 +285,83 @@ file_read_text(const char *path, char *out, size_t cap)
         close(fd);
 }
 
+/* ---- who owns it ---- */
+
+/* Finds a line NAME:X:ID:... with this id. Reads it itself: in a static program
+   the C library could not. */
+static const char *
+name_of_id(const char *list, unsigned long id, char out[FILE_USER_MAX])
+{
+    char text[32 * 1024];
+    struct str rest, line, name;
+    uint64_t n;
+
+    text_put(out, FILE_USER_MAX, "%lu", id);
+    file_read_text(list, text, sizeof text);
+    rest = str_of(text);
+    while (rest.len > 0) {
+        line = str_cut(&rest, '\n');
+        name = str_cut(&line, ':');
+        str_cut(&line, ':');
+        if (str_u64(str_cut(&line, ':'), &n) && n == id &&
+            name.len > 0 && name.len < FILE_USER_MAX) {
+            text_put(out, FILE_USER_MAX, "%.*s", STR_ARG(name));
+            break;
+        }
+    }
+    return out;
+}
+
+const char *
+file_user(uid_t user, char out[FILE_USER_MAX])
+{
+    return name_of_id("/etc/passwd", user, out);
+}
+
+const char *
+file_group(gid_t group, char out[FILE_USER_MAX])
+{
+    return name_of_id("/etc/group", group, out);
+}
+
+/* The files of a store lie in one directory, so chown is given that; of one
+   further up this user would take away what belongs to others. */
+const char *
+file_why(int err, const char *path, char out[FILE_WHY_MAX])
+{
+    char at[FILE_PATH_MAX + 64], owner[FILE_USER_MAX], me[FILE_USER_MAX];
+    struct stat st;
+    size_t n;
+    int up = 0, e = errno;
+
+    n = text_put(out, FILE_WHY_MAX, "%s", strerror(err));
+    if ((err != EACCES && err != EPERM) ||
+        text_put(at, sizeof at, "%s", path) >= sizeof at)
+        goto out;
+    while (stat(at, &st) != 0 && file_cut(at))
+        up++;
+    if (stat(at, &st) != 0)
+        goto out;
+    file_user(st.st_uid, owner);
+    n += text_put(out + n, FILE_WHY_MAX - n, ", %s%sbelongs to %s with mode "
+                  "%04o; ", up > 0 ? at : "", up > 0 ? " " : "", owner,
+                  (unsigned)st.st_mode & 07777);
+    if (up == 0 && !S_ISDIR(st.st_mode))
+        file_cut(at);
+    if (st.st_uid == geteuid())
+        text_put(out + n, FILE_WHY_MAX - n, "run \"chmod -R u+rwX %s\"", at);
+    else if (up < 2)
+        text_put(out + n, FILE_WHY_MAX - n, "run mcptask as %s, or take it "
+                 "over with \"sudo chown -R %s %s\"", owner,
+                 file_user(geteuid(), me), at);
+    else
+        text_put(out + n, FILE_WHY_MAX - n, "run mcptask as %s, or choose "
+                 "another MCP_TASK_BASE_DIR", owner);
+out:
+    errno = e;
+    return out;
+}
+
 /* Whether path is in the directory of the service manager's credentials, which
    no other user can enter (systemd.exec(5)). The read bit of the group may be
    set there, for what is the mask of an access control list. */

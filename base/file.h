@@ -77,6 +77,16 @@ int file_sync_dir(int dir_fd);
 int file_sync_path(const char *dir);
 /* The same for the directory of path; also ERR_NOMEM. */
 int file_sync_path_of(const char *path);
+/* The name of a user or group by /etc/passwd or /etc/group, else its number, in
+   out, which it returns. */
+#define FILE_USER_MAX 33
+const char *file_user(uid_t user, char out[FILE_USER_MAX]);
+const char *file_group(gid_t group, char out[FILE_USER_MAX]);
+/* Why path could not be used, for an errno, in out, which it returns. Where
+   this user lacks permission, that is who owns the file or the directory in the
+   way, and what to do. */
+#define FILE_WHY_MAX 256
+const char *file_why(int err, const char *path, char out[FILE_WHY_MAX]);
 /* Reads the first cap - 1 bytes of a file and adds a NUL. out is empty if the
    file cannot be read. */
 void file_read_text(const char *path, char *out, size_t cap);

@@ -105,14 +105,14 @@ cli_health(struct cli *c)
 {
     const struct store_state *st = store_state(c->s.store);
     bool writes = !c->env->read_only;
-    char path[PATH_ROOM];
+    char path[PATH_ROOM], why[FILE_WHY_MAX];
     int rc = 0;
 
     if (is_unusable(c, st))
         return cli_fail_store(c, st->err);
     if (writes && (rc = find_not_writable(c, st->path, path)) != 0)
         return cli_fail(c, ERR_READONLY, "%s: cannot be written: %s", path,
-                        strerror(rc));
+                        file_why(rc, path, why));
     if (writes && st->g > 0)
         rc = try_writing(c);
     if (rc == ERR_FULL && store_make_room(c->s.store))
@@ -201,16 +201,19 @@ check_store(struct doctor *d)
         text_put(why, sizeof(why), "%s", st->why);
         err = writes ? find_not_writable(c, st->path, path) : 0;
     }
+    if (err != 0)
+        file_why(err, path, why);
     fix = advice(why);
-    if (*fix == '\0' && rc == 0 && st->err == ERR_READONLY)
+    if (*fix == '\0' && err != 0)
+        fix = "let this user write it, or set MCP_TASK_BASE_DIR";
+    else if (*fix == '\0' && rc == 0 && st->err == ERR_READONLY)
         fix = "see docs/cluster.md";
     else if (*fix == '\0')
         fix = "correct the path or its permissions";
     if (rc < 0 || is_unusable(c, st))
         tell(d, "store", fix, "%s", why);
     else if (err != 0)
-        tell(d, "store", "let this user write it, or set MCP_TASK_BASE_DIR",
-             "%s: cannot be written: %s", path, strerror(err));
+        tell(d, "store", fix, "%s: cannot be written: %s", path, why);
     else if (st->g == 0)
         tell(d, "store", NULL, "%s: made with the first change", st->path);
     else

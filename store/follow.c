@@ -304,9 +304,11 @@ catch_up(struct store *s, int view)
         return store_deny_standing(s);
     if (s->log.readonly && !store_reopen(s)) /* permission may have been granted
                                                 since */
-        return store_deny(s, ERR_READONLY, "%s: cannot write it (%s); fix "
-                          "that, or use --read-only", s->path,
-                          strerror(errno));
+        return errno == EACCES
+                   ? store_deny_errno(s, s->path, "cannot be written: ")
+                   : store_deny(s, ERR_READONLY, "%s: cannot be written: %s; "
+                                "change that, or use --read-only", s->path,
+                                strerror(errno));
     rc = known ? 0 : own_log(s, &st);
     if (rc != 0)
         return rc;

@@ -36,7 +36,8 @@ deny_file(int err, const char *path, struct log_file *f, const char *what)
 static int
 io_error(const char *path, struct log_file *f)
 {
-    return deny_file(ERR_IO, path, f, strerror(errno));
+    char why[FILE_WHY_MAX];
+    return deny_file(ERR_IO, path, f, file_why(errno, path, why));
 }
 
 /* Recovers what it can from an unreadable header: the generation from any whole

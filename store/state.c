@@ -31,8 +31,9 @@ store_deny(struct store *s, int err, const char *fmt, ...)
 int
 store_deny_errno(struct store *s, const char *path, const char *what)
 {
+    char why[FILE_WHY_MAX];
     return store_deny(s, file_error(), "%s: %s%s", path, what,
-                      strerror(errno));
+                      file_why(errno, path, why));
 }
 
 /* The modes and errors of the reasons, and for those that are known when a log
