@@ -11,6 +11,7 @@
 #include "cli/commands.h"
 #include "cli/help.h"
 #include "cli/id.h"
+#include "cli/service.h"
 #include "cli/store.h"
 #include "cli/text.h"
 #include "base/file.h"
@@ -169,7 +170,11 @@ run(struct cli *c, char **argv)
                term != NULL && strcmp(term, "dumb") != 0;
     if (rc == 0)
         rc = begin_store(c);
-    return rc != 0 ? rc : c->cmd->run(c);
+    if (rc != 0)
+        return rc;
+    rc = c->cmd->run(c);
+    service_hint(c);
+    return rc;
 }
 
 int

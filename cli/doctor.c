@@ -9,6 +9,7 @@
 
 #include "cli/doctor.h"
 #include "cli/config.h"
+#include "cli/service.h"
 #include "cli/store.h"
 #include "cli/text.h"
 #include "store/record.h"
@@ -555,12 +556,29 @@ check_http(struct doctor *d)
             found = "answers /health"; /* an older version */
         } else if (strstr(got, own) == NULL) {
             found = "answers /health, but serves another store";
-            fix = "start it and the clients with the same MCP_TASK_BASE_DIR";
+            fix = "start it and the clients with the same MCP_TASK_BASE_DIR, "
+                  "or set MCP_TASK_SERVER for commands to use it";
         }
     }
     if (fd >= 0)
         close(fd);
     tell(d, "http", fix, "127.0.0.1:" U64 ": %s", port, found);
+}
+
+/* A service has a store of its own, which this command does not look at. */
+static void
+check_service(struct doctor *d)
+{
+    struct service s;
+
+    if (!service_find(d->c, &s))
+        return;
+    if (s.closed[0] != '\0')
+        tell(d, "service", NULL, "%s: has another store, %s", s.server,
+             s.closed);
+    else
+        tell(d, "service", NULL, "%s: has another store; to use it, set "
+             "MCP_TASK_SERVER=%s", s.server, s.server);
 }
 
 int
@@ -579,5 +597,6 @@ cli_doctor(struct cli *c)
     check_tokens(&d);
     check_stdio(&d);
     check_http(&d);
+    check_service(&d);
     return d.problem ? CLI_NOT_MET : CLI_OK;
 }

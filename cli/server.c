@@ -11,6 +11,7 @@
       shows it. */
 
 #include "cli/server.h"
+#include "cli/service.h"
 #include "cli/text.h"
 #include "base/clock.h"
 #include "base/file.h"
@@ -254,6 +255,20 @@ await_ready(struct talk *t, short events)
     return n > 0 ? 0 : CLI_NOT_MET;
 }
 
+/* The socket file of a service may be one that only a group may open. */
+static int
+fail_connect(struct talk *t, const struct place *to)
+{
+    int err = errno;
+    char closed[200];
+
+    if (err == EACCES && to->is_unix &&
+        service_put_closed(to->at.un.sun_path, closed, sizeof closed))
+        return cli_fail(t->c, ERR_UNREACHABLE, "%s: %s", t->c->env->server,
+                        closed);
+    return fail_talk(t, strerror(err));
+}
+
 static int
 connect_server(struct talk *t, const struct place *to)
 {
@@ -266,8 +281,7 @@ connect_server(struct talk *t, const struct place *to)
         return 0;
     /* TCP may still be connecting, and the first write tells how that ended. A
        Unix socket connects at once, unless its queue is full. */
-    return !to->is_unix && is_unfinished(errno) ? 0
-                                           : fail_talk(t, strerror(errno));
+    return !to->is_unix && is_unfinished(errno) ? 0 : fail_connect(t, to);
 }
 
 /* Without tokens a server takes a request with its own Origin for one of its
