@@ -2,7 +2,14 @@
 
 PREFIX ?= /usr/local
 MAN := share/man/man
-UNITS := lib/systemd/system
+# What goes where below PREFIX.
+UNITS := mcptask.service:lib/systemd/system/mcptask.service \
+  mcptask.socket:lib/systemd/system/mcptask.socket \
+  mcptask-group.socket:lib/systemd/system/mcptask-group.socket \
+  mcptask-user.service:lib/systemd/user/mcptask.service \
+  mcptask-user.socket:lib/systemd/user/mcptask.socket \
+  mcptask.sysusers:lib/sysusers.d/mcptask.conf
+UNIT_PATHS := $(foreach u,$(UNITS),$(lastword $(subst :, ,$u)))
 SHARE := share/mcptask
 PLUGIN := .mcp.json .claude-plugin/plugin.json .claude-plugin/marketplace.json \
   hooks/hooks.json skills/mcptask/SKILL.md
@@ -15,7 +22,8 @@ dist:
 	@sh packaging/dist.sh $(TARGETS)
 
 install: $(BIN)
-	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin $(MAN)1 $(MAN)5 $(UNITS))
+	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin $(MAN)1 $(MAN)5 \
+	  $(sort $(dir $(UNIT_PATHS))))
 	install -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin/mcptask
 	install -m 644 man/mcptask.1 $(DESTDIR)$(PREFIX)/$(MAN)1/mcptask.1
 	install -m 644 man/mcptask-log.5 $(DESTDIR)$(PREFIX)/$(MAN)5/mcptask-log.5
@@ -24,15 +32,15 @@ install: $(BIN)
 	  install -d $${to%/*} && \
 	  install -m 644 packaging/plugin/$$f $$to || exit 1; \
 	done
-	for u in service socket; do \
-	  to=$(DESTDIR)$(PREFIX)/$(UNITS)/mcptask.$$u; \
-	  sed 's|@PREFIX@|$(PREFIX)|g' packaging/mcptask.$$u >$$to && \
+	for u in $(UNITS); do \
+	  to=$(DESTDIR)$(PREFIX)/$${u#*:}; \
+	  sed 's|@PREFIX@|$(PREFIX)|g' packaging/$${u%:*} >$$to && \
 	  chmod 644 $$to || exit 1; \
 	done
 
 uninstall:
 	rm -f $(addprefix $(DESTDIR)$(PREFIX)/,bin/mcptask $(MAN)1/mcptask.1 \
-	  $(MAN)5/mcptask-log.5 $(UNITS)/mcptask.service $(UNITS)/mcptask.socket)
+	  $(MAN)5/mcptask-log.5 $(UNIT_PATHS))
 	rm -rf $(DESTDIR)$(PREFIX)/$(SHARE)
 
 .PHONY: image tarball oci mcpb npm wheel deb dist install uninstall

@@ -320,6 +320,8 @@ if wants dpkg-deb && [ "$(id -u)" -eq 0 ]; then
     done
     has "$dir/debian/usr/lib/systemd/system/mcptask.service" \
         'ExecStart=/usr/bin/mcptask --http'
+    check test -f "$dir/debian/usr/lib/systemd/user/mcptask.service"
+    check test -f "$dir/debian/usr/lib/sysusers.d/mcptask.conf"
     has "$dir/debian/usr/share/doc/mcptask/copyright" \
         'Permission is hereby granted' 'License: Expat'
     check dpkg_in -i "$packs"/*.deb
@@ -450,6 +452,14 @@ has "$dir/log" 'checkpath -d -m 0700 -o mcptask:mcptask /var/lib/mcptask' \
     'supervise-daemon mcptask --signal HUP' \
     'mcptask:mcptask runs /usr/bin/mcptask --http in /var/lib/mcptask'
 
+# macOS starts it by a property list.
+if wants python3; then
+    check python3 -c 'import plistlib, sys
+p = plistlib.load(open(sys.argv[1], "rb"))
+assert p["ProgramArguments"][1:] == ["--http"] and p["Umask"] == 0o77, p' \
+        packaging/mcptask.plist
+fi
+
 # calls_of FILTER: prints the system calls of a filter of systemd, with its
 # groups resolved.
 calls_of() {
@@ -465,7 +475,10 @@ if wants systemd-analyze; then
     check make -s -o "$bin" install BIN="$bin" PREFIX="$dir/usr"
     units=$dir/usr/lib/systemd/system
     check systemd-analyze --man=no verify "$units/mcptask.service" \
-        "$units/mcptask.socket"
+        "$units/mcptask.socket" "$units/mcptask-group.socket"
+    check env XDG_RUNTIME_DIR="$dir" systemd-analyze --user --man=no verify \
+        "$dir/usr/lib/systemd/user/mcptask.service" \
+        "$dir/usr/lib/systemd/user/mcptask.socket"
     check systemd-analyze security --offline=true --threshold=15 \
         "$units/mcptask.service"
     if wants strace && check test -x build/t_web_token; then

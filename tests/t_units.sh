@@ -14,6 +14,7 @@ if [ "$1" = --boot ]; then
         for to in /run /tmp /var/lib /var/tmp; do
             mount -t tmpfs -o mode=0755 none $to || exit 1
         done && mount --bind /mnt/usr/local/bin /usr/local/bin &&
+        mount --bind /mnt/group /etc/group &&
         mount --make-rshared / || exit 1 # credentials come to units that way
     export container=other SYSTEMD_UNIT_PATH=/mnt/units \
         SYSTEMD_GENERATOR_PATH=/mnt/none
@@ -22,7 +23,8 @@ fi
 
 bin=${1:-./mcptask}
 . tests/lib/check.sh
-for tool in unshare nsenter curl systemctl /lib/systemd/systemd; do
+group=$(sed -n 's/^g *\([^ ]*\) -$/\1/p' packaging/mcptask.sysusers)
+for tool in unshare nsenter setpriv curl systemctl /lib/systemd/systemd; do
     wants $tool || finish
 done
 cgroup=$(sed -n 's/^[^ ]* \([^ ]*\) cgroup2 .*/\1/p' /proc/mounts | head -n 1)
@@ -34,9 +36,25 @@ fi
 
 make -s -o "$bin" install BIN="$bin" PREFIX=/usr/local DESTDIR="$dir" || exit 1
 mv "$dir/usr/local/lib/systemd/system" "$dir/units"
+mv "$dir/usr/local/lib/systemd/user" "$dir/user"
+{
+    cat /etc/group
+    echo "$group:x:54321:"
+} >"$dir/group"
+# A manager of units for one user, as user@.service is.
+cat >"$dir/units/manager.service" <<END
+[Service]
+ExecStart=/lib/systemd/systemd --user --unit=none.target
+Environment=XDG_RUNTIME_DIR=/run/user SYSTEMD_UNIT_PATH=/mnt/user
+Environment=SYSTEMD_GENERATOR_PATH=/mnt/none XDG_STATE_HOME=/tmp/state
+Environment=container=other
+Delegate=yes
+RuntimeDirectory=user
+END
 for unit in none.target sysinit.target basic.target shutdown.target \
     sockets.target network.target; do
     printf '[Unit]\nDefaultDependencies=no\n' >"$dir/units/$unit"
+    cp "$dir/units/$unit" "$dir/user"
 done
 (
     echo 0 >"$cgroup/cgroup.procs" || exit 1
@@ -97,7 +115,9 @@ is() {
 end() {
     [ -z "$pid" ] || kill -s KILL "$pid"
     wait "$boot" 2>/dev/null
-    find "$cgroup" -depth -type d -exec rmdir {} +
+    # Its processes have ended, but not all may have been removed yet.
+    eventually find "$cgroup" -depth -type d -exec rmdir {} + ||
+        fail "$(cat "$dir/log")"
 }
 
 if ! ready; then
@@ -165,5 +185,46 @@ for _ in 1 2; do
     check inside systemctl stop mcptask.service
     check is Result success
 done
+
+# as GROUP COMMAND...: runs it as another user, of this group
+as() {
+    gid=$1
+    shift
+    inside setpriv --reuid 54322 --regid 54322 --groups "$gid" env -i \
+        XDG_STATE_HOME=/tmp/none "$@"
+}
+name=group
+store=unix:/run/mcptask/socket
+program=/usr/local/bin/mcptask
+check inside systemctl start mcptask-group.socket
+check inside stat -c %A:%U:%g /run/mcptask/socket
+has "$dir/log" srw-rw----:root:54321
+check as 54321 $program --server $store list
+has "$dir/log" Kept
+if as 54322 $program --server $store list >"$dir/log" 2>&1; then
+    fail 'others than the group can open the socket'
+fi
+has "$dir/log" "$store" "$group"
+check is ActiveState active
+check get health # by mcptask.socket, which still listens
+check inside systemctl stop mcptask-group.socket mcptask.socket \
+    mcptask.service
+check inside test ! -e /run/mcptask/socket
+
+# The units of a user, and the store of that user.
+name=user
+# manage ARGUMENT...: systemctl of that manager
+manage() {
+    inside env XDG_RUNTIME_DIR=/run/user systemctl --user "$@"
+}
+check inside systemctl start manager.service
+check eventually manage is-active none.target
+check manage start mcptask.socket
+tool create_task '{"task_id":"u","title":"Mine"}'
+has "$dir/answer" '\"status\":\"open\"'
+check manage is-active mcptask.service
+check inside test -s /tmp/state/mcptask/tasks.log
+check manage reload mcptask.service
+check manage stop mcptask.socket mcptask.service
 end
 finish

@@ -11,8 +11,12 @@ bin=${1:-./mcptask}
 
 cat >"$dir/expected" <<END
 755 /usr/bin/mcptask
+644 /usr/lib/systemd/system/mcptask-group.socket
 644 /usr/lib/systemd/system/mcptask.service
 644 /usr/lib/systemd/system/mcptask.socket
+644 /usr/lib/systemd/user/mcptask.service
+644 /usr/lib/systemd/user/mcptask.socket
+644 /usr/lib/sysusers.d/mcptask.conf
 644 /usr/share/man/man1/mcptask.1
 644 /usr/share/man/man5/mcptask-log.5
 644 /usr/share/mcptask/plugin/.claude-plugin/marketplace.json
@@ -37,8 +41,10 @@ files() {
 files >"$dir/actual"
 checks=$((checks + 1))
 diff "$dir/expected" "$dir/actual" >&2 || fail 'other files were installed'
-has "$dir/tree/usr/lib/systemd/system/mcptask.service" \
-    'ExecStart=/usr/bin/mcptask --http'
+for who in system user; do
+    has "$dir/tree/usr/lib/systemd/$who/mcptask.service" \
+        'ExecStart=/usr/bin/mcptask --http'
+done
 make -s uninstall DESTDIR="$dir/tree" PREFIX=/usr || fail 'make uninstall'
 checks=$((checks + 1))
 [ -z "$(files)" ] || fail "uninstall left $(files)"
