@@ -37,7 +37,6 @@ extern char **environ; /* POSIX leaves this to programs */
 #define PATH_ROOM 4400 /* a path that exists and a name in it */
 #define ANSWER_MS 5000
 #define ANSWER_MAX 4096
-#define ROOM_MIB 100
 #define AHEAD_MS (60 * 1000)
 
 /* ---- health ---- */
@@ -408,23 +407,54 @@ check_clock(struct doctor *d)
 }
 
 static void
-check_room(struct doctor *d)
+put_size(char out[24], int64_t bytes)
 {
-    char path[PATH_ROOM];
+    bool large = bytes >= 10 * 1024 * 1024;
+
+    text_put(out, 24, "%lld %s", (long long)(bytes >> (large ? 20 : 10)),
+             large ? "MiB" : "KiB");
+}
+
+/* The bytes free where the log is or will be, and where that is; or -1. */
+static int64_t
+free_bytes(const struct doctor *d, char path[PATH_ROOM])
+{
     struct statvfs v;
-    uint64_t mib;
-    int fd = -1;
+    int fd = -1, rc;
 
     /* A missing directory will be made in the one above it. */
-    text_put(path, sizeof(path), "%s", d->c->env->log_path);
+    text_put(path, PATH_ROOM, "%s", d->c->env->log_path);
     while (fd < 0 && file_cut(path))
         fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    if (fd < 0 || fstatvfs(fd, &v) != 0)
-        return;
+    if (fd < 0)
+        return -1;
+    rc = fstatvfs(fd, &v);
     close(fd);
-    mib = (uint64_t)v.f_bavail * v.f_frsize >> 20;
-    tell(d, "room", mib < ROOM_MIB ? "free some space: mcptask compact "
-         "--orphans may help" : NULL, "%s: " U64 " MiB free", path, mib);
+    return rc != 0 || v.f_bavail > (uint64_t)INT64_MAX / 2 / (v.f_frsize + 1)
+               ? -1 : (int64_t)((uint64_t)v.f_bavail * v.f_frsize);
+}
+
+/* By the store's own rule, a small disk is enough, and a large one may not be.
+   Where the store cannot be read, there is only the room. */
+static void
+check_room(struct doctor *d)
+{
+    const struct store *s = d->c->s.store;
+    char path[PATH_ROOM], has[24], needs[24];
+    int64_t spare = 0, free = free_bytes(d, path);
+    int64_t need = s != NULL ? store_room_needed(s, &spare) : 0;
+
+    if (free < 0)
+        return;
+    put_size(has, free);
+    put_size(needs, need);
+    if (free + spare < need)
+        tell(d, "room", "free some space on this disk; mcptask compact "
+             "--orphans may help", "%s: %s free, and changes are refused below "
+             "%s, which a compaction needs", path, has, needs);
+    else
+        tell(d, "room", NULL, "%s: %s free, %s needed for a compaction", path,
+             has, needs);
 }
 
 static void

@@ -31,14 +31,18 @@ store_open_closed(const struct store *s, uint64_t g)
                 O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 }
 
-void
-store_prune(struct store *s, int64_t max)
+/* Looks at the closed generations, the newest first. Returns their bytes.
+   *oldest: the one before the oldest; *keep_from: the oldest of those that have
+   no more than max bytes together, 0: all. */
+static int64_t
+measure_closed(const struct store *s, int64_t max, uint64_t *oldest,
+               uint64_t *keep_from)
 {
-    char reserve[FILE_PATH_MAX + 32];
     int64_t sum = 0;
     struct stat st;
-    uint64_t oldest = s->log.g, keep_from = 0;
-    for (uint64_t g = s->log.g; g > 0; g--, oldest = g) {
+    *oldest = s->log.g;
+    *keep_from = 0;
+    for (uint64_t g = s->log.g; g > 0; g--, *oldest = g) {
         if (lstat(store_closed_path(s, g), &st) != 0 ||
             !S_ISREG(st.st_mode)) {
             /* Not closed, or not kept. The one before may be missing too, if a
@@ -48,9 +52,25 @@ store_prune(struct store *s, int64_t max)
             break;
         }
         sum += st.st_size;
-        if (sum > max && keep_from == 0)
-            keep_from = g + 1;
+        if (sum > max && *keep_from == 0)
+            *keep_from = g + 1;
     }
+    return sum;
+}
+
+int64_t
+store_closed_len(const struct store *s)
+{
+    uint64_t oldest, keep_from;
+    return measure_closed(s, INT64_MAX, &oldest, &keep_from);
+}
+
+void
+store_prune(struct store *s, int64_t max)
+{
+    char reserve[FILE_PATH_MAX + 32];
+    uint64_t oldest, keep_from;
+    measure_closed(s, max, &oldest, &keep_from);
     for (uint64_t g = oldest + 1; g < keep_from; g++)
         unlink(store_closed_path(s, g));
     text_put(reserve, sizeof reserve, "%s.reserve", s->path);

@@ -17,6 +17,8 @@ bool store_is_log(const struct store *s, const struct stat *st);
 const char *store_closed_path(const struct store *s, uint64_t g);
 /* Opens it for reading; -1 with errno. */
 int store_open_closed(const struct store *s, uint64_t g);
+/* The bytes of the closed generations. */
+int64_t store_closed_len(const struct store *s);
 /* Deletes the oldest closed generations until at most max bytes remain. */
 void store_prune(struct store *s, int64_t max);
 /* Gives the log its second name, that of a closed generation. 0, or enum err

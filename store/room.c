@@ -83,6 +83,13 @@ room_needed(const struct store *s, int64_t len)
     return s->live + s->held + ROOM_SPARE + len;
 }
 
+int64_t
+store_room_needed(const struct store *s, int64_t *spare)
+{
+    *spare = begun_len(s) + store_closed_len(s);
+    return room_needed(s, 0);
+}
+
 bool
 store_has_room(struct store *s)
 {

@@ -67,6 +67,9 @@ while [ $i -lt 600 ]; do
 done
 run 0 verify
 has out 'nothing is wrong' 'records of 60 keys'
+# 3 MB are enough.
+"$bin" doctor --port 1 >out
+has out 'ok  room' "$disk/store: " ' KiB free, ' ' KiB needed for a compaction'
 
 name=others_take_the_room
 run 0 ask t9 --agent a 'Go on?'
@@ -99,6 +102,9 @@ has refused 'store_full' 'the disk is full; changes need ' \
 checks=$((checks + 1))
 [ "$(grep -c '"isError":true' refused)" -eq 2 ] || fail "$(cat refused)"
 
+"$bin" doctor --port 1 >out
+has out 'problem  room' "$disk/store: " \
+    ' KiB free, and changes are refused below ' 'free some space'
 checks=$((checks + 1))
 [ ! -e "$MCP_TASK_BASE_DIR/artifacts" ] || fail 'an artifact took the room'
 

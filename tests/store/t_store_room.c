@@ -114,6 +114,31 @@ test_full_of_tasks(void)
     end();
 }
 
+/* What store_room_needed says is the rule: with that room a change is accepted,
+   with a block less it is not, unless what is spare makes way. */
+static void
+test_the_room_that_is_needed(void)
+{
+    int64_t spare, need;
+
+    begin(&(struct store_options){.closed_max = STORE_CLOSED_MAX});
+    for (int i = 0; i < 100; i++)
+        CHECK(put(i, 1, 1000) == 0);
+    CHECK(ts_compact(&t) == 0 && exists(".1"));
+    need = store_room_needed(t.s, &spare);
+    CHECK(need > 100 * 1000 && need < DISK / 4 && spare > 100 * 1000);
+    alien = disk - used() - need - 2 * BLOCK + spare;
+    CHECK(put(0, 2, 1000) == 0 && !exists(".1")); /* it made way */
+    need = store_room_needed(t.s, &spare);
+    CHECK(spare == 0);
+    alien += disk - used() - need - 4 * BLOCK;
+    CHECK(put(0, 3, 1000) == 0);
+    need = store_room_needed(t.s, &spare);
+    alien += disk - used() - need + BLOCK;
+    CHECK(commit_once(0, "\"v\":4", false) == ERR_FULL);
+    end();
+}
+
 /* A server that was refused once, and then only reads, does not compact after
    each change of others once there is room again. */
 static void
@@ -267,6 +292,7 @@ main(void)
     test_closed_max_0();
     test_history_stays();
     test_full_of_tasks();
+    test_the_room_that_is_needed();
     test_full_no_more();
     test_others_take_the_room();
     test_held_records();
