@@ -291,6 +291,19 @@ mcp_polls(const struct mcp_message *m)
     return m->v->run.poll_ms;
 }
 
+bool
+mcp_repeats(const struct mcp_message *m, uint64_t *since)
+{
+    const struct request *r = m->v;
+
+    *since = r->call.since;
+    return m->http && !m->batch && m->s->id[0] != '\0' && !m->s->sse &&
+           r->rev == MCP_2025_11_25 && r->runs_as.len == 0 &&
+           r->run.poll_ms == 0 &&
+           (r->tool != NULL ? !r->tool->writes
+                            : str_is(r->name, "tasks/result"));
+}
+
 /* ---- what clients cancel ---- */
 
 /* Whether r, which is queued, can still be dropped: initialize has taken effect

@@ -28,6 +28,7 @@ struct mcp_message {
     bool no_memory;            /* memory ran out while it was judged */
     bool batch, ends, made;    /* ends: of mcp_accept_end */
     bool http;
+    uint64_t since;            /* as in its facts */
     struct buf text;           /* as it came */
     struct request *v;
     size_t n;

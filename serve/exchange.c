@@ -8,10 +8,14 @@
       event id and gets, once, the messages sent since it left. No other client
       can: the id begins with that of the session, whose principal must match.
    3. No function in peer_ops frees an exchange, since that frees its peer
-      too. */
+      too.
+   4. A wait that changes nothing is not kept: the id of its first event holds
+      the request, and serve/stream.c begins it again, also after a restart. A
+      client that makes up such an id can do no more than by a POST. */
 
 #include "serve/exchange.h"
 
+#include "base/base64.h"
 #include "base/text.h"
 
 #include <stdlib.h>
@@ -20,6 +24,7 @@
 #define MAX_LOGGED 200                     /* bytes of a path */
 #define MAX_KEPT 32                        /* replies kept for clients */
 #define KEEP_MS (5 * 60 * 1000)            /* how long they are kept */
+#define MAX_REPEATED ((size_t)2048)       /* bytes of a request */
 #define MAX_MISSED ((size_t)256 * 1024)    /* bytes of a kept reply */
 
 struct str
@@ -151,6 +156,7 @@ exchange_free(struct exchange *x)
     close_session_stream(x);
     buf_fini(&x->caller.text);
     buf_fini(&x->id);
+    buf_fini(&x->repeat);
     buf_fini(&x->missed);
     free(x);
 }
@@ -344,6 +350,19 @@ reply_status(const struct exchange *x, enum mcp_status status)
                ? 503 : http[status];
 }
 
+/* It ends without an answer, so its client must not send it again. */
+static void
+send_no_repeat(struct exchange *x)
+{
+    struct str rest = buf_view(&x->repeat), session = str_cut(&rest, '.');
+    char id[MCP_EVENT_MAX];
+    size_t n = text_put(id, sizeof(id), "%.*s" EXCHANGE_OVER,
+                        STR_ARG(session));
+
+    if (x->repeat.len > 0)
+        http_event(x->c, STR_NONE, (struct str){id, n}, 0, STR_NONE);
+}
+
 /* Answers a request that has a reply of its own. */
 static void
 answer_request(struct exchange *x, const struct turn_answer *a)
@@ -368,6 +387,8 @@ answer_request(struct exchange *x, const struct turn_answer *a)
     }
     if (a->body.len > 0)
         send_message(x, a->body, STR_NONE);
+    else
+        send_no_repeat(x);
     http_stream_end(x->c);
 }
 
@@ -396,17 +417,40 @@ on_reply_lost(void *ctx)
         http_drop(x->c);
 }
 
+/* Invariant 4. */
+static void
+send_repeat(struct exchange *x, const struct mcp_message *m)
+{
+    struct buf *id = &x->repeat;
+    struct str body = http_body(x->c);
+    uint64_t since;
+
+    if (id->len == 0 && body.len > 0 && body.len <= MAX_REPEATED &&
+        mcp_repeats(m, &since)) {
+        buf_printf(id, "%.*s.r%llu.", STR_ARG(x->facts.session_id),
+                   (unsigned long long)since);
+        base64url_encode(id, body);
+    }
+    if (id->err != 0)
+        buf_reset(id, 0);
+    if (id->len > 0)
+        http_event(x->c, STR_NONE, buf_view(id), EXCHANGE_AGAIN_MS, STR_NONE);
+}
+
 /* Invariant 1. */
 static void
-on_later(void *ctx, unsigned poll_ms)
+on_later(void *ctx, const struct mcp_message *m)
 {
     struct exchange *x = ctx;
+    unsigned poll_ms = mcp_polls(m);
 
     if (x->legacy || !x->sse)
         return;
     exchange_begin_stream(x, NULL);
     if (poll_ms > 0 && x->facts.session_id.len > 0 && may_keep(x->all))
         send_away(x, poll_ms);
+    else
+        send_repeat(x, m);
 }
 
 static void

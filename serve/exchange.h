@@ -8,6 +8,13 @@
 #include "serve/access.h"
 
 #define EXCHANGE_FIELDS 160 /* bytes of the fields of one reply */
+#define EXCHANGE_OVER ".over" /* the end of the id of an event that is the last
+                                 of its stream */
+/* How long a client that has lost its stream waits before it opens it again.
+   Official clients try twice, so a restart may take four seconds. By themselves
+   they would give up after two and a half; on /sse they would wait for three
+   before each try. */
+#define EXCHANGE_AGAIN_MS 2000
 #define EXCHANGE_VERSION "mcp-protocol-version"
 
 struct exchange;
@@ -65,6 +72,8 @@ struct exchange {
     size_t posts_len;    /* bytes that others posted for its stream, until its
                             peer is done */
     struct buf id;       /* of its last event, if it may be kept */
+    struct buf repeat;   /* the id by which its request is sent again, or
+                            empty */
     struct buf missed;   /* messages sent while it was kept, a line each */
     uint64_t round;      /* the round that pushes it; 0: it does not wait */
     int64_t until_ms;    /* how long it is kept, or waits for its round */

@@ -2,6 +2,7 @@
 
 #include "serve/stream.h"
 
+#include "base/base64.h"
 #include "base/text.h"
 #include "serve/post.h"
 
@@ -9,12 +10,6 @@
    share_fits limits each principal. A turn may stay open, or wait for the lock,
    for seconds. */
 #define MAX_POSTS (4 * HTTP_MAX_BODY)
-
-/* How long a client that has lost its stream waits before it opens it again.
-   Official clients try twice, so a restart may take four seconds. By themselves
-   they would give up after two and a half; on /sse they would wait for three
-   before each try. */
-#define RETRY_MS 2000
 
 /* Replies to the opening of a stream. Its first event carries an id, so that a
    client that loses the stream before any message can return and gets the
@@ -35,9 +30,55 @@ reply_opened(struct exchange *x, int err, const char *event, const char *data)
         n = mcp_stream_event(x->session, id);
         if (*data != '\0' || exchange_version(x) >= MCP_2025_11_25)
             http_event(x->c, str_of(event), (struct str){id, n},
-                       RETRY_MS, str_of(data));
+                       EXCHANGE_AGAIN_MS, str_of(data));
         http_forget(x->c);
     }
+}
+
+/* Reads the id of a request that is sent again: see exchange.c, 4. */
+static int
+read_repeat(struct arena *a, struct str session, struct str id,
+            uint64_t *since, struct str *body)
+{
+    if (!str_begins(id, session) ||
+        !str_starts(str_from(id, session.len), ".r"))
+        return ERR_SYNTAX;
+    id = str_from(id, session.len + 2);
+    if (!str_u64(str_cut(&id, '.'), since) || id.len == 0)
+        return ERR_SYNTAX;
+    return base64url_decode(a, id, body);
+}
+
+/* Runs a request again whose stream broke. Returns whether id is of one; then x
+   has its reply. */
+static bool
+run_repeat(struct exchange *x, struct str session, struct str id)
+{
+    struct arena a = {0};
+    struct str body;
+    int err = read_repeat(&a, session, id, &x->facts.since, &body);
+
+    if (err == 0) {
+        x->json = false;
+        buf_reset(&x->repeat, 0);
+        buf_str(&x->repeat, id);
+        err = exchange_join(x) ? post_push(x, x->peer, &x->facts, &body)
+                               : ERR_NOMEM;
+        x->awaiting = err == 0;
+        if (err != 0)
+            exchange_unavailable(x);
+        err = 0;
+    }
+    arena_fini(&a);
+    return err == 0;
+}
+
+/* Whether id is of the last event of a stream: nothing comes after it. */
+static bool
+is_stream_over(struct str session, struct str id)
+{
+    return str_begins(id, session) &&
+           str_is(str_from(id, session.len), EXCHANGE_OVER);
 }
 
 void
@@ -48,8 +89,14 @@ stream_run(struct exchange *x)
 
     x->facts = exchange_facts(x);
     if (exchange_lacks(x, id, "Mcp-Session-Id is missing\n") ||
-        (last.p != NULL && exchange_resume(x, id, last)))
+        (last.p != NULL && (exchange_resume(x, id, last) ||
+                            run_repeat(x, id, last))))
         return;
+    /* With 405 official clients give up, without an error. */
+    if (last.p != NULL && is_stream_over(id, last)) {
+        exchange_reply_text(x, 405, "Allow: POST\r\n", "this stream is over\n");
+        return;
+    }
     reply_opened(x, mcp_stream_open(exchange_mcp(x), &x->facts, last,
                                     &x->sink, &x->session), "", "");
 }

@@ -627,7 +627,7 @@ keep_waiting(struct msg *m)
         return false;
     count_msg(m, 0);
     if (!m->waited && p->ops->later != NULL)
-        p->ops->later(p->ctx, mcp_polls(m->m));
+        p->ops->later(p->ctx, m->m);
     m->waited = true;
     return true;
 }

@@ -37,9 +37,9 @@ struct peer_ops {
     /* There is no memory for that error either: the client must learn that it
        will get no answer. */
     void (*lost)(void *ctx);
-    /* The next message, in order, has to wait. Unless poll_ms is 0, its client
-       may return for the answer after that time. */
-    void (*later)(void *ctx, unsigned poll_ms);
+    /* The next message, in order, has to wait: see mcp_polls and
+       mcp_repeats. */
+    void (*later)(void *ctx, const struct mcp_message *m);
     /* This turn has no more answers: time to write. */
     void (*answered)(void *ctx);
     /* Whether its client has left and no longer waits for an answer. */

@@ -355,6 +355,7 @@ on_head(void *ctx, struct http_conn *c)
         return;
     }
     buf_reset(&x->id, 0);
+    buf_reset(&x->repeat, 0);
     x->legacy = false;
     x->wait_ms = 0;
     if (access_is_ambiguous(h)) {

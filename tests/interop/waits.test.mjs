@@ -6,6 +6,7 @@ import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join as path } from 'node:path';
 import { describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 
 import { accept, Agent, EXTENSION, KINDS, LIMIT, MODERN, modern, newStore, Raw,
@@ -51,6 +52,24 @@ describe('plain calls', { concurrency: 6 }, () => {
       assert.equal(since.met, true);
       await agent.close();
     });
+
+  /* The event id of the lost stream holds the request. */
+  onEach('a wait survives the server', KINDS.filter((kind) =>
+    kind.path === '/mcp' && kind.rev === '2025-11-25'),
+  async ({ t, kind, store, other }) => {
+    const agent = await Agent.start(t, kind, store);
+    const met = agent.tool('wait_for_task', WAIT);
+    const metrics = async () =>
+      (await fetch(store.server.url('/metrics'))).text();
+    while (!(await metrics()).includes('\nmcptask_mcp_waiting 1\n')) {
+      await sleep(20);
+    }
+    await store.server.kill();
+    const { seq } = await other.tool('update_task', DONE);
+    await store.server.up();
+    assert.deepEqual([(await met).met, (await met).seq], [true, seq]);
+    await agent.close();
+  });
 
   onEach('another answers a question', KINDS,
     async ({ t, kind, store, other }) => {

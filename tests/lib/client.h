@@ -33,7 +33,7 @@ struct client {
     char *head;       /* of the last reply; "" if there is none */
     struct text body; /* received so far, without chunk framing */
     size_t seen;      /* bytes of body used by next_event */
-    char event[256], id[256]; /* of the last event */
+    char event[256], id[1024]; /* of the last event */
     unsigned retry;
 };
 

@@ -105,10 +105,10 @@ on_answer(void *ctx, const struct turn_answer *a)
 }
 
 static inline void
-on_later(void *ctx, unsigned poll_ms)
+on_later(void *ctx, const struct mcp_message *m)
 {
     (void)ctx;
-    (void)poll_ms;
+    (void)m;
 }
 
 static inline void

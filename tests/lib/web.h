@@ -129,7 +129,7 @@ static inline struct client
 open_stream(const struct rig *r, const struct session *s, const char *last)
 {
     struct client c = dial(r->address);
-    char fields[2048];
+    char fields[3072];
 
     snprintf(fields, sizeof(fields), "%s%s%s%s", s->fields,
              last != NULL ? "Last-Event-ID: " : "", last != NULL ? last : "",

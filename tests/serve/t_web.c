@@ -491,7 +491,7 @@ test_replay_across_a_kill(void)
     struct session s = session_new(&c, "");
     struct srv other;
     struct text t = {0};
-    char last[256];
+    char last[1024];
 
     change(&r, CREATE("a"));
     CHECK(posts(&c, s.fields, SUBSCRIBE("a"), "\"result\":{}"));
@@ -611,7 +611,7 @@ test_the_sse_transport(void)
 {
     struct rig r = rig_new(NULL);
     struct legacy l;
-    char last[256];
+    char last[1024];
 
     legacy_open(&l, &r, NULL);
     snprintf(last, sizeof(last), "%s", l.stream.id);
@@ -711,6 +711,77 @@ test_no_claim_for_a_client_that_left(void)
     free(r.dir);
 }
 
+/* Waits in session s until task a changes; takes the id of its first event. */
+static struct client
+wait_for_change(const struct rig *r, const struct session *s, char id[1024])
+{
+    struct client c = dial(r->address);
+    char *data;
+
+    ask(&c, "POST", "/mcp", s->fields,
+        RPC(31, "tools/call", "{\"name\":\"wait_for_task\",\"arguments\":{"
+            "\"task_id\":\"a\",\"until\":\"change\",\"timeout_seconds\":50}}"));
+    CHECK(status_of(&c) == 200);
+    data = next_event(&c);
+    CHECK(data != NULL && data[0] == '\0' && c.retry == 2000 && c.id[0]);
+    snprintf(id, 1024, "%s", c.id);
+    free(data);
+    return c;
+}
+
+/* A client whose wait lost its stream returns with the id of that, to the same
+   server or the next one, and gets the answer, also to what came meanwhile. */
+static void
+test_a_wait_survives_a_kill(void)
+{
+    struct rig r = rig_new(NULL);
+    struct client c = dial(r.address), wait;
+    struct session s = session_new(&c, ""), other = session_new(&c, "");
+    char id[1024], again[3072];
+
+    change(&r, CREATE("a"));
+    wait = wait_for_change(&r, &s, id);
+    hang_up(&wait);
+    change(&r, UPDATE("a", "1"));
+    wait = open_stream(&r, &s, id);
+    CHECK(hears(&wait, "\"id\":31,\"result\""));
+    CHECK(next_event(&wait) == NULL && wait.ended);
+    hang_up(&wait);
+
+    wait = wait_for_change(&r, &s, id);
+    kill(r.s.pid, SIGKILL);
+    CHECK(ended(&r.s) == -1);
+    hang_up(&wait);
+    hang_up(&c);
+    rig_begin(&r, "--http --port 0");
+    wait = open_stream(&r, &s, id);
+    free(next_event(&wait)); /* it waits again, under the same id */
+    CHECK(strcmp(wait.id, id) == 0);
+    change(&r, UPDATE("a", "3"));
+    CHECK(hears(&wait, "\"id\":31,\"result\""));
+    CHECK(next_event(&wait) == NULL && wait.ended);
+    hang_up(&wait);
+
+    wait = stream_of(&r, &other, id); /* another session's: a plain stream */
+    hang_up(&wait);
+
+    /* One that is cancelled must not begin again. */
+    c = dial(r.address);
+    wait = wait_for_change(&r, &s, id);
+    CHECK(fetch(&c, "POST", "/mcp", s.fields,
+                "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\","
+                "\"params\":{\"requestId\":31}}") == 202);
+    free(next_event(&wait));
+    snprintf(again, sizeof(again), STREAM "%sLast-Event-ID: %s\r\n", s.fields,
+             wait.id);
+    CHECK(strcmp(wait.id, id) != 0 && wait.id[0] != '\0');
+    CHECK(next_event(&wait) == NULL && wait.ended);
+    hang_up(&wait);
+    CHECK(fetch(&c, "GET", "/mcp", again, NULL) == 405);
+    hang_up(&c);
+    rig_end(&r);
+}
+
 /* ---- calls that wait, of the fixture ---- */
 
 #define CALL(id, tool, args) \
@@ -735,7 +806,7 @@ fixture_new(void)
 /* Calls the tool that ends its stream before it answers, and takes the event
    id. */
 static void
-call_and_part(struct client *c, const struct session *s, char id[256])
+call_and_part(struct client *c, const struct session *s, char id[1024])
 {
     char *data;
 
@@ -744,7 +815,7 @@ call_and_part(struct client *c, const struct session *s, char id[256])
     data = next_event(c);
     CHECK(data != NULL && data[0] == '\0' && c->retry > 0 && c->id[0]);
     free(data);
-    snprintf(id, 256, "%s", c->id);
+    snprintf(id, 1024, "%s", c->id);
     CHECK(next_event(c) == NULL && c->ended);
 }
 
@@ -754,7 +825,7 @@ test_an_answer_is_fetched_once(void)
     struct rig r = fixture_new();
     struct client c = dial(r.address), stream;
     struct session s = session_new(&c, ""), other = session_new(&c, "");
-    char id[256];
+    char id[1024];
 
     call_and_part(&c, &s, id);
     CHECK(posts(&c, s.fields, PING, "\"result\":{}"));
@@ -881,6 +952,7 @@ main(int argc, char **argv)
     test_the_sse_transport();
     test_listens();
     test_no_claim_for_a_client_that_left();
+    test_a_wait_survives_a_kill();
     fixture = argc > 2 ? argv[2] : NULL;
     if (fixture != NULL) {
         test_an_answer_is_fetched_once();
