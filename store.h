@@ -246,8 +246,8 @@ enum sight store_sight(const struct store *s, uint64_t instance);
 
 /* ---- room and compaction ---- */
 
-/* The room on the disk below which changes are refused: what a compaction writes
-   and more. *spare: bytes of files that make way first. */
+/* The room on the disk below which changes are refused: what a compaction
+   writes, and more. *spare: bytes of files that make way first. */
 int64_t store_room_needed(const struct store *s, int64_t *spare);
 /* Whether the disk has room for what is staged and for a compaction after it.
    If not, commits of other records than of store_stage_last are refused. */

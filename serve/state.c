@@ -72,7 +72,7 @@ put_calls(struct buf *b, const struct mcp_counts *mc)
 
 /* How long other hosts have not been heard. */
 static void
-put_stale(struct buf *b, const struct store *store)
+put_stale_seconds(struct buf *b, const struct store *store)
 {
     int64_t ms = store_stale_ms(store);
 
@@ -146,7 +146,7 @@ state_put_metrics(struct buf *b, struct store *store, const struct http *http,
         buf_printf(b, "mcptask_%s %llu\n", metrics[i].name,
                    (unsigned long long)metrics[i].value);
     }
-    put_stale(b, store);
+    put_stale_seconds(b, store);
     put_etcd_member(b, store);
     put_calls(b, &mc);
 }

@@ -47,7 +47,7 @@ task_of_entry(const struct tasks *t, const struct task_entry *e)
 }
 
 static struct task
-read_task(struct figures *f, struct task_entry *e)
+read_live_task(struct figures *f, struct task_entry *e)
 {
     struct task_event ev;
     struct task k;
@@ -73,7 +73,7 @@ note_question(struct figures *f, const struct task *k)
 }
 
 static void
-look_at(struct figures *f, struct task_entry *e)
+measure_task(struct figures *f, struct task_entry *e)
 {
     struct task k = {.garbled = false};
 
@@ -83,7 +83,7 @@ look_at(struct figures *f, struct task_entry *e)
     if (!needs_record(f->t, e)) {
         k = task_of_entry(f->t, e);
     } else if (f->read < TASK_READ_MAX) {
-        k = read_task(f, e);
+        k = read_live_task(f, e);
         note_question(f, &k);
         arena_reset(&f->a);
     } else {
@@ -114,7 +114,7 @@ tasks_put_metrics(struct tasks *t, struct buf *b)
         live += task_status_ended((enum task_status)s) ? 0 : t->count[s];
     for (struct task_entry *e = t->newest[LIST_LIVE];
          e && f.looked < TASK_LOOK_MAX; e = e->older)
-        look_at(&f, e);
+        measure_task(&f, e);
     arena_fini(&f.a);
 
     const struct {
