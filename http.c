@@ -743,6 +743,7 @@ http_stop(struct http *s)
     s->fd = -1;
     if (s->also_fd > 0)
         close(s->also_fd);
+    s->also_fd = 0;
     for (unsigned i = 0; i < s->counts.open; i++)
         if (s->conn[i]->state == HEAD)
             http_drop(s->conn[i]);

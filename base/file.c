@@ -346,6 +346,8 @@ file_why(int err, const char *path, char out[FILE_WHY_MAX])
     n += text_put(out + n, FILE_WHY_MAX - n, ", %s%sbelongs to %s with mode "
                   "%04o; ", up > 0 ? at : "", up > 0 ? " " : "", owner,
                   (unsigned)st.st_mode & 07777);
+    if (n >= FILE_WHY_MAX)
+        goto out;
     if (up == 0 && !S_ISDIR(st.st_mode))
         file_cut(at);
     if (st.st_uid == geteuid())

@@ -201,7 +201,7 @@ check_store(struct doctor *d)
         text_put(why, sizeof(why), "%s", st->why);
         err = writes ? find_not_writable(c, st->path, path) : 0;
     }
-    if (err != 0)
+    if (err != 0 && !is_unusable(c, st))
         file_why(err, path, why);
     fix = advice(why);
     if (*fix == '\0' && err != 0)

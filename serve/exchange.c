@@ -359,8 +359,7 @@ send_no_repeat(struct exchange *x)
     size_t n = text_put(id, sizeof(id), "%.*s" EXCHANGE_OVER,
                         STR_ARG(session));
 
-    if (x->repeat.len > 0)
-        http_event(x->c, STR_NONE, (struct str){id, n}, 0, STR_NONE);
+    http_event(x->c, STR_NONE, (struct str){id, n}, 0, STR_NONE);
 }
 
 /* Answers a request that has a reply of its own. */
@@ -387,7 +386,7 @@ answer_request(struct exchange *x, const struct turn_answer *a)
     }
     if (a->body.len > 0)
         send_message(x, a->body, STR_NONE);
-    else
+    else if (x->repeat.len > 0)
         send_no_repeat(x);
     http_stream_end(x->c);
 }

@@ -77,7 +77,7 @@ put_stale_seconds(struct buf *b, const struct store *store)
     int64_t ms = store_stale_ms(store);
 
     buf_metric(b, "store_stale_seconds",
-                    "Age of what is known of other hosts, 0 if up to date.");
+               "Age of what is known of other hosts, 0 if up to date.");
     buf_printf(b, "mcptask_store_stale_seconds %lld.%03lld\n",
                (long long)ms / 1000, (long long)ms % 1000);
 }
@@ -92,7 +92,7 @@ put_etcd_member(struct buf *b, const struct store *store)
     if (member == NULL)
         return;
     buf_metric(b, "store_round_trip_seconds",
-                    "How long etcd takes to answer, smoothed.");
+               "How long etcd takes to answer, smoothed.");
     buf_printf(b, "mcptask_store_round_trip_seconds %lld.%06lld\n",
                (long long)us / 1000000, (long long)us % 1000000);
     buf_metric(b, "store_endpoint", "The member of etcd in use.");
