@@ -25,6 +25,7 @@ struct search {
     struct tasks *t;
     struct task_want *w;
     struct arena a;
+    int64_t now_ms; /* when it began */
     uint64_t bytes;
     struct sights seen;
     struct clashes clashes;
@@ -86,14 +87,14 @@ is_wanted(const struct tasks *t, const struct task_want *w,
             raw_list_has(task_entry_text(t, e, ATOM_TAGS), w->tag));
 }
 
-/* Whether w->who may begin the task of e, as far as its entry can tell. */
+/* Whether w->who may begin the task of e now, as far as its entry can tell. */
 static bool
 is_free_for(const struct tasks *t, const struct task_want *w,
-            const struct task_entry *e)
+            const struct task_entry *e, int64_t now_ms)
 {
     struct str kept_for = task_entry_kept_for(t, e);
 
-    return task_entry_free(t, e) &&
+    return task_entry_free_at(t, e, now_ms) &&
            (!kept_for.p || actor_reached(&w->who, kept_for));
 }
 
@@ -143,7 +144,7 @@ is_ready(struct search *s, struct task_entry *e)
 static int
 look_at(struct search *s, struct task_entry *e)
 {
-    bool free = is_free_for(s->t, s->w, e);
+    bool free = is_free_for(s->t, s->w, e, s->now_ms);
     int64_t due;
 
     if (!is_here(s, s->w, e) || !is_wanted(s->t, s->w, e))
@@ -261,7 +262,7 @@ tasks_due_ms(struct tasks *t, struct str id)
 int
 tasks_find_ready(struct tasks *t, struct task_want *w, struct str *out)
 {
-    struct search s = {.t = t, .w = w};
+    struct search s = {.t = t, .w = w, .now_ms = store_now_ms(t->store)};
     uint32_t parked = t->n_parked;
     int i, rc = store_loaded(t->store) ? 0 : ERR_IO;
 
@@ -386,7 +387,7 @@ int
 tasks_why_none(struct tasks *t, struct arena *a, const struct task_want *w,
                struct task_why *out)
 {
-    struct search s = {.t = t};
+    struct search s = {.t = t, .now_ms = store_now_ms(t->store)};
     struct task_entry *at[N_LISTS] = {t->newest[LIST_LIVE]}, *e;
     size_t looked = 0;
     int rc = 0;
@@ -397,10 +398,10 @@ tasks_why_none(struct tasks *t, struct arena *a, const struct task_want *w,
         if (out->partial || !is_wanted(t, w, e))
             continue;
         if (!is_here(&s, w, e)) {
-            if (!e->parked && is_free_for(t, w, e) &&
+            if (!e->parked && is_free_for(t, w, e, s.now_ms) &&
                 !task_entry_is_early(t, e))
                 rc = count_elsewhere(&s, a, e, out);
-        } else if (!is_free_for(t, w, e)) {
+        } else if (!is_free_for(t, w, e, s.now_ms)) {
             count_held(&s, e, out);
         } else if (task_entry_is_early(t, e)) {
             if (out->later++ == 0 || e->from_ms < out->later_ms)
@@ -423,10 +424,10 @@ may_be_held(const struct tasks *t, const struct task_actor *who,
 {
     struct str session = raw_inner(task_entry_text(t, e, ENTRY_SESSION));
 
-    return !task_entry_free(t, e) &&
-           (actor_is(who, task_entry_text(t, e, ATOM_OWNER)) ||
+    return (actor_is(who, task_entry_text(t, e, ATOM_OWNER)) ||
             (session.p && who->session.len > 0 &&
-             who->is_same(session, who->session)));
+             who->is_same(session, who->session))) &&
+           !task_entry_free(t, e);
 }
 
 int

@@ -101,9 +101,15 @@ task_entry_is_early(const struct tasks *t, const struct task_entry *e)
 bool
 task_entry_free(const struct tasks *t, const struct task_entry *e)
 {
+    return task_entry_free_at(t, e, store_now_ms(t->store));
+}
+
+bool
+task_entry_free_at(const struct tasks *t, const struct task_entry *e,
+                   int64_t now_ms)
+{
     return e->status != TASK_IN_PROGRESS || e->parked
-        ? e->status < TASK_DONE
-        : task_entry_due(t, e) <= store_now_ms(t->store);
+        ? e->status < TASK_DONE : task_entry_due(t, e) <= now_ms;
 }
 
 struct str
@@ -496,15 +502,18 @@ task_entry_sight(const struct tasks *t, const struct task_entry *e,
                  struct sights *seen)
 {
     uint32_t atom = e->atom[ENTRY_SESSION], i = atom % N_SIGHTS;
+    enum sight sight;
 
-    if (!t->see || atom == 0 || task_entry_free(t, e))
+    if (!t->see || atom == 0)
         return SIGHT_UNKNOWN;
     if (seen->atom[i] != atom) {
         seen->atom[i] = atom;
         seen->sight[i] = (uint8_t)t->see(t->see_of, raw_inner(
             atoms_text(&t->atoms, atom)));
     }
-    return (enum sight)seen->sight[i];
+    /* Last, since it reads the clock: a search asks for each task at work. */
+    sight = (enum sight)seen->sight[i];
+    return sight == SIGHT_GONE && task_entry_free(t, e) ? SIGHT_UNKNOWN : sight;
 }
 
 bool

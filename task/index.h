@@ -97,6 +97,9 @@ uint64_t task_key_hash(const struct tasks *t, struct str op, struct str by,
    live, and not in progress, or its lease has expired, or it is in progress
    without a lease and unchanged for TASK_STALE_MS. */
 bool task_entry_free(const struct tasks *t, const struct task_entry *e);
+/* The same at a time, of store_now_ms: a search reads the clock once. */
+bool task_entry_free_at(const struct tasks *t, const struct task_entry *e,
+                        int64_t now_ms);
 /* Whether it may be begun only later, by its not_before. */
 bool task_entry_is_early(const struct tasks *t, const struct task_entry *e);
 /* When time alone changes task_entry_free, or who may begin the task:
