@@ -268,10 +268,10 @@ fail_option(const char *arg)
     if (near == NULL)
         near = env_nearest(http_opts, N_HTTP_OPTS, arg);
     if (near != NULL)
-        return cli_fail(NULL, ERR_INVALID, "unknown option %s; did you mean "
-                        "--%s?", arg, near);
-    return cli_fail(NULL, ERR_INVALID, "unknown option %s; see mcptask help "
-                    "options", arg);
+        return cli_fail(NULL, ERR_INVALID, "unknown option %s\ndid you mean "
+                        "\"--%s\"?", arg, near);
+    return cli_fail(NULL, ERR_INVALID, "unknown option %s\nrun \"mcptask help "
+                    "options\"", arg);
 }
 
 /* Returns how many words of argv were options; or, after an error message,
@@ -292,8 +292,8 @@ parse_options(struct options *o, char **argv)
         if (words == 0)
             return -fail_option(argv[i]);
         if (words < 0)
-            return -cli_fail(NULL, ERR_INVALID, "%s; see mcptask help options",
-                             why);
+            return -cli_fail(NULL, ERR_INVALID, "%s\nrun \"mcptask help "
+                             "options\"", why);
         if (o->help || o->version)
             return i; /* the rest does not matter */
     }
@@ -400,8 +400,8 @@ report_state(struct store *store)
     const struct store_state *st = store_state(store);
 
     if (st->torn)
-        cli_fail(NULL, 0, "%s: cut off a torn tail; nothing acknowledged is "
-                 "lost", st->path);
+        cli_fail(NULL, 0, "%s: removed an incomplete last record; no "
+                 "acknowledged data was lost", st->path);
     if (st->why[0] != '\0')
         cli_fail(NULL, 0, "%s", st->why);
 }
@@ -416,8 +416,9 @@ report_address(const struct cli_env *e, const struct web *w)
                   str_starts(str_of(address), "unix:") ? "" : "http://",
                   address);
     else if (cli_terminal(STDIN_FILENO) > 0)
-        cli_fail(NULL, 0, "this is an MCP server, which clients start: "
-                 "mcptask help lists the commands; ^D ends it");
+        cli_fail(NULL, 0, "this is an MCP server, normally started by an MCP "
+                 "client\nfor the commands, press Ctrl-D and run \"mcptask "
+                 "help\"");
     else if (e->debug)
         cli_fail(NULL, 0, "%s: serving on stdin and stdout", e->log_path);
 }

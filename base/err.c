@@ -28,14 +28,15 @@ static const struct err_row rows[] = { /* by -code */
         .name = "not_found", .exit = 1,
         .message = "not found",
         .next = "call list_tasks to see the tasks that exist",
-        .shell = "mcptask list --all shows them",
+        .shell = "run \"mcptask list --all\"",
         .rpc = -32002, .rpc_2026 = -32602,
         .rpc_text = "Resource not found"},
     [-ERR_EXISTS] = {
         .name = "already_exists", .exit = 4,
         .message = "the task_id is already in use",
         .next = "use another task_id, or call update_task to change that task",
-        .shell = "take another id, or mcptask edit changes that task"},
+        .shell = "use another id, or change that task with \"mcptask edit "
+            "ID\""},
     [-ERR_TOO_LARGE] = {
         .name = "too_large", .exit = 2,
         .message = "too large",
@@ -47,29 +48,29 @@ static const struct err_row rows[] = { /* by -code */
         .message = "the task has changed",
         .next = "call get_task, then repeat with its version as "
                 "expected_version",
-        .shell = "mcptask show gives its version"},
+        .shell = "run \"mcptask show ID\" and try again"},
     [-ERR_NOT_OWNER] = {
         .name = "not_owner", .exit = 4,
         .message = "another agent owns the task",
         .next = "call get_task to see current_owner, the agent that can hand "
                 "it over",
-        .shell = "mcptask show names its owner"},
+        .shell = "run \"mcptask show ID\" to see its owner"},
     [-ERR_BLOCKED] = {
         .name = "blocked", .retryable = true, .exit = 4,
         .message = "tasks that it depends on are not done",
         .next = "call get_task to see blocked_by, and finish those tasks first",
-        .shell = "mcptask show names them; finish those first"},
+        .shell = "run \"mcptask show ID\" to see them, and finish those first"},
     [-ERR_TRANSITION] = {
         .name = "invalid_transition", .exit = 4,
         .message = "the task cannot go from its status to this one",
         .next = "set one of the allowed statuses first",
-        .shell = "mcptask claim takes it first"},
+        .shell = "claim it first with \"mcptask claim ID\""},
     [-ERR_TERMINAL] = {
         .name = "terminal", .exit = 4,
         .message = "the task has ended",
         .next = "to continue it, call update_task with an allowed status and a "
             "reason",
-        .shell = "mcptask reopen makes it open again"},
+        .shell = "to continue it, run \"mcptask reopen ID REASON\""},
     [-ERR_CYCLE] = {
         .name = "dependency_cycle", .exit = 4,
         .message = "the task would depend on itself",
@@ -82,7 +83,7 @@ static const struct err_row rows[] = { /* by -code */
         .name = "evidence_required", .exit = 4,
         .message = "done needs test_results",
         .next = "run the tests and pass test_results in the same call",
-        .shell = "mcptask checkpoint saves test_results and completed_steps"},
+        .shell = "save test_results first with \"mcptask checkpoint ID -\""},
     [-ERR_BUSY] = {
         .name = "store_busy", .retryable = true, .exit = 3,
         .message = "another process holds the store",
@@ -114,7 +115,7 @@ static const struct err_row rows[] = { /* by -code */
         .message = "the change may or may not be on disk",
         .next = "after the next successful write, call get_task to see whether "
                 "it took effect",
-        .shell = "mcptask show says whether it took effect"},
+        .shell = "run \"mcptask show ID\" to see whether it took effect"},
     [-ERR_UNAUTHORIZED] = {
         .name = "unauthorized", .exit = 3,
         .message = "the token may only read",
@@ -130,7 +131,7 @@ static const struct err_row rows[] = { /* by -code */
         .next = "work on another task, or try again when the lease has ended; "
             "to reach the holder, call update_task with message; if the lease "
             "is yours, pass the same agent",
-        .shell = "mcptask message reaches that agent"},
+        .shell = "to reach that agent, run \"mcptask message ID TEXT\""},
     [-ERR_UNREACHABLE] = {
         .name = "store_unreachable", .retryable = true, .exit = 3,
         .message = "the shared store does not answer",

@@ -50,7 +50,8 @@ struct err_row {
                             conflict, as in enum cli_exit */
     const char *message; /* a sentence */
     const char *next;    /* what an agent can do; NULL: nothing is known */
-    const char *shell;   /* the same on the command line; NULL: as for agents */
+    const char *shell;   /* the same on the command line, where ID stands for
+                            the task; NULL: as for agents */
     int rpc, rpc_2026;   /* the number in JSON-RPC, until 2025-11-25 and since
                             2026-07-28; 0: an internal error */
     const char *rpc_text;

@@ -462,7 +462,7 @@ cli_repair(struct cli *c, const char *out)
     int rc = store_repair(c->env->log_path, out, &rep);
 
     if (rc == ERR_EXISTS)
-        return cli_fail(c, rc, "%s: exists: name a file that does not", out);
+        return cli_fail(c, rc, "%s: exists\nname a new file", out);
     if (rc == ERR_NOT_FOUND)
         return cli_fail(c, rc, "%s: there is no log yet", c->env->log_path);
     if (rc == ERR_IO || rc == ERR_READONLY)
@@ -517,8 +517,8 @@ upload(struct cli *c)
         if (done != before)
             since = clock_mono_ms();
         if (clock_mono_ms() - since > UPLOAD_MS)
-            return cli_fail(c, ERR_UNREACHABLE, "%s: is compacted, but etcd "
-                            "does not take it: mcptask doctor",
+            return cli_fail(c, ERR_UNREACHABLE, "%s: compacted, but etcd does "
+                            "not accept it\nrun \"mcptask doctor\"",
                             c->env->log_path);
         cli_await_upload(c);
         store_tend(c->s.store, false);
@@ -538,15 +538,15 @@ compact_log(struct cli *c, int64_t len)
             cli_progress(c, slices++ << 20, (uint64_t)len);
     if (rc == ERR_BUSY)
         return cli_fail(c, rc, "%s: another process compacts it or holds its "
-                        "lock; try again", c->env->log_path);
+                        "lock\ntry again", c->env->log_path);
     st = store_state(c->s.store);
     if (rc == ERR_READONLY && st->err == 0)
         return cli_fail(c, rc, "%s: only its owner, or a group that may read "
-                        "and write it, can put another log in its place: let "
-                        "its owner compact it, or chmod g+rw it", st->path);
+                        "and write it, can replace it\nlet its owner compact "
+                        "it, or run \"chmod g+rw\" on it", st->path);
     if (rc == ERR_EXISTS)
-        return cli_fail(c, rc, "%s.%llu: exists, and is another log: rename "
-                        "it, as this generation needs that name",
+        return cli_fail(c, rc, "%s.%llu: exists, and is another log\nrename "
+                        "it, because this generation needs that name",
                         st->path, (unsigned long long)st->g);
     return rc < 0 ? cli_fail_store(c, rc) : upload(c);
 }
@@ -563,9 +563,9 @@ reset_time(struct cli *c)
         cli_span(span, ahead);
     if (store_is_shared(c->s.store))
         return cli_fail(c, ERR_INVALID, "--reset-time: not for a store of "
-                        "several hosts, which leaves such times out");
+                        "several hosts, which omits such times");
     if (now < CLOCK_NOT_BEFORE)
-        return cli_fail(c, ERR_INVALID, "--reset-time: the clock says %s; set "
+        return cli_fail(c, ERR_INVALID, "--reset-time: the clock shows %s\nset "
                         "it first", time_text(now));
     store_take_back_time(c->s.store);
     if (!c->json)
@@ -668,7 +668,7 @@ backup_record(void *ctx, const struct store_rec *r)
 static int
 fail_exists(const struct cli *c, const char *path)
 {
-    return cli_fail(c, ERR_EXISTS, "%s: exists: back up into a new directory",
+    return cli_fail(c, ERR_EXISTS, "%s: exists\nback up into a new directory",
                     path);
 }
 
@@ -855,12 +855,12 @@ begin_archive(struct archive *x)
 
     x->st = *store_state(x->c->s.store);
     if (arg == NULL)
-        return cli_misuse(x->c, "--done-before is required");
+        return cli_misuse(x->c, "--done-before is missing");
     day = arena_printf(&x->c->a, "%sT00:00:00Z", arg);
     if (!time_parse(str_of(arg), &x->before_ms) &&
         (day.p == NULL || !time_parse(day, &x->before_ms)))
-        return cli_misuse(x->c, "not a day (2026-07-28) or a time: %s",
-                          arg);
+        return cli_misuse(x->c, "--done-before needs a day or a time, for "
+                          "example 2026-07-28, not \"%s\"", arg);
     text_put(x->path, sizeof(x->path), "%s.archive-%.10s", x->st.path,
              time_text(x->before_ms));
     return 0;
@@ -878,7 +878,7 @@ archive(struct archive *x)
     x->st = *store_state(x->c->s.store); /* others may have written to it */
     x->fd = file_create(x->path);
     if (x->fd < 0 && errno == EEXIST)
-        return cli_fail(x->c, ERR_EXISTS, "%s: exists: rename it, or import "
+        return cli_fail(x->c, ERR_EXISTS, "%s: exists\nrename it, or import "
                         "it and then remove it", x->path);
     if (x->fd < 0)
         return cli_fail_errno(x->c, ERR_IO, x->path);

@@ -8,9 +8,11 @@
 
 #include "cli/args.h"
 #include "cli/call.h"
+#include "cli/id.h"
 #include "cli/store.h"
 #include "cli/text.h"
 #include "base/base64.h"
+#include "base/clock.h"
 #include "base/utf8.h"
 #include "task/artifact.h"
 #include "task/project.h"
@@ -48,7 +50,8 @@ cli_args_read(struct cli *c, const struct json_tok **root)
         return cli_fail_store(c, rc);
     if (rc == 0 && (*root)->type == JSON_OBJECT)
         return 0;
-    return cli_fail(c, ERR_INVALID, "standard input is not a JSON object");
+    return cli_fail(c, ERR_INVALID, "standard input is not a JSON "
+                    "object");
 }
 
 void
@@ -274,25 +277,83 @@ option_of(const struct cli *c, struct str name)
     return NULL;
 }
 
+/* The step that helps on the command line; NULL: the tool's own does. */
+static const char *
+next_step(const struct task_error *e, const char *option, bool archived)
+{
+    if (str_is(e->field, "answer"))
+        return "run \"mcptask show ID\" to see its questions";
+    if (str_is(e->field, "paths") && e->holder.p != NULL)
+        return "to claim it anyway, run \"mcptask claim ID --takeover --reason "
+               "TEXT\"";
+    if (str_is(e->field, "not_before") && option == NULL)
+        return "to make it ready, run \"mcptask edit ID --not-before ''\"";
+    if (str_is(e->field, "not_before"))
+        return NULL;
+    if (e->deps_failed.p != NULL)
+        return "reopen that task, or omit it with \"mcptask edit ID --after "
+               "OTHER\"";
+    if (e->gone)
+        return "to take it over, run \"mcptask claim ID --takeover --reason "
+               "TEXT\"";
+    if (e->code == ERR_EXISTS && archived)
+        return "use another id";
+    return err_row(e->code)->shell;
+}
+
+/* Writes the id of a task where the step has ID. */
+static struct str
+step_for(struct cli *c, const char *step, const char *id)
+{
+    const char *at = id != NULL ? strstr(step, " ID") : NULL;
+    struct str whole = STR_NONE;
+
+    if (at != NULL)
+        whole = arena_printf(&c->a, "%.*s %s%s", (int)(at - step), step, id,
+                             at + strlen(" ID"));
+    return whole.p != NULL ? whole : str_of(step);
+}
+
+/* Who holds the lease, and for how long; .p NULL if that is not the reason. */
+static struct str
+lease_reason(struct cli *c, const struct task_error *e)
+{
+    struct str who = raw_text(&c->a, e->holder);
+    char left[24];
+    int64_t ends;
+
+    if (e->code != ERR_LEASE || !str_starts(e->message, "another agent ") ||
+        who.p == NULL || !time_parse(raw_inner(e->expires), &ends))
+        return STR_NONE;
+    cli_span(left, ends - cli_now_ms(c));
+    if (e->gone)
+        return arena_printf(&c->a, "%.*s held it, but has exited",
+                            STR_ARG(who));
+    return arena_printf(&c->a, "%.*s is working on it, and its lease ends in "
+                        "%s", STR_ARG(who), left);
+}
+
 int
 cli_refuse_change(struct cli *c, struct task_error *e)
 {
     const char *id = c->arg[F_TASK_ID].text;
-    const char *next = err_row(e->code)->shell;
     bool archived = id != NULL && cli_is_archived(c, id);
-    const char *option = option_of(c, e->field);
+    const char *option = option_of(c, e->field), *step;
     struct str holder = raw_text(&c->a, e->holder), text = e->message;
-    struct str message;
+    struct str message, lease = lease_reason(c, e);
 
-    if (e->code == ERR_NOT_FOUND && archived)
+    if (e->code == ERR_NOT_FOUND && id != NULL &&
+        (archived || str_is(e->field, "task_id")))
         return cli_fail_task(c, e->code, id);
-    if (e->code == ERR_NOT_FOUND && str_is(e->field, "task_id"))
-        id = NULL; /* there is no task ID: no need to name it twice */
     if (option != NULL && e->field.len <= text.len &&
         memcmp(text.p, e->field.p, e->field.len) == 0)
         text = str_from(text, e->field.len);
     else
         option = NULL;
+    if (lease.p != NULL) {
+        text = lease;
+        holder = STR_NONE;
+    }
     message = arena_printf(&c->a, "%s%s%s%s%.*s%s%.*s%s", id ? id : "",
                            id ? ": " : "", option ? "--" : "",
                            option ? option : "", STR_ARG(text),
@@ -300,21 +361,9 @@ cli_refuse_change(struct cli *c, struct task_error *e)
                            holder.p ? ")" : "");
     if (message.p != NULL)
         e->message = message;
-    if (e->code == ERR_EXISTS && archived)
-        next = "take another id";
-    if (e->gone)
-        next = "mcptask claim --takeover --reason TEXT takes it over";
-    if (e->deps_failed.p != NULL)
-        next = "mcptask reopen it, or mcptask edit --after leaves it out";
-    if (str_is(e->field, "not_before"))
-        next = option != NULL ? NULL
-                              : "mcptask edit --not-before '' makes it ready";
-    if (str_is(e->field, "paths") && e->holder.p != NULL)
-        next = "mcptask claim --takeover --reason TEXT claims it anyway";
-    if (str_is(e->field, "answer"))
-        next = "mcptask show lists its questions";
-    if (next != NULL)
-        e->next = str_of(next);
+    step = next_step(e, option, archived);
+    if (step != NULL)
+        e->next = step_for(c, step, id);
     return cli_refuse(c, e);
 }
 
@@ -358,7 +407,7 @@ cli_say_receipt(struct cli *c, struct str receipt)
            raw_member(receipt, "cancel_requested"), "by");
     say_of(c, TAKEN, raw_member(receipt, "taken_over"), "agent");
     if (raw_member(receipt, "renewed").p != NULL && !c->quiet)
-        cli_fail(c, 0, "renewed: it was this agent's already");
+        cli_fail(c, 0, "already yours; lease renewed");
 }
 
 /* The receipt as a tool answers it, in c->a; .p NULL if memory ran out. */

@@ -36,6 +36,8 @@ missing_operand(const struct cli *c)
         if (!str_starts(word, "[") && !str_is(word, "--"))
             required++;
     }
+    while (word.len > 0 && word.p[word.len - 1] == '.')
+        word.len--;
     return word;
 }
 
@@ -66,19 +68,22 @@ take_options(struct cli *c, char **argv)
             if (words == 0)
                 words = env_option(opts, n_opts, c, argv, why);
             near = words == 0 ? env_nearest(opts, n_opts, argv[0]) : NULL;
+            if (near == NULL && words == 0)
+                near = env_nearest(&cli_json_opt, 1, argv[0]);
             if (near != NULL)
-                return cli_misuse(c, "%s; did you mean --%s?", why, near);
+                return cli_fail(c, ERR_INVALID, "%s\ndid you mean \"--%s\"?",
+                                why, near);
             if (words <= 0)
-                return cli_misuse(c, "%s", why);
+                return cli_fail(c, ERR_INVALID, "%s\nrun \"mcptask help %s\"",
+                                why, c->cmd->name);
         }
     }
     c->operand[c->n_operands] = NULL;
     c->behind = c->behind < 0 ? c->n_operands : c->behind;
     if (c->n_operands < c->cmd->min)
-        return cli_misuse(c, "missing argument: %.*s",
-                          STR_ARG(missing_operand(c)));
+        return cli_misuse(c, "%.*s is missing", STR_ARG(missing_operand(c)));
     if (c->cmd->max != CLI_ANY && c->n_operands > c->cmd->max)
-        return cli_misuse(c, "unexpected operand: %s",
+        return cli_misuse(c, "unexpected argument \"%s\"",
                           c->operand[c->cmd->max]);
     return 0;
 }
@@ -124,7 +129,7 @@ begin_store(struct cli *c)
     int opens = c->cmd->store & ~SERVED, rc;
 
     if (c->env->server != NULL && !(c->cmd->store & SERVED))
-        return cli_fail_beside(c, c->cmd->name);
+        return cli_fail_beside(c, "this");
     if (opens == CLOSED)
         return 0;
     rc = c->env->server == NULL ? cli_open(c, opens == READ) : 0;

@@ -332,6 +332,6 @@ cli_completion(struct cli *c)
     else if (strcmp(shell, "zsh") == 0)
         put_zsh(c);
     else
-        return cli_misuse(c, "no such shell: %s", shell);
+        return cli_misuse(c, "unknown shell \"%s\"", shell);
     return CLI_OK;
 }

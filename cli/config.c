@@ -517,7 +517,7 @@ find_token(struct cli *c, const char *agent, struct str *out)
         if (!str_starts(*out, "#") && str_is(token_word(&line), agent))
             return 0;
     }
-    return cli_fail(c, ERR_NOT_FOUND, "%s: no token for agent %s: name another "
+    return cli_fail(c, ERR_NOT_FOUND, "%s: no token for agent %s\nname another "
                     "with --agent", path, agent);
 }
 
@@ -563,7 +563,7 @@ find_url(struct cli *c, const struct client *k, const char *url,
              arena_printf(&c->a, "http://127.0.0.1:%s/mcp", port)};
     if (url != NULL && !str_starts(l->url, "http://") &&
         !str_starts(l->url, "https://"))
-        return cli_misuse(c, "not an HTTP address: %s", url);
+        return cli_misuse(c, "URL needs an HTTP address, not \"%s\"", url);
     if (variable != NULL && !is_name(variable))
         return cli_misuse(c, "--token-env needs the name of a variable");
     if (c->args.token_file != NULL)
@@ -593,8 +593,8 @@ find_client(struct cli *c, const struct client **out, struct launch *l)
     while (k < clients + N_CLIENTS && strcmp(k->name, name) != 0)
         k++;
     if (k == clients + N_CLIENTS)
-        return cli_fail(c, ERR_INVALID, "%s: no such client: %s: mcptask help "
-                        "config lists them", c->cmd->name, name);
+        return cli_fail(c, ERR_INVALID, "unknown client \"%s\"\nrun \"mcptask "
+                        "help config\" for the list", name);
     *out = k;
     if (a->http || a->token_file != NULL || a->token_env != NULL || url != NULL)
         return find_url(c, k, url, l);
@@ -796,7 +796,7 @@ cli_setup(struct cli *c)
         program = find_program(&c->a, k->program);
     if (program.p == NULL) {
         if (k->program != NULL && !c->json)
-            cli_fail(c, 0, "%s is not in PATH: this is what to do by hand",
+            cli_fail(c, 0, "%s is not in PATH; run this yourself:",
                      k->program);
         if (c->json)
             put_setup_json(c, k, &l, &w);

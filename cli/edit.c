@@ -145,7 +145,7 @@ read_content(struct cli *c, const char *path, struct str *out)
     if (!in)
         close(fd);
     if (out->len > ARTIFACT_MAX)
-        return cli_fail(c, ERR_TOO_LARGE, "%s: larger than %d bytes: attach "
+        return cli_fail(c, ERR_TOO_LARGE, "%s: larger than %d bytes\nattach "
                         "a part of it", path, ARTIFACT_MAX);
     return 0;
 }

@@ -2,6 +2,7 @@
 
 #include "cli/export.h"
 #include "cli/call.h"
+#include "cli/id.h"
 #include "cli/show.h"
 #include "cli/store.h"
 #include "cli/text.h"
@@ -138,8 +139,8 @@ cli_export(struct cli *c)
     int rc = 0;
 
     if (format != NULL && !x.md && strcmp(format, "jsonl") != 0)
-        return cli_fail(c, ERR_INVALID, "export: no such format: %s: jsonl or "
-                        "md", format);
+        return cli_fail(c, ERR_INVALID, "unknown format \"%s\"\nchoose jsonl "
+                        "or md", format);
     c->exact = !x.md;
     for (char **id = c->operand; *id != NULL && rc == 0; id++)
         rc = export_named(&x, *id);

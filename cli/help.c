@@ -50,10 +50,10 @@ cli_fail_command(const struct cli *c, const char *name)
         }
     }
     if (near != NULL)
-        return cli_fail(c, ERR_INVALID, "%s: no such command; did you mean %s?",
-                        name, near);
-    return cli_fail(c, ERR_INVALID, "%s: no such command; run \"mcptask "
-                    "--help\"", name);
+        return cli_fail(c, ERR_INVALID, "unknown command \"%s\"\ndid you mean "
+                        "\"%s\"?", name, near);
+    return cli_fail(c, ERR_INVALID, "unknown command \"%s\"\nrun \"mcptask "
+                    "help\"", name);
 }
 
 /* ---- text ---- */

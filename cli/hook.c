@@ -101,7 +101,7 @@ find_agent(struct hook *h, struct str session)
         return 0;
     }
     if (!session_digits(session, hex))
-        return cli_fail(c, ERR_INVALID, "hook: the input has no session_id "
+        return cli_fail(c, ERR_INVALID, "the input has no session_id "
                         "that ends with %d hex digits", NAME_HEX);
     h->me.name = name_default(&c->kept, product, str_of(hex));
     h->me.product = greeting_of(product);

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #define MANY 3 /* ids that start alike; no more are looked for */
+#define NEAR_MAX 2000 /* ids that one with a slip is compared with */
 
 bool
 cli_takes_id(const struct cli_command *cmd)
@@ -20,10 +21,10 @@ cli_takes_id(const struct cli_command *cmd)
     return at != NULL && (at[2] == '\0' || strchr(" ].", at[2]) != NULL);
 }
 
-/* Finds up to MANY tasks whose ids begin with start. Returns how many, or an
+/* Finds up to max tasks whose ids begin with start. Returns how many, or an
    error. */
 static int
-find_ids(struct cli *c, struct str start, struct str ids[MANY])
+find_ids(struct cli *c, struct str start, struct str *ids, int max)
 {
     struct task_query q = {.text = start, .in = TEXT_STARTS_ID,
                            .include_done = true, .uncounted = true};
@@ -32,10 +33,10 @@ find_ids(struct cli *c, struct str start, struct str ids[MANY])
 
     do {
         rc = tasks_list(c->s.tasks, &c->kept, &q, &page);
-        for (size_t i = 0; rc == 0 && i < page.n && n < MANY; i++)
+        for (size_t i = 0; rc == 0 && i < page.n && n < max; i++)
             ids[n++] = page.tasks[i].ev.id;
         q.cursor = page.next;
-    } while (rc == 0 && page.next.len > 0 && n < MANY);
+    } while (rc == 0 && page.next.len > 0 && n < max);
     return rc == 0 ? n : rc;
 }
 
@@ -70,7 +71,7 @@ complete(struct cli *c, const char **id)
     if (!is_unknown(c, *id, &rc))
         return rc;
     if (task_is_id(whole))
-        n = c->env->server == NULL ? find_ids(c, whole, ids)
+        n = c->env->server == NULL ? find_ids(c, whole, ids, MANY)
                                    : call_ids(c, whole, ids, MANY);
     if (n < 0)
         return c->env->server == NULL ? cli_fail_store(c, n) : -n;
@@ -80,9 +81,9 @@ complete(struct cli *c, const char **id)
         return cli_fail_store(c, ERR_NOMEM);
     if (n <= 1)
         return 0;
-    return cli_fail(c, ERR_INVALID, "%s: several ids start with it: %.*s, "
-                    "%.*s%s: type more of the id", *id, STR_ARG(ids[0]),
-                    STR_ARG(ids[1]), n > 2 ? ", ..." : "");
+    return cli_fail(c, ERR_INVALID, "several ids start with %s, for example "
+                    "%.*s and %.*s\ntype more of the id", *id, STR_ARG(ids[0]),
+                    STR_ARG(ids[1]));
 }
 
 int
@@ -102,4 +103,66 @@ cli_complete_ids(struct cli *c)
     if (rc == 0 && *parent != NULL && **parent != '\0')
         rc = complete(c, parent);
     return rc;
+}
+
+/* The id of a task that id, which is none, may be meant for; in c->kept. .p
+   NULL: none is that near. */
+static struct str
+near_id(struct cli *c, const char *id)
+{
+    struct str *ids = arena_alloc(&c->kept, NEAR_MAX * sizeof(*ids));
+    struct str start = {id, strlen(id) / 2}, near = STR_NONE;
+    size_t least = SIZE_MAX, slips;
+    int n = 0;
+
+    if (ids == NULL || !task_is_id(str_of(id)))
+        return near;
+    /* A server lists few, and no more than those that begin so. */
+    n = c->env->server == NULL ? find_ids(c, STR(""), ids, NEAR_MAX)
+                               : call_ids(c, start, ids, NEAR_MAX);
+    for (int i = 0; i < n; i++) {
+        const char *name = arena_str(&c->kept, ids[i]).p;
+
+        slips = name != NULL ? str_slips(str_of(id), name) : SIZE_MAX;
+        if (slips < least) {
+            least = slips;
+            near = str_of(name);
+        }
+    }
+    return near;
+}
+
+static int
+fail_no_task(struct cli *c, const char *id)
+{
+    struct str near = near_id(c, id);
+    struct task_error e = {.code = ERR_NOT_FOUND, .field = STR("task_id")};
+
+    e.message = arena_printf(&c->a, "no such task \"%s\"", id);
+    e.next = STR("run \"mcptask list --all\"");
+    if (near.p != NULL)
+        e.next = arena_printf(&c->a, "did you mean \"%.*s\"? otherwise %.*s",
+                              STR_ARG(near), STR_ARG(e.next));
+    if (e.message.p == NULL || e.next.p == NULL)
+        return cli_fail_store(c, ERR_NOMEM);
+    return cli_refuse(c, &e);
+}
+
+int
+cli_fail_task(struct cli *c, int err, const char *id)
+{
+    if (err == ERR_NOT_FOUND && cli_is_archived(c, id))
+        return cli_fail(c, err, "%s: archived\nto bring it back, run \"mcptask "
+                        "import %s.archive-DAY\"", id,
+                        c->env->server != NULL ? "LOG" : c->env->log_path);
+    if (err == ERR_NOT_FOUND)
+        return fail_no_task(c, id);
+    if (err == ERR_GARBLED)
+        return cli_fail(c, err, "%s: damaged, its newest record is not JSON\n"
+                        "run \"mcptask edit\" to continue from the one before, "
+                        "or \"mcptask add --id %s\" to begin it again", id, id);
+    if (err == ERR_FORMAT)
+        return cli_fail(c, err, "%s: this mcptask cannot read its record",
+                        id);
+    return cli_fail_store(c, err);
 }

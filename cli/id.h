@@ -11,5 +11,7 @@ bool cli_takes_id(const struct cli_command *cmd);
    other stays, so that the command can say what is wrong with it. Returns 0,
    or an exit code after printing the error: several ids start so. */
 int cli_complete_ids(struct cli *c);
+/* For an error with task id: not found, or one of the store. */
+int cli_fail_task(struct cli *c, int err, const char *id);
 
 #endif

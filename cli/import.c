@@ -691,7 +691,7 @@ end_input(struct import *im, int got)
     else if (got == ERR_SYNTAX)
         bad_here(im, STR("there is text after the array"));
     else if (got < 0)
-        im->end = cli_fail(im->c, ERR_NOT_FOUND, "%s: %s", im->in.name,
+        im->end = cli_fail(im->c, ERR_INVALID, "%s: %s", im->in.name,
                            strerror(im->in.err));
 }
 
@@ -702,8 +702,8 @@ import_all(struct import *im)
 
     input_begin(&im->in);
     if (im->in.form == INPUT_UNKNOWN)
-        return cli_fail(im->c, ERR_INVALID, "%s: this looks like %s; import "
-                        "takes JSON of mcptask, mcp-task-server, beads, "
+        return cli_fail(im->c, ERR_INVALID, "%s: this looks like %s\nimport "
+                        "reads JSON of mcptask, mcp-task-server, beads, "
                         "taskwarrior and Taskmaster, and Markdown files of "
                         "Backlog.md", im->in.name, input_looks(&im->in));
     rc = read_pieces(im, &got);
@@ -726,7 +726,7 @@ open_input(struct cli *c, struct input *in, const char *name)
     in->name = name;
     in->fd = open(name, O_RDONLY | O_CLOEXEC);
     if (in->fd < 0)
-        return cli_fail_errno(c, ERR_NOT_FOUND, name);
+        return cli_fail_errno(c, ERR_INVALID, name);
     if (fstat(in->fd, &st) == 0)
         in->size = st.st_size;
     return 0;
@@ -851,7 +851,7 @@ import_folder(struct import *im, const char *path)
         rc = import_batch(im);
     if (rc == 0 && im->n_files == 0)
         im->end = cli_fail(im->c, ERR_NOT_FOUND, "%s: no tasks of Backlog.md "
-                           "here: name the folder that holds tasks/, or a "
+                           "here\nname the folder that holds tasks/, or a "
                            "file, such as .beads/issues.jsonl or "
                            ".taskmaster/tasks/tasks.json", path);
     return rc;

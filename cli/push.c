@@ -18,14 +18,14 @@ cli_push(struct cli *c)
     int rc;
 
     if (c->env->remote == NULL)
-        return cli_misuse(c, "--store is required");
+        return cli_misuse(c, "--store is missing");
     rc = store_verify(log, &rep, NULL);
     if (rc == ERR_NOT_FOUND)
         return cli_fail(c, rc, "%s: there is no log yet", log);
     if (rc == 0 && rep.damaged)
         rc = ERR_DAMAGED;
     if (rc < 0)
-        return cli_fail(c, rc, "%s: %s; see mcptask verify", log, rep.what);
+        return cli_fail(c, rc, "%s: %s\nrun \"mcptask verify\"", log, rep.what);
     rc = cli_open_store(c->env, false, &c->s, why);
     if (rc < 0)
         return cli_fail(c, rc, "%s", why);

@@ -846,8 +846,8 @@ run_foreground(struct run *r, int from, pid_t watcher)
     if (begun && !named && !c->json)
         cli_fail(c, 0, "%s: %s", r->id, r->file.command);
     if (begun && !copy_output(r, from))
-        return cli_fail(c, ERR_NOT_FOUND, "%s goes on: nobody reads its "
-                        "output here", r->id);
+        return cli_fail(c, ERR_NOT_FOUND, "%s continues, but its output "
+                        "is not read here any more", r->id);
     while (waitpid(watcher, &status, 0) < 0 && errno == EINTR)
         continue;
     rc = WIFEXITED(status) ? WEXITSTATUS(status)
@@ -887,7 +887,7 @@ read_options(struct run *r)
 
     if (c->behind > 1 || c->behind == c->n_operands ||
         *c->operand[c->behind] == '\0')
-        return cli_misuse(c, "-- COMMAND is required");
+        return cli_misuse(c, "COMMAND is missing, after \"--\"");
     r->id = c->behind > 0 ? c->operand[0] : NULL;
     r->argv = c->operand + c->behind;
     if (agent == NULL)

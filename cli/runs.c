@@ -27,9 +27,9 @@ fail_open(struct cli *c, const char *id, const char *path, bool told)
     }
     if (!told)
         return CLI_CONFLICT;
-    return cli_fail(c, ERR_LEASE, "%s: another user's command runs for it: "
-                    "mcptask cancel %s ends it; if that user is gone, remove "
-                    "%s", id, id, path);
+    return cli_fail(c, ERR_LEASE, "%s: another user's command runs for it\n"
+                    "to end it, run \"mcptask cancel %s\"; if that command is "
+                    "dead, remove %s", id, id, path);
 }
 
 const char *
@@ -59,8 +59,8 @@ runs_lock(struct cli *c, const char *id, struct runs_file *f, bool wait,
         if (os_lock_file(f->fd, wait) != 0) {
             if (!told)
                 return CLI_CONFLICT;
-            return cli_fail(c, ERR_LEASE, "%s: its command still runs: "
-                            "mcptask cancel %s ends it", id, id);
+            return cli_fail(c, ERR_LEASE, "%s: its command still runs\nto "
+                            "end it, run \"mcptask cancel %s\"", id, id);
         }
         if (stat(f->path, &there) == 0 && fstat(f->fd, &mine) == 0 &&
             there.st_ino == mine.st_ino && there.st_dev == mine.st_dev)

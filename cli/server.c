@@ -129,13 +129,14 @@ find_server(const struct cli *c, struct place *to)
         ok = place_tcp(to, rest);
     }
     if (!ok)
-        return cli_fail(c, ERR_INVALID, "--server %s: needs unix:PATH or a "
-                        "numeric ADDRESS:PORT, such as 127.0.0.1:8766", server);
+        return cli_fail(c, ERR_INVALID, "--server needs unix:PATH or a "
+                        "numeric ADDRESS:PORT, for example 127.0.0.1:8766, not "
+                        "\"%s\"", server);
     if (!to->is_here && !c->env->insecure)
-        return cli_fail(c, ERR_INVALID, "--server %s: is not on this host, and "
-                        "mcptask has no TLS: let \"ssh -L 8766:127.0.0.1:8766 "
-                        "HOST\" forward a port, or accept that others can read "
-                        "along with --insecure", server);
+        return cli_fail(c, ERR_INVALID, "--server %s: not on this host, and "
+                        "mcptask has no TLS\nforward a port with \"ssh -L 8766:"
+                        "127.0.0.1:8766 HOST\", or accept with --insecure that "
+                        "others can read along", server);
     return 0;
 }
 
@@ -209,13 +210,14 @@ fail_talk(struct talk *t, const char *what)
     const char *server = t->c->env->server;
 
     if (t->sent && t->q->writes)
-        return cli_fail(t->c, ERR_UNKNOWN, "%s: %s: the change may have been "
-                        "made; mcptask show tells", server, what);
-    if (t->sent)
-        return cli_fail(t->c, ERR_UNREACHABLE, "%s: %s; try again", server,
+        return cli_fail(t->c, ERR_UNKNOWN, "%s: %s, and the change may have "
+                        "been made\nrun \"mcptask show\" to see", server,
                         what);
-    return cli_fail(t->c, ERR_UNREACHABLE, "%s: %s: start it with \"mcptask "
-                    "%s\", or leave --server and MCP_TASK_SERVER out where the "
+    if (t->sent)
+        return cli_fail(t->c, ERR_UNREACHABLE, "%s: %s\ntry again", server,
+                        what);
+    return cli_fail(t->c, ERR_UNREACHABLE, "%s: %s\nstart it with \"mcptask "
+                    "%s\", or omit --server and MCP_TASK_SERVER where the "
                     "store is", server, what,
                     str_starts(str_of(server), "unix:") ? "--unix PATH"
                                                         : "--http");
@@ -464,11 +466,11 @@ fail_status(struct talk *t, int status, struct str body)
     const char *server = c->env->server;
 
     if (status == 401 && c->env->token_file == NULL)
-        return cli_fail(c, ERR_UNAUTHORIZED, "%s: needs a token: let "
-                        "--token-file or MCP_TASK_TOKEN_FILE name a file of "
-                        "mode 0600 with it", server);
+        return cli_fail(c, ERR_UNAUTHORIZED, "%s: needs a token\nput it into a "
+                        "file of mode 0600 and pass that with --token-file or "
+                        "MCP_TASK_TOKEN_FILE", server);
     if (status == 401)
-        return cli_fail(c, ERR_UNAUTHORIZED, "%s: does not know the token of "
+        return cli_fail(c, ERR_UNAUTHORIZED, "%s: unknown token in "
                         "%s", server, c->env->token_file);
     if (body.len > 200)
         body.len = 200;

@@ -4,6 +4,7 @@
 #include "cli/show.h"
 #include "cli/args.h"
 #include "cli/call.h"
+#include "cli/id.h"
 #include "cli/store.h"
 #include "mcp/calls.h"
 #include "cli/text.h"
@@ -38,9 +39,10 @@ status_bits(const struct cli *c, const char *list, unsigned *bits)
         int s = task_status_of((struct str){at, len});
 
         if (s < 0)
-            return cli_fail(c, ERR_INVALID, "list: no such status: %s: open, "
-                            "in_progress, handoff_ready, agent_exhausted, "
-                            "done, failed, cancelled", at);
+            return cli_fail(c, ERR_INVALID, "unknown status \"%.*s\"\nchoose "
+                            "open, in_progress, handoff_ready, "
+                            "agent_exhausted, done, failed or cancelled",
+                            (int)len, at);
         *bits |= 1u << s;
         at = at[len] == ',' ? at + len + 1 : NULL;
     }
@@ -235,7 +237,7 @@ cli_list(struct cli *c)
     if (c->args.calls && cli_args_others(c, of_calls))
         return cli_misuse(c, "--calls takes only --owner, --all and --limit");
     if (c->args.calls && c->env->server != NULL)
-        return cli_fail_beside(c, "list --calls");
+        return cli_fail_beside(c, "--calls");
     if (rc != 0 || c->args.limit == 0)
         return rc;
     args = read_args(c);
@@ -327,8 +329,8 @@ show_artifact(struct cli *c, const struct task *k)
 
     entry = raw_list_find(k->f[F_ARTIFACTS], "artifact_id", name);
     if (entry.p == NULL)
-        return cli_fail(c, ERR_NOT_FOUND, "%s: no such artifact: %s: mcptask "
-                        "show %s names them", id, which, id);
+        return cli_fail(c, ERR_NOT_FOUND, "no such artifact \"%s\"\nrun "
+                        "\"mcptask show %s\" for the list", which, id);
     rc = fetch_content(c, entry, &content);
     if (rc != 0)
         return rc;
@@ -383,7 +385,7 @@ read_version(struct cli *c, struct task *k)
         return cli_fail(c, ERR_NOT_FOUND, "%s: the task is at version %llu",
                         id, (unsigned long long)current);
     if (found && rc == ERR_NOT_FOUND)
-        return cli_fail(c, ERR_NOT_FOUND, "%s: version %llu cannot be read; "
+        return cli_fail(c, ERR_NOT_FOUND, "%s: version %llu cannot be read\n"
                         "the oldest one that can is %llu", id,
                         (unsigned long long)version,
                         (unsigned long long)task_event_version(&ev));

@@ -7,8 +7,8 @@
       output was lost.
    2. The columns of a line are as wide as those flushed before and with it:
       nobody knows the lines that come later.
-   3. An error is one line on stderr, written by cli_refuse, whatever it
-      quotes. */
+   3. An error is one line on stderr, whatever it quotes, and the next step is
+      a second one. Only cli_refuse writes them. */
 
 #include "cli/text.h"
 #include "cli/width.h"
@@ -267,6 +267,17 @@ cli_interrupted(void)
 
 /* ---- errors ---- */
 
+/* Appends "mcptask done: " or, for a warning or without a command,
+   "mcptask: ". */
+static void
+put_speaker(struct buf *b, const struct cli *c, int err)
+{
+    bool command = c != NULL && c->cmd != NULL && err != 0;
+
+    buf_printf(b, "mcptask%s%s: ", command ? " " : "",
+               command ? c->cmd->name : "");
+}
+
 int
 cli_refuse(const struct cli *c, const struct task_error *e)
 {
@@ -274,14 +285,21 @@ cli_refuse(const struct cli *c, const struct task_error *e)
     bool json = c != NULL && c->json;
     struct buf b = {0};
 
-    if (json)
+    if (json) {
         view_error_json(&b, e);
-    else
-        buf_printf(&b, "%.*smcptask: %.*s%s%.*s", (int)from, WIPE,
-                   STR_ARG(e->message), e->next.p != NULL ? ": " : "",
-                   STR_ARG(e->next));
+    } else {
+        buf_put(&b, WIPE, from);
+        put_speaker(&b, c, e->code);
+        buf_str(&b, e->message);
+    }
     cli_safe(&b, json ? 0 : from, json ? SAFE_JSON : SAFE_LINE);
     buf_char(&b, '\n');
+    if (!json && e->next.p != NULL) {
+        from = b.len;
+        buf_str(&b, e->next);
+        cli_safe(&b, from, SAFE_LINE);
+        buf_char(&b, '\n');
+    }
     if (b.err != 0)
         text_tell("mcptask: out of memory\n");
     cli_say(STDERR_FILENO, &b);
@@ -291,14 +309,21 @@ cli_refuse(const struct cli *c, const struct task_error *e)
 int
 cli_fail(const struct cli *c, int err, const char *fmt, ...)
 {
-    char text[1024];
+    struct task_error e = {.code = err};
+    bool steps = strchr(fmt, '\n') != NULL;
+    char text[1024], *next;
     va_list ap;
 
     va_start(ap, fmt);
     text_vput(text, sizeof(text), fmt, ap);
     va_end(ap);
-    return cli_refuse(c, &(struct task_error){.code = err,
-                                              .message = str_of(text)});
+    next = steps ? strrchr(text, '\n') : NULL;
+    if (next != NULL) {
+        *next = '\0';
+        e.next = str_of(next + 1);
+    }
+    e.message = str_of(text);
+    return cli_refuse(c, &e);
 }
 
 int
@@ -311,10 +336,11 @@ cli_misuse(const struct cli *c, const char *fmt, ...)
     va_start(ap, fmt);
     text_vput(why, sizeof(why), fmt, ap);
     va_end(ap);
-    cli_fail(c, ERR_INVALID, "%s: %s", c->cmd->name, why);
-    cli_put_usage(&usage, c->cmd);
     if (!c->json)
-        cli_say(STDERR_FILENO, &usage);
+        cli_put_usage(&usage, c->cmd);
+    cli_refuse(c, &(struct task_error){.code = ERR_INVALID,
+                                       .message = str_of(why),
+                                       .next = str_trim(buf_view(&usage))});
     buf_fini(&usage);
     return CLI_USAGE;
 }
@@ -332,7 +358,7 @@ cli_put_usage(struct buf *b, const struct cli_command *cmd)
 int
 cli_fail_beside(const struct cli *c, const char *what)
 {
-    return cli_fail(c, ERR_INVALID, "%s works on the store itself: run it "
+    return cli_fail(c, ERR_INVALID, "%s works on the store itself\nrun it "
                     "where the store is, without --server and MCP_TASK_SERVER",
                     what);
 }
@@ -358,11 +384,11 @@ cli_fail_store(const struct cli *c, int err)
         return cli_fail(c, err, "out of memory");
     st = store_state(c->s.store);
     if (err == ERR_BUSY)
-        return cli_fail(c, err, "%s: another process holds the lock; try "
+        return cli_fail(c, err, "%s: another process holds the lock\ntry "
                         "again", st->path);
     if (err == ERR_READONLY && st->why[0] == '\0')
-        return cli_fail(c, err, "%s: opened for reading only: leave "
-                        "--read-only out", st->path);
+        return cli_fail(c, err, "%s: opened for reading only\nomit "
+                        "--read-only", st->path);
     if (st->why[0] == '\0')
         return cli_fail_path(c, err, st->path);
     return cli_fail(c, err, "%s", st->why);
@@ -373,26 +399,6 @@ cli_is_archived(const struct cli *c, const char *id)
 {
     return c->env->server != NULL ? c->gone
                                   : tasks_is_archived(c->s.tasks, str_of(id));
-}
-
-int
-cli_fail_task(const struct cli *c, int err, const char *id)
-{
-    if (err == ERR_NOT_FOUND && cli_is_archived(c, id))
-        return cli_fail(c, err, "%s: archived: mcptask import %s.archive-... "
-                        "brings it back", id, c->env->server != NULL
-                        ? "LOG" : c->env->log_path);
-    if (err == ERR_NOT_FOUND)
-        return cli_fail(c, err, "%s: no such task: mcptask list --all shows "
-                        "them", id);
-    if (err == ERR_GARBLED)
-        return cli_fail(c, err, "%s: damaged: its newest record is not JSON: "
-                        "mcptask edit goes on from the one before; if there is "
-                        "none, mcptask add --id %s begins anew", id, id);
-    if (err == ERR_FORMAT)
-        return cli_fail(c, err, "%s: this mcptask cannot read its record",
-                        id);
-    return cli_fail_store(c, err);
 }
 
 /* ---- progress ---- */

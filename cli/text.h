@@ -28,9 +28,10 @@ const char *cli_span(char buf[24], int64_t ms);
 void cli_catch_signals(void);
 bool cli_interrupted(void);
 
-/* Prints the error on stderr: one line, or one object with --json. Returns the
-   exit code for err; err 0 makes it a warning. c is NULL while no command
-   runs. */
+/* Prints the error on stderr: a line that begins with the command, or one
+   object with --json. What follows a line feed in fmt is the next step, on a
+   line of its own. Returns the exit code for err; err 0 makes it a warning. c
+   is NULL while no command runs. */
 int cli_fail(const struct cli *c, int err, const char *fmt, ...) PRINTF(3, 4);
 /* The same for a refused change or query. */
 int cli_refuse(const struct cli *c, const struct task_error *e);
@@ -48,8 +49,6 @@ int cli_fail_errno(const struct cli *c, int err, const char *path);
 int cli_fail_store(const struct cli *c, int err);
 /* Whether task id is in an archive, as far as is known. */
 bool cli_is_archived(const struct cli *c, const char *id);
-/* For an error with task id: not found, or one of the store. */
-int cli_fail_task(const struct cli *c, int err, const char *id);
 
 #define U64 "%" PRIu64
 

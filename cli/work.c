@@ -7,6 +7,7 @@
 #include "cli/work.h"
 #include "cli/args.h"
 #include "cli/call.h"
+#include "cli/id.h"
 #include "cli/show.h"
 #include "cli/store.h"
 #include "cli/text.h"
@@ -72,7 +73,7 @@ put_blockers(struct cli *c, struct buf *b, struct str answer, const char *what,
               "claim ID --takeover --reason TEXT\"");
 }
 
-/* "; 2 ready in other projects, with --any-repo, or --repo /a /b" */
+/* "2 ready in other projects; use --any-repo, or --repo /a /b" */
 static void
 put_elsewhere(struct cli *c, struct buf *b, struct str answer)
 {
@@ -81,7 +82,7 @@ put_elsewhere(struct cli *c, struct buf *b, struct str answer)
 
     if (n.p == NULL)
         return;
-    buf_printf(b, "; %.*s ready in other projects, with --any-repo, or --repo",
+    buf_printf(b, "%.*s ready in other projects; use --any-repo, or --repo",
                STR_ARG(n));
     while ((item = raw_list_next(list, item)).p != NULL)
         buf_printf(b, " %.*s", STR_ARG(raw_text(&c->a, raw_member(item,
@@ -97,7 +98,7 @@ show_none(struct cli *c, struct str answer)
     struct str later = raw_member(answer, "later");
     struct str message = raw_text(&c->a, raw_member(answer, "message"));
     struct str what = str_cut(&message, ';'); /* the rest is for agents */
-    struct buf b = {0};
+    struct buf b = {0}, next = {0};
     int rc;
 
     if (c->json) {
@@ -109,12 +110,15 @@ show_none(struct cli *c, struct str answer)
     if (later.p != NULL)
         buf_printf(&b, "; %.*s for later, from %.*s on", STR_ARG(later),
                    STR_ARG(raw_text(&c->a, raw_member(answer, "later_from"))));
-    put_elsewhere(c, &b, answer);
     if (damaged.p != NULL)
         buf_printf(&b, "; %.*s damaged", STR_ARG(damaged));
-    rc = cli_fail(c, ERR_NOT_FOUND, "%.*s%.*s", STR_ARG(what),
-                  STR_ARG(buf_view(&b)));
+    put_elsewhere(c, &next, answer);
+    rc = cli_fail(c, ERR_NOT_FOUND, next.len > 0 ? "%.*s%.*s\n%.*s"
+                                                 : "%.*s%.*s%.*s",
+                  STR_ARG(what), STR_ARG(buf_view(&b)),
+                  STR_ARG(buf_view(&next)));
     buf_fini(&b);
+    buf_fini(&next);
     return rc;
 }
 
@@ -251,7 +255,7 @@ save(struct cli *c, enum task_tool tool)
     int rc;
 
     if (dash != NULL && strcmp(dash, "-") != 0)
-        return cli_misuse(c, "unexpected operand: %s", dash);
+        return cli_misuse(c, "unexpected argument \"%s\"", dash);
     if (dash != NULL && (rc = cli_args_read(c, &input)) != 0)
         return rc;
     cli_args_begin(c, input, c->operand[0]);
@@ -283,7 +287,7 @@ cli_answer(struct cli *c)
     if (a->decline && a->cancel)
         return cli_misuse(c, "--decline and --cancel exclude each other");
     if (n == 1 && !refuses)
-        return cli_misuse(c, "TEXT is required");
+        return cli_misuse(c, "TEXT is missing");
     cli_args_begin(c, NULL, c->operand[0]);
     json_put_obj(&c->tool.w, "answer");
     cli_args_put(c, "question_id", n > 2 || refuses ? c->operand[1] : NULL);
@@ -334,7 +338,7 @@ show_met(struct cli *c, struct str answer)
         view_task_line(&c->out, &c->a, &k);
         if (raw_member(answer, "never").p != NULL)
             cli_fail(c, 0, task_status_ended(k.status)
-                         ? "the task has ended: it cannot happen any more"
+                         ? "the task has ended, so this can no longer happen"
                          : "a task that it depends on failed or was cancelled");
     }
     return met ? CLI_OK : CLI_NOT_MET;
@@ -389,7 +393,7 @@ cli_wait(struct cli *c)
     int rc;
 
     if (c->operand[0] == NULL && c->arg[ARG_AGENT].text == NULL)
-        return cli_misuse(c, "ID or --agent is required");
+        return cli_misuse(c, "ID or --agent is missing");
     if (c->env->server != NULL)
         return ask_wait(c);
     cli_args_begin(c, NULL, c->operand[0]);

@@ -281,7 +281,7 @@ walk_to(struct walk *w, struct str dep, struct task_entry **e)
         return task_fail(d->c, ERR_CYCLE, w->field, "%s would create a cycle "
                          "with this task", w->field);
     if (!*e && w->exist)
-        return task_fail(d->c, ERR_NOT_FOUND, w->field, "%s: there is no task "
+        return task_fail(d->c, ERR_NOT_FOUND, w->field, "%s: no such task "
                          "%.*s", w->field, STR_ARG(dep));
     return 0;
 }

@@ -409,7 +409,7 @@ task_fail_read(struct task_ctx *c, struct tasks *t, struct str id, int rc)
     if (rc != ERR_NOT_FOUND)
         return task_fail_store(c, rc);
     if (!tasks_is_archived(t, id))
-        return task_fail(c, rc, "task_id", "there is no task %.*s",
+        return task_fail(c, rc, "task_id", "no such task \"%.*s\"",
                          STR_ARG(id));
     task_fail(c, rc, "task_id", "the task %.*s was archived", STR_ARG(id));
     return task_next(c, "tell the operator to run \"mcptask import\" on the "

@@ -42,7 +42,7 @@ for command in list tail export health verify compact; do
     run 0 $command --json
 done
 run 1 show x
-has err 'x: no such task'
+has err 'mcptask show: no such task "x"' 'run "mcptask list --all"'
 run 1 history x
 run 1 export x
 run 1 backup "$dir/none"
@@ -51,16 +51,16 @@ checks=$((checks + 1))
 
 begin usage
 run 2 frobnicate
-has err frobnicate --help
+has err frobnicate 'run "mcptask help"'
 run 2 list --frob
-has err --frob 'usage: mcptask list'
+has err --frob 'run "mcptask help list"'
 run 2 show
 run 2 show a b
 run 2 list --limit many
 run 2 list --limit
 run 2 list --ready=yes
 run 2 list --parent 'no id'
-has err 'mcptask: --parent must be 1 to 128 characters from'
+has err 'mcptask list: --parent must be 1 to 128 characters from'
 run 2 list --calls --parent a
 run 2 list --status open,closed
 has err closed handoff_ready
@@ -183,7 +183,7 @@ has err 'line 5002'
 run 1 import many
 has out '2 imported, 5000 skipped, 1 failed'
 rm -rf "$MCP_TASK_BASE_DIR"
-run 1 import in.is.not.there
+run 2 import in.is.not.there
 has err 'in.is.not.there'
 printf 'SQLite format 3\000more' >in
 run 2 import in
@@ -377,7 +377,7 @@ has err 'no task is ready'
 run 0 claim --agent me --json
 has out '"task_id":"later"' '"lease":{"agent":"me"'
 run 4 claim later --agent you
-has err 'holds a lease'
+has err ' is working on it, and its lease ends in '
 run 4 claim later --agent you --json
 has err '"code":"lease_held"' '"holder":"me"'
 run 1 claim none --agent me
@@ -388,11 +388,12 @@ has out '{"claimed":false,"message":"no task is ready","held":2,"held_by":[{"age
 run 4 claim later --agent you --wait 1
 run 0 claim later --agent me --lease 3600
 has out '# Task later' '- seconds: 3600'
-has err 'renewed: it was'
+has err 'already yours; lease renewed'
 lacks out renewed
 run 2 answer later
 run 1 answer later yes
-has err 'later: the task has no open question: mcptask show lists its questions'
+has err 'later: the task has no open question' \
+    'run "mcptask show later" to see its questions'
 {
     call 1 request_input '{"task_id":"later","agent":"me","question":"Sure?"}'
 } | "$bin" >out
@@ -472,7 +473,7 @@ echo '{"step":1}' >in
 run 2 handoff later --agent me - <in
 has err 'unknown argument "step"'
 run 2 checkpoint later in --agent me
-has err 'unexpected operand: in'
+has err 'unexpected argument "in"'
 run 0 checkpoint later - <<'END'
 {"agent":"me"}
 END
@@ -497,7 +498,7 @@ has err 'claim: --takeover needs --reason' 'usage: mcptask claim'
 run 0 claim later --agent me --takeover --reason 'you left'
 has out '## Taken over' '- reason: you left'
 run 4 checkpoint later --agent you
-has err 'me took the task over: you left' 'on the task later until 2'
+has err 'me took the task over: you left' 'later: me is working on it'
 run 4 checkpoint later --agent you --json
 has err '"taken_over":{"from_agent":"you","agent":"me","reason":"you left"' \
     '"expires_at":"2'
@@ -512,16 +513,16 @@ run 3 --read-only checkpoint later --agent you
 
 begin waits
 run 1 wait none
-has err 'there is no task none: mcptask list --all shows them'
+has err 'mcptask wait: no such task "none"'
 run 2 wait
-has err 'wait: ID or --agent is required'
+has err 'mcptask wait: ID or --agent is missing'
 run 2 wait ''
 has err 'wait: ID is empty'
 tasks | "$bin" import - >out
 run 2 wait later --until never
 has err 'terminal, answered, handoff'
 run 2 wait later --since-seq x
-has err 'wait: --since-seq needs a number' 'usage: mcptask wait'
+has err 'wait: --since-seq needs a number' 'run "mcptask help wait"'
 run 0 wait first --until terminal
 has out 'first  done'
 run 0 wait first --until 'done' --json
@@ -567,7 +568,7 @@ run 0 answer later yes
 woken '{"met":true,"seq":8'
 run 1 wait first --until open
 has out 'first  done'
-has err 'the task has ended: it cannot happen any more'
+has err 'the task has ended, so this can no longer happen'
 run 1 wait first --until failed --json
 has out '"met":false' '"never":true'
 run 0 wait later --until answered --json
@@ -643,7 +644,7 @@ begin lost_output_is_an_error
 tasks | "$bin" import - >out
 if [ -w /dev/full ]; then
     "$bin" --help >/dev/full 2>err
-    has err 'mcptask: standard output: No space'
+    has err ': standard output: No space'
     "$bin" export >/dev/full 2>err
     code=$?
     checks=$((checks + 1))
@@ -734,7 +735,7 @@ run 3 verify --repair "$dir/none/mended"
 has err "$dir/none/mended: No such file or directory"
 same "$log" before
 run 2 push
-has err '--store is required'
+has err '--store is missing'
 run 4 pull "$dir/mended"
 run 3 pull "$dir/pulled"
 export MCP_TASK_DB_PATH="$dir/mended"
@@ -957,7 +958,7 @@ for command in list 'show later' export 'history later' health verify \
     # shellcheck disable=SC2086 # its words are arguments
     run 3 $command </dev/null
     has err 'written by a newer mcptask' 'update mcptask to use it'
-    lacks err repair verify
+    lacks err '"mcptask verify' 'verify explains' repair
 done
 run 1 doctor
 has out 'written by a newer mcptask'
@@ -1023,7 +1024,7 @@ MCP_DEBUG=1 MCP_TASK_DB_PATH=one.log MCP_TASK_ARTIFACTS_DIR=two \
 has out 'args = ["--tools", "core"]' '"MCP_DEBUG" = "1"' '/one.log"' '/two"' \
     "\"MCP_TASK_STORE_AUTH\" = \"$dir/login\""
 run 2 config codex httpd
-has err 'not an HTTP address: httpd'
+has err 'URL needs an HTTP address, not "httpd"'
 
 # What a runner has in its cache, it starts again.
 for runner in npx/_npx/1 uvx/archive-v0/1/bin; do
@@ -1144,8 +1145,8 @@ has out '{"columns":[{"name":"Needs you","total":1,"tasks":[{"task_id":"asks"' \
     '{"name":"Done","total":1,"tasks":[{"task_id":"first"'
 if script -qec true /dev/null >out 2>&1 </dev/null; then
     script -qec "'$bin'" /dev/null >out </dev/null
-    has out 'mcptask: this is an MCP server, which clients start:' \
-        'mcptask help lists the commands'
+    has out 'mcptask: this is an MCP server, normally started by' \
+        'run "mcptask help"'
     # It fits the terminal, and follows when that grows.
     mkfifo keys
     TERM=dumb script -qefc "stty -echo cols 70 rows 6; '$bin' board -w & read -r x
@@ -1193,9 +1194,9 @@ run 1 show first
 has err 'first: archived'
 run 1 history first
 run 1 checkpoint first --agent me
-has err 'first: archived: mcptask import' brings
+has err 'first: archived' 'to bring it back, run "mcptask import '
 run 4 add --id first Another
-has err 'first: an archived task has this id: take another id'
+has err 'first: an archived task has this id' 'use another id'
 lacks err edit
 run 0 list --all
 lacks out 'The first'
@@ -1443,9 +1444,9 @@ has err '--port needs a number from 0 to 65535'
 run 2 --read-only=1 list
 has err '--read-only does not accept a value'
 run 2 list --limit x
-has err 'list: --limit needs a number' 'usage: mcptask list'
+has err 'list: --limit needs a number'
 run 2 list --limit
-has err 'list: --limit needs a value' 'usage: mcptask list'
+has err 'list: --limit needs a value'
 run 2 --rate 5 list
 has err 'options for HTTP cannot be used with a command'
 run 0 --compact-at 100000 --closed-max 0 config codex

@@ -22,7 +22,7 @@ lacks out 'api-141"]'
 run 2 edit api-141
 has err 'edit: an option must say what to change' 'usage: mcptask edit'
 run 2 add
-has err 'add: missing argument: TITLE'
+has err 'mcptask add: TITLE is missing'
 
 begin a_task_ends_and_is_opened_again
 run 0 add --id one One
@@ -39,11 +39,13 @@ run 0 fail one 'No compiler'
 run 0 history one
 has out 'No compiler'
 run 4 'done' one
-has err 'one: the task is failed and cannot be changed: mcptask reopen makes it'
+has err 'one: the task is failed and cannot be changed' \
+    'to continue it, run "mcptask reopen one REASON"'
 run 0 reopen one again
 run 0 handoff one -a me
 run 4 'done' one
-has err 'one: a task that is handoff_ready cannot become done: mcptask claim'
+has err 'one: a task that is handoff_ready cannot become done' \
+    'claim it first with "mcptask claim one"'
 run 0 cancel one
 run 0 list --all
 has out 'one  cancelled'
@@ -55,9 +57,9 @@ run 0 show one --json
 has out '"question":"Which?"' '"options":["left","right"]' '"kind":"approval"'
 run 0 answer one left
 run 1 answer one right
-has err 'one: the task has no open question: mcptask show lists'
+has err 'one: the task has no open question'
 run 1 edit one --after nobody
-has err 'one: --after: there is no task "nobody"'
+has err 'one: --after: no such task "nobody"'
 printf 'warning: none\n' >make.log
 run 0 attach one make.log
 run 0 attach one - --name notes <make.log
@@ -66,7 +68,7 @@ has out '"name":"make.log","type":"log","size":14' '"name":"notes","type":"file"
 run 0 verify
 dd if=/dev/zero of=big bs=1048577 count=1 2>big.err
 run 2 attach one big
-has err 'big: larger than 1048576 bytes: attach a part of it'
+has err 'big: larger than 1048576 bytes' 'attach a part of it'
 run 2 attach one nowhere
 has err 'nowhere: No such file'
 run 2 attach one .
@@ -112,14 +114,24 @@ run 0 edit api-13 --after w --parent api-12
 run 0 show api-131 --json
 has out '"depends_on":["web-7"]' '"parent_id":"api-12"'
 run 2 show api
-has err 'api: several ids start with it: api-131, api-12, ...: type more of the id'
+has err 'several ids start with api, for example api-131 and api-12' \
+    'type more of the id'
 run 2 'done' api- --json
-has err '"message":"api-: several ids start with it'
+has err '"message":"several ids start with api-, for example'
 run 0 'done' api-13
 run 0 show api-13
 has out 'Title of api-131' # those that have ended count as well
 run 1 show x
-has err 'x: no such task: mcptask list --all shows them'
+has err 'mcptask show: no such task "x"'
+lacks err 'did you mean'
+for command in show history 'answer web-8' claim wait export edit\ -p\ 1; do
+    # shellcheck disable=SC2086 # its words are arguments
+    run 1 $command web-8
+    has err 'no such task "web-8"' \
+        'did you mean "web-7"? otherwise run "mcptask list --all"'
+done
+run 1 add --after web-8 Another
+has err '--after: no such task "web-8"'
 run 0 export w api-12
 has out '"task_id":"web-7"' '"task_id":"api-12"'
 run 0 list --ids
@@ -131,7 +143,7 @@ for n in $(seq 120); do
 done | "$bin" import - >/dev/null
 run 0 show web-
 run 2 show many
-has err 'many: several ids start with it'
+has err 'several ids start with many'
 
 begin what_has_ended_is_not_blocked
 run 0 add --id one One
@@ -150,7 +162,7 @@ has err 'one: the task is at version 2'
 echo '{"task_id":"later","title":"L","version":7}' >tasks
 run 0 import tasks
 run 1 show later --version 6
-has err 'later: version 6 cannot be read; the oldest one that can is 7'
+has err 'later: version 6 cannot be read' 'the oldest one that can is 7'
 printf 'a\nerror: b\nc\n' >log
 run 0 attach one log -n build.log
 run 0 show one --artifact a1
@@ -168,7 +180,7 @@ run 0 attach one log
 run 0 show one --artifact a2 --json
 has out ',"encoding":"base64","content":"/wA="}'
 run 1 show one --artifact a3
-has err 'one: no such artifact: a3: mcptask show one names them'
+has err 'no such artifact "a3"' 'run "mcptask show one"'
 run 2 show one --tail 2
 has err '--tail and --match need --artifact'
 run 2 show one --version 0
@@ -196,8 +208,8 @@ run 2 --require-evidence=some list
 has err '--require-evidence accepts only the value pass'
 run 0 add --id one One
 run 4 --require-evidence=pass 'done' one
-has err 'one: done needs test_results: mcptask checkpoint saves test_results'
-has err 'and completed_steps'
+has err 'one: done needs test_results' \
+    'save test_results first with "mcptask checkpoint one -"'
 printf '{"test_results":[{"command":"x","exit_code":0}]}' |
     "$bin" checkpoint one -a me - >out || fail 'checkpoint'
 run 0 --require-evidence=pass 'done' one
@@ -211,18 +223,19 @@ run 0 add --id one One
 run 0 add --id two --after one Two
 run 0 claim -a codex one
 run 4 claim -a me one
-has err 'one: another agent holds a lease on the task one until' codex \
-    'mcptask message reaches that agent'
+has err 'one: codex is working on it, and its lease ends in 1' \
+    'to reach that agent, run "mcptask message one TEXT"'
 run 4 claim -a me two
-has err 'two: tasks that it depends on are not done: mcptask show names them'
+has err 'two: tasks that it depends on are not done' \
+    'run "mcptask show two" to see them'
 run 2 claim -a me two --lease long
 has err 'two: --lease must be a whole number from 5 to 86400'
 run 2 edit one -p 9
 has err 'one: --priority must be a whole number from 0 to 4'
 run 1 edit nope --title x
-has err 'mcptask: there is no task nope: mcptask list --all shows them'
+has err 'mcptask edit: no such task "nope"'
 run 4 add --id one Another
-has err 'one: ' 'take another id, or mcptask edit changes that task'
+has err 'one: ' 'change that task with "mcptask edit one"'
 run 2 add --id 'a b' Blank
 has err 'a b: --id must be 1 to 128'
 run 2 message one ''
@@ -240,8 +253,8 @@ run 0 list --ready --ids
 has out b
 lacks out a
 run 4 claim -a me a
-has err 'a: work on the task may not start before 2999-01-02T12:00:00.000Z: ' \
-    "mcptask edit --not-before '' makes it ready"
+has err 'a: work on the task may not start before 2999-01-02T12:00:00.000Z' \
+    "mcptask edit a --not-before ''"
 run 0 claim -a me
 run 1 claim -a you
 has err '1 held by me; 1 for later, from 2999-01-02T12:00:00.000Z on'
@@ -272,7 +285,7 @@ run 0 list --ready --ids
 lacks out b
 run 4 claim -a you b
 has err 'b: another agent is working on the task a, whose paths overlap' '(me)' \
-    'mcptask claim --takeover --reason TEXT claims it anyway'
+    'run "mcptask claim b --takeover --reason TEXT"'
 run 0 claim -a you
 run 1 claim -a you
 has err '3 held by'

@@ -156,10 +156,10 @@ mkdir -p loop/completed
 ln -s tasks loop/tasks
 cp two.md loop/completed
 run 1 import loop
-has err 'mcptask: loop/tasks: '
+has err 'mcptask import: loop/tasks: '
 has out '0 imported, 1 skipped, 1 failed'
 run 1 import --strict loop
-has err 'mcptask: loop/tasks: '
+has err 'mcptask import: loop/tasks: '
 has out '0 imported, 0 skipped, 1 failed'
 
 # Each of data/import, and what is expected of it: the counts, then texts that
@@ -430,9 +430,9 @@ begin files_of_no_known_kind
 while IFS='|' read -r text looks; do
     printf "$text" >in
     run 2 import in
-    has err "in: this looks like $looks" 'import takes JSON of mcptask'
+    has err "in: this looks like $looks" 'import reads JSON of mcptask'
     checks=$((checks + 1))
-    [ "$(wc -l <err)" -eq 1 ] && [ ! -s out ] || fail "more: $(cat err out)"
+    [ "$(wc -l <err)" -eq 2 ] && [ ! -s out ] || fail "more: $(cat err out)"
 done <<'END'
 a,b\n1,2\n|CSV
 # Title\n\ntext\n|Markdown

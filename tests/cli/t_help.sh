@@ -73,35 +73,38 @@ has out 'usage: mcptask import [OPTION...] FILE|FOLDER|-' --strict created_at
 
 begin what_was_meant
 run 2 lst
-has err 'lst: no such command; did you mean list?'
+has err 'mcptask: unknown command "lst"' 'did you mean "list"?'
 run 2 help clam
-has err 'clam: no such command; did you mean claim?'
+has err 'mcptask help: unknown command "clam"' 'did you mean "claim"?'
 run 2 xyzzy
-has err 'xyzzy: no such command; run "mcptask --help"'
+has err 'unknown command "xyzzy"' 'run "mcptask help"'
 run 2 list --stauts=open
-has err 'unknown option --stauts=open; did you mean --status?' 'usage: mcptask list'
+has err 'mcptask list: unknown option --stauts=open' 'did you mean "--status"?'
 run 2 list --frobnicate
-has err 'unknown option --frobnicate'
+has err 'mcptask list: unknown option --frobnicate' 'run "mcptask help list"'
 lacks err 'did you mean'
+run 2 list --jsn
+has err 'did you mean "--json"?'
 run 2 --read-onyl
-has err 'unknown option --read-onyl; did you mean --read-only?'
+has err 'mcptask: unknown option --read-onyl' 'did you mean "--read-only"?'
 run 2 --tokn-file x
-has err 'did you mean --token-file?'
+has err 'did you mean "--token-file"?'
 run 2 --frobnicate
-has err 'unknown option --frobnicate; see mcptask help options'
+has err 'unknown option --frobnicate' 'run "mcptask help options"'
 run 2 answer
-has err 'answer: missing argument: ID'
+has err 'mcptask answer: ID is missing' \
+    'usage: mcptask answer [OPTION...] ID [QUESTION] TEXT'
 run 2 fail x
-has err 'fail: missing argument: REASON'
+has err 'mcptask fail: REASON is missing'
 run 2 run
-has err 'run: missing argument: COMMAND'
+has err 'mcptask run: COMMAND is missing'
 
 begin completion
 run 0 add --id first --owner codex --tag red The first
 # shellcheck disable=SC2016 # a shell must never expand this one
 run 0 add --id evil --owner '$(touch made)' --tag '`touch made`' evil
 run 2 completion csh
-has err 'no such shell: csh'
+has err 'unknown shell "csh"'
 mkdir bin
 printf '#!/bin/sh\nexec "%s" "$@"\n' "$bin" >bin/mcptask
 chmod +x bin/mcptask

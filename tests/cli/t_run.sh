@@ -201,7 +201,7 @@ has out '"status":"in_progress"' '"agent":"me"' '"exit_code":2' \
     '"command":"true","exit_code":0'
 run 4 claim -a other api-1
 run 4 run -a other api-1 -- touch started
-has err 'another agent holds a lease'
+has err ' is working on it, and its lease ends in '
 run 4 run -a me api-2 -- touch started
 run 1 run nowhere -- touch started
 run 0 run -a me api-1 --close -- true
@@ -211,7 +211,7 @@ run 4 run -a me api-1 -- touch started
 has err 'mcptask reopen'
 run 3 --read-only run -- touch started
 run 2 run api-1
-has err 'run: -- COMMAND is required'
+has err 'COMMAND is missing, after "--"'
 run 2 run --
 run 2 run a b -- touch started
 run 2 run --lease long -- touch started
@@ -280,9 +280,9 @@ run 0 show "$id" --json
 has out '"exit_code":9' '"type":"log","size":6'
 check no_file "$id"
 run 3 --read-only run -- touch started
-has err 'opened for reading only: leave --read-only out'
+has err 'opened for reading only' 'omit --read-only'
 run 2 run -- ''
-has err 'COMMAND is required'
+has err 'COMMAND is missing'
 
 begin a_store_that_is_removed
 # shellcheck disable=SC2016 # for the other shell
@@ -321,7 +321,7 @@ renewed() {
 until_true renewed
 run 4 claim -a other one
 run 4 run -a me one -- true
-has err 'one: its command still runs: mcptask cancel one ends it'
+has err 'one: its command still runs' 'run "mcptask cancel one"'
 touch go
 until_true shows one '"exit_code":4'
 until_true no_file one
@@ -638,7 +638,7 @@ if [ "$(id -u)" -eq 0 ] && wants setpriv && wants flock; then
     code=$?
     checks=$((checks + 1))
     [ $code -eq 4 ] || fail "$(cat err)"
-    has err "another user's command runs for it: mcptask cancel $id ends it"
+    has err "another user's command runs for it" "mcptask cancel $id"
     lacks err denied
     # The file of another member, however it was replaced, does not say which
     # process the watcher ends.

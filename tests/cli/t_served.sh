@@ -200,7 +200,7 @@ gone() {
     mt 0 list --json
     mt 0 board
     mt 4 handoff one --agent bob --to cyd
-    grep -q 'claim --takeover --reason TEXT' "$all" || fail "$(cat "$all")"
+    grep -q 'claim one --takeover --reason TEXT' "$all" || fail "$(cat "$all")"
     mt 1 claim --agent bob
     grep -q '; 1 held by ann (exited); to take over' "$all" ||
         fail "$(cat "$all")"
@@ -254,34 +254,37 @@ stop
 
 begin what_only_works_beside_the_store
 run 2 --server unix:/nowhere compact
-has err 'compact works on the store itself: run it where the store is'
+has err 'mcptask compact: this works on the store itself' \
+    'run it where the store is'
 for command in backup verify archive import push pull doctor health run; do
     MCP_TASK_SERVER=unix:/nowhere run 2 $command x x
     has err ':'
 done
 MCP_TASK_SERVER=unix:/nowhere run 2 doctor --json
-has err '"code":"invalid_argument"' 'doctor works on the store itself'
+has err '"code":"invalid_argument"' 'this works on the store itself'
 MCP_TASK_SERVER=unix:/nowhere run 2 list --calls
-has err 'list --calls works on the store itself'
+has err 'list: --calls works on the store itself'
 MCP_TASK_SERVER=unix:/nowhere run 0 help list
 MCP_TASK_SERVER=unix:/nowhere run 0 config claude-code
 MCP_TASK_SERVER=unix:/nowhere run 0 completion bash
 
 begin which_server
 run 3 --server "unix:$dir/none" list
-has err "unix:$dir/none: No such file or directory: start it with" '--unix PATH'
+has err "unix:$dir/none: No such file or directory" \
+    'start it with "mcptask --unix PATH"'
 run 3 --server "unix:$dir/none" list --json
 has err '"code":"store_unreachable"' '"retryable":true'
 run 3 --server 127.0.0.1:1 add One
-has err '127.0.0.1:1: Connection refused: start it with "mcptask --http"'
+has err '127.0.0.1:1: Connection refused' 'start it with "mcptask --http"'
 run 3 --server '[::1]:1' list
 for address in unix: nowhere:80 127.0.0.1:0 127.0.0.1:99999 '[::1' 1.2.3 ''; do
     run 2 --server "$address" list
-    has err "--server $address: needs unix:PATH or a numeric ADDRESS:PORT"
+    has err '--server needs unix:PATH or a numeric ADDRESS:PORT' \
+        "not \"$address\""
 done
 for address in 192.0.2.1 http://192.0.2.1:80/mcp '[2001:db8::1]:80'; do
     run 2 --server "$address" list
-    has err "--server $address: is not on this host" 'ssh -L' --insecure
+    has err "--server $address: not on this host" 'ssh -L' --insecure
 done
 run 2 --server unix:/s
 has err '--server and --insecure need a command'
@@ -305,7 +308,7 @@ $token" >mine && echo fedcba9876543210fedcba9876543210 >eye && : >empty &&
 serve --token-file tokens
 export MCP_TASK_SERVER="unix:$dir/s"
 run 3 list
-has err "unix:$dir/s: needs a token: let --token-file or MCP_TASK_TOKEN_FILE name"
+has err "unix:$dir/s: needs a token" --token-file MCP_TASK_TOKEN_FILE
 run 0 --token-file mine add --id one -a anna One
 export MCP_TASK_TOKEN_FILE="$dir/mine"
 run 0 show one --json
@@ -314,7 +317,7 @@ run 0 edit one -p 0
 run 3 edit one -a bob -p 1
 has err 'one: '
 run 3 --token-file other list
-has err 'does not know the token of other'
+has err 'unknown token in other'
 lacks err nobody-knows
 run 2 --token-file empty list
 has err 'empty: has no line with a token'
@@ -364,7 +367,7 @@ for address in "127.0.0.1:$port" "localhost:$port" "http://127.0.0.1:$port/mcp";
     has out "To $address"
 done
 run 2 --server "0.0.0.0:$port" list
-has err 'is not on this host'
+has err 'not on this host'
 run 3 --insecure --server "0.0.0.0:$port" list # this Host is not its own
 has err "0.0.0.0:$port: "
 stop
@@ -376,7 +379,10 @@ run 0 fail one no
 run 0 archive --done-before 2999-01-01
 serve
 run 1 --server "unix:$dir/s" 'done' one
-has err 'one: archived: mcptask import LOG.archive-... brings it back'
+has err 'one: archived' \
+    'to bring it back, run "mcptask import LOG.archive-DAY"'
+run 1 --server "unix:$dir/s" show one-mort
+has err 'no such task "one-mort"' 'did you mean "one-more"?'
 run 0 --server "unix:$dir/s" show one-m
 has out More
 stop

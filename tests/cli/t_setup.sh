@@ -172,7 +172,7 @@ has err 'codex is not in PATH' '# for ~/.codex/config.toml'
     PATH=$dir/bin run 0 setup codex --json
 lacks err code
 run 2 setup nobody
-has err 'setup: no such client: nobody: mcptask help config lists them'
+has err 'mcptask setup: unknown client "nobody"'
 run 2 setup
 echo text >bin/codex
 chmod +x bin/codex

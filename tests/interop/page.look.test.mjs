@@ -139,7 +139,7 @@ test('long texts leave room for the rest', LIMIT, async (t) => {
   await page.getByRole('button', { name: 'Edit', exact: true }).click();
   await page.getByLabel('Depends on').fill('q'.repeat(120));
   await page.getByRole('button', { name: 'Save', exact: true }).click();
-  await page.locator('#form').getByText('there is no task').waitFor();
+  await page.locator('#form').getByText('no such task').waitFor();
   assert.ok(await page.locator('#form').evaluate((el) =>
     el.scrollWidth <= el.clientWidth));
   await worker.close();

@@ -756,6 +756,15 @@ test_read_only_makes_nothing(void)
     free(dir);
 }
 
+/* Whether the text is one whole line, or two. */
+static bool
+ends_in_two_lines(const char *text)
+{
+    const char *last = text + strlen(text) - 1, *end = strchr(text, '\n');
+
+    return end != NULL && (end == last || strchr(end + 1, '\n') == last);
+}
+
 static void
 test_refuses_unknown_options_and_files(void)
 {
@@ -785,7 +794,7 @@ test_refuses_unknown_options_and_files(void)
         CHECK(can(s.life, POLLIN) && can(s.err, POLLIN));
         CHECK(read(s.err, said, sizeof(said) - 1) > 0);
         CHECK(has(said, cases[i].said));
-        CHECK(strchr(said, '\n') == said + strlen(said) - 1);
+        CHECK(ends_in_two_lines(said)); /* the error, and the next step */
         CHECK(!hear(&s));
         CHECK(ended(&s) == cases[i].code);
         free(dir);

@@ -394,7 +394,7 @@ test_all_or_none(void)
          "['#1']}]}", "invalid_argument", "tasks[1]: depends_on[0] must refer "
          "to an earlier item of tasks (\"#0\" is the first)"},
         {"{'tasks':[{'task_id':'n','title':'N'},{'title':'M','depends_on':"
-         "['no']}]}", "not_found", "tasks[1]: depends_on: there is no task "
+         "['no']}]}", "not_found", "tasks[1]: depends_on: no such task "
          "\"no\""},
         {"{'tasks':[{'task_id':'n','title':'N'},{'task_id':'n','title':"
          "'N'}]}", "already_exists", "tasks[1] already exists, but others do "

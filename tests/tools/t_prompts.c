@@ -160,14 +160,14 @@ test_prompts_of_one_task(void)
          "Hand over the task \"a\"."},
         {"handoff_task_brief", "{'task_id':'a','to_agent':'you'}", 0,
          "to_agent \"you\"."},
-        {"resume_task", "{'task_id':'no'}", ERR_INVALID, "there is no task no; "
-         "call list_tasks to see the tasks that exist"},
+        {"resume_task", "{'task_id':'no'}", ERR_INVALID, "no such task "
+         "\"no\"; call list_tasks to see the tasks that exist"},
         {"resume_task", "{'task_id':'a/b'}", ERR_INVALID, "task_id"},
         {"resume_task", "{'agent':'x','to':'y'}", ERR_INVALID, "to"},
         {"handoff_task_brief", NULL, ERR_INVALID, "task_id"},
         {"handoff_task_brief", "{'task_id':''}", ERR_INVALID, "task_id"},
         {"handoff_task_brief", "{'task_id':'no'}", ERR_INVALID,
-         "there is no task no"},
+         "no such task \"no\""},
         {"standup", "{'since':'yesterday'}", ERR_INVALID, "since"},
         {"standup", "{'since':'-1'}", ERR_INVALID, "since"},
     };
