@@ -387,12 +387,14 @@ void
 cli_say_receipt(struct cli *c, struct str receipt)
 {
     struct str list = raw_member(receipt, "warnings"), item = STR_NONE;
+    struct str id = raw_inner(raw_member(receipt, "task_id"));
     struct str from, text, seen;
 
     if (c->json)
         return;
     while ((item = raw_list_next(list, item)).p != NULL)
-        cli_fail(c, 0, "%.*s", STR_ARG(raw_text(&c->a, item)));
+        cli_fail(c, 0, "%.*s: %.*s", STR_ARG(id),
+                 STR_ARG(raw_text(&c->a, item)));
     list = raw_member(receipt, "messages");
     while ((item = raw_list_next(list, item)).p != NULL) {
         seen = raw_member(item, "seen");

@@ -35,6 +35,9 @@
     OPT(OPT_FLAG, name, letter, at, NULL, help)
 #define ARG(which) arg[which]
 #define AGENT(help) TEXT("agent", 'a', ARG(ARG_AGENT), "AGENT", help)
+#define WORDS(name, value) \
+    TEXT(name, 'm', args.words, value, \
+         "the same as one argument; all others are then ids")
 #define OPTS(...) N_OPTS((const struct env_opt[]){__VA_ARGS__}), \
     (const struct env_opt[]){__VA_ARGS__}
 #define N_OPTS(...) sizeof(__VA_ARGS__) / sizeof(struct env_opt)
@@ -116,15 +119,19 @@ const struct cli_command cli_commands[] = {
           TEXT("name", 'n', ARG(ARG_NAME), "NAME",
                "the name, instead of FILE's; one that ends in .log, .diff or "
                ".patch sets the type"))},
-    {"done", "ID [RESULT]", GROUP_WORK, "End a task as done",
-     cli_done, 1, 2, WRITE | SERVED, OPTS(AGENT("who ends it"))},
-    {"fail", "ID REASON", GROUP_WORK, "End a task as failed",
-     cli_failed, 2, 2, WRITE | SERVED, OPTS(AGENT("who ends it"))},
-    {"cancel", "ID [REASON]", GROUP_WORK,
-     "Cancel a task, or ask its agent to stop",
-     cli_cancel, 1, 2, WRITE | SERVED, OPTS(AGENT("who cancels it"))},
-    {"reopen", "ID REASON", GROUP_WORK, "Reopen a task that has ended",
-     cli_reopen, 2, 2, WRITE | SERVED, OPTS(AGENT("who reopens it"))},
+    {"done", "ID... [RESULT...]", GROUP_WORK, "End tasks as done",
+     cli_done, 1, CLI_ANY, WRITE | SERVED,
+     OPTS(AGENT("who ends them"), WORDS("result", "RESULT"))},
+    {"fail", "ID... REASON...", GROUP_WORK, "End tasks as failed",
+     cli_failed, 1, CLI_ANY, WRITE | SERVED,
+     OPTS(AGENT("who ends them"), WORDS("reason", "REASON"))},
+    {"cancel", "ID... [REASON...]", GROUP_WORK,
+     "Cancel tasks, or ask their agents to stop",
+     cli_cancel, 1, CLI_ANY, WRITE | SERVED,
+     OPTS(AGENT("who cancels them"), WORDS("reason", "REASON"))},
+    {"reopen", "ID... REASON...", GROUP_WORK, "Reopen tasks that have ended",
+     cli_reopen, 1, CLI_ANY, WRITE | SERVED,
+     OPTS(AGENT("who reopens them"), WORDS("reason", "REASON"))},
     {"run", "[ID] -- COMMAND...", GROUP_WORK,
      "Run a command under a supervisor",
      cli_run, 1, CLI_ANY, CLOSED,
@@ -144,8 +151,8 @@ const struct cli_command cli_commands[] = {
                  "(60)"))},
 
     /* Ask and answer */
-    {"ask", "ID QUESTION", GROUP_ASK, "Ask a question about a task",
-     cli_ask, 2, 2, WRITE | SERVED,
+    {"ask", "ID QUESTION...", GROUP_ASK, "Ask a question about a task",
+     cli_ask, 2, CLI_ANY, WRITE | SERVED,
      OPTS(AGENT("who asks"),
           TEXT("kind", 'k', ARG(ARG_KIND), "KIND",
                "question, approval or action (question)"),
@@ -153,16 +160,17 @@ const struct cli_command cli_commands[] = {
                "an answer to choose from; may be repeated"),
           TEXT("to", 't', ARG(ARG_TO), "AGENT",
                "the person or agent that it is for"))},
-    {"answer", "ID [QUESTION] TEXT", GROUP_ASK,
+    {"answer", "ID [QUESTION] TEXT...", GROUP_ASK,
      "Answer a question about a task",
-     cli_answer, 1, 3, WRITE | SERVED,
+     cli_answer, 1, CLI_ANY, WRITE | SERVED,
      OPTS(AGENT("who answers"),
           FLAG("decline", 0, args.decline,
                "answer no; TEXT is then optional, and follows QUESTION"),
           FLAG("cancel", 0, args.cancel,
                "the same, but announce that no answer will come"))},
-    {"message", "ID TEXT", GROUP_ASK, "Send a message to the owner of a task",
-     cli_message, 2, 2, WRITE | SERVED, OPTS(AGENT("who sends it"))},
+    {"message", "ID TEXT...", GROUP_ASK,
+     "Send a message to the owner of a task",
+     cli_message, 2, CLI_ANY, WRITE | SERVED, OPTS(AGENT("who sends it"))},
     {"wait", "[ID]", GROUP_ASK, "Wait until a task changes",
      cli_wait, 0, 1, READ | SERVED,
      OPTS(AGENT("without ID, the owner of the tasks"),

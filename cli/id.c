@@ -13,12 +13,17 @@
 #define MANY 3 /* ids that start alike; no more are looked for */
 #define NEAR_MAX 2000 /* ids that one with a slip is compared with */
 
-bool
-cli_takes_id(const struct cli_command *cmd)
+/* How many of the operands are ids, whatever they are: all of export's, and of
+   a command whose words are in an option. */
+static int
+count_id_operands(const struct cli *c)
 {
-    const char *at = strstr(cmd->operands, "ID");
+    struct str rest = str_of(c->cmd->operands), first = str_cut(&rest, ' ');
 
-    return at != NULL && (at[2] == '\0' || strchr(" ].", at[2]) != NULL);
+    if (str_is(first, "[ID...]") || c->args.words != NULL)
+        return c->n_operands;
+    return str_is(first, "ID") || str_is(first, "[ID]") ||
+           str_is(first, "ID...");
 }
 
 /* Finds up to max tasks whose ids begin with start. Returns how many, or an
@@ -91,17 +96,23 @@ cli_complete_ids(struct cli *c)
 {
     const char **after = c->arg[F_DEPENDS_ON].list;
     const char **parent = &c->arg[F_PARENT_ID].text;
-    bool all = c->cmd->max == CLI_ANY;
-    int rc = 0, n = all ? c->n_operands : 1;
+    int rc = 0, n = count_id_operands(c);
 
-    if (!cli_takes_id(c->cmd))
-        n = 0;
     for (int i = 0; rc == 0 && i < n && i < c->n_operands; i++)
         rc = complete(c, (const char **)&c->operand[i]);
     for (int i = 0; rc == 0 && i < ENV_MAX_LIST && after[i] != NULL; i++)
         rc = after[i][0] != '\0' ? complete(c, &after[i]) : 0;
     if (rc == 0 && *parent != NULL && **parent != '\0')
         rc = complete(c, parent);
+    return rc;
+}
+
+int
+cli_knows_id(struct cli *c, const char *word, bool *known)
+{
+    int rc = 0;
+
+    *known = task_is_id(str_of(word)) && !is_unknown(c, word, &rc);
     return rc;
 }
 

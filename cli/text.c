@@ -345,6 +345,28 @@ cli_misuse(const struct cli *c, const char *fmt, ...)
     return CLI_USAGE;
 }
 
+bool
+cli_confirm(const struct cli *c, const char *fmt, ...)
+{
+    struct buf b = {0};
+    char text[512], answer[2] = "";
+    va_list ap;
+    char ch = 0;
+
+    if (cli_terminal(STDIN_FILENO) == 0 || cli_terminal(STDERR_FILENO) == 0)
+        return false;
+    va_start(ap, fmt);
+    text_vput(text, sizeof(text), fmt, ap);
+    va_end(ap);
+    buf_printf(&b, "mcptask %s: %s [y/N] ", c->cmd->name, text);
+    cli_safe(&b, 0, SAFE_LINE);
+    cli_say(STDERR_FILENO, &b);
+    while (read(STDIN_FILENO, &ch, 1) == 1 && ch != '\n')
+        if (answer[0] == '\0')
+            answer[0] = ch;
+    return answer[0] == 'y' || answer[0] == 'Y';
+}
+
 void
 cli_put_usage(struct buf *b, const struct cli_command *cmd)
 {

@@ -35,6 +35,9 @@ bool cli_interrupted(void);
 int cli_fail(const struct cli *c, int err, const char *fmt, ...) PRINTF(3, 4);
 /* The same for a refused change or query. */
 int cli_refuse(const struct cli *c, const struct task_error *e);
+/* Asks a question on the terminal. Whether the answer is yes: no where there is
+   no terminal. */
+bool cli_confirm(const struct cli *c, const char *fmt, ...) PRINTF(2, 3);
 /* Appends the line "usage: mcptask CMD ...". */
 void cli_put_usage(struct buf *b, const struct cli_command *cmd);
 /* Prints an error in the operands or options, and below it the usage unless

@@ -274,6 +274,24 @@ cli_handoff(struct cli *c)
     return save(c, TOOL_HANDOFF);
 }
 
+/* Sets *is_one to whether the word after the task is one of its questions, or
+   looks like one. Returns 0, or an exit code after printing the error. */
+static int
+is_question(struct cli *c, bool *is_one)
+{
+    const char *word = c->operand[1];
+    struct task_error e;
+    struct task k;
+    int rc = 0;
+
+    *is_one = word[0] == 'q' && word[1] != '\0' &&
+              word[1 + strspn(word + 1, "0123456789")] == '\0';
+    if (!*is_one && (rc = cli_task(c, c->operand[0], &k, &e)) == 0)
+        *is_one = raw_list_find(k.f[F_QUESTIONS], "question_id",
+                                raw_quote(&c->a, str_of(word))).p != NULL;
+    return rc > 0 ? rc : 0; /* the change tells why there is no task */
+}
+
 /* After the task come the question, the text, or both. To decline or cancel
    needs no text. */
 int
@@ -281,17 +299,24 @@ cli_answer(struct cli *c)
 {
     const struct cli_args *a = &c->args;
     const char *action = a->cancel ? "cancel" : NULL;
-    bool refuses = a->decline || a->cancel;
-    int n = c->n_operands;
+    bool refuses = a->decline || a->cancel, asked = refuses;
+    int n = c->n_operands, rc = 0;
+    struct str text;
 
     if (a->decline && a->cancel)
         return cli_misuse(c, "--decline and --cancel exclude each other");
     if (n == 1 && !refuses)
         return cli_misuse(c, "TEXT is missing");
+    if (n > 2 && !refuses)
+        rc = is_question(c, &asked);
+    text = cli_args_join(c, c->operand + (n > 1) + (n > 1 && asked));
+    if (text.p == NULL || rc != 0)
+        return rc != 0 ? rc : cli_fail_store(c, ERR_NOMEM);
     cli_args_begin(c, NULL, c->operand[0]);
     json_put_obj(&c->tool.w, "answer");
-    cli_args_put(c, "question_id", n > 2 || refuses ? c->operand[1] : NULL);
-    cli_args_put(c, "text", n > 2 || !refuses ? c->operand[n - 1] : NULL);
+    cli_args_put(c, "question_id", asked ? c->operand[1] : NULL);
+    if (n > 2 || !refuses)
+        json_put_str(&c->tool.w, "text", text);
     cli_args_put(c, "action", a->decline ? "decline" : action);
     json_close(&c->tool.w);
     return cli_change_and_tell(c, TOOL_UPDATE);

@@ -50,6 +50,59 @@ run 0 cancel one
 run 0 list --all
 has out 'one  cancelled'
 
+begin several_tasks_and_words
+for id in a b c d; do run 0 add --id $id "Task $id"; done
+run 0 'done' a all 12 pass
+run 0 show a
+has out '> all 12 pass'
+run 0 'done' b c -m 'both at once'
+has out 'b  done' 'c  done'
+has err 'mcptask: b: done without' 'mcptask: c: done without'
+run 0 show c
+has out '> both at once'
+run 1 reopen a b none c -m 'not yet'
+has out 'a  open' 'b  open' 'c  open'
+has err 'mcptask reopen: no such task "none"'
+run 0 cancel a b
+has out 'a  cancelled' 'b  cancelled'
+run 4 fail a c none -m 'it broke' # the conflict is worse than no such task
+has out 'c  failed'
+has err 'fail: a: the task is cancelled' 'no such task "none"'
+run 4 'done' a c --json
+has err '"message":"a: the task' '"message":"c: the task'
+run 2 reopen a b
+has err 'reopen: REASON is missing, with -m' 'usage: mcptask reopen'
+# An id among the words may be a task or a word: nothing is changed.
+run 2 'done' d needs c first
+has err '"c" is the id of a task' 'pass the result with -m'
+run 2 'done' d c first
+run 0 show d
+has out 'status: open'
+run 0 fail d -m 'needs c first'
+run 0 reopen d 'needs c first' # between quotes it is no word
+run 0 ask d is c needed
+run 0 answer d yes it is
+run 0 show d --json
+has out '"question":"is c needed"' '"text":"yes it is"'
+question=$(sed -n 's/.*"question_id":"\([^"]*\)".*/\1/p' out)
+run 0 ask d 'And b?'
+run 4 answer d "$question" no more of it # answered already
+run 0 answer d no more of it
+run 0 show d --json
+has out '"text":"no more of it"'
+run 0 message d go on please
+run 0 show d --json
+has out '"text":"go on please"'
+if script -qec true /dev/null >out 2>&1 </dev/null; then
+    echo n | script -qec "'$bin' done d needs c" /dev/null >out
+    has out '"c" is the id of a task; is it a word of the result of d? [y/N]'
+    run 0 show d
+    has out 'status: open'
+    echo y | script -qec "'$bin' done d needs c" /dev/null >out
+    run 0 show d
+    has out 'status: done' '> needs c'
+fi
+
 begin a_question_and_a_file
 run 0 add --id one One
 run 0 ask -a me one Which? -o left -o right -k approval
