@@ -1,6 +1,6 @@
 /* env - finds the store's paths in the environment, and parses options.
 
-   It touches no file, so starting has no side effects. It expands neither ~ nor
+   It changes no file, so starting has no side effects. It expands neither ~ nor
    variables. A path that begins with ~ is refused: it would make a directory
    named ~ in the working directory.
 
@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #define AGENT_MAX 128 /* bytes */
+#define LOGIN_MAX 64
 
 char *
 env_absolute(const char *path)
@@ -144,11 +145,32 @@ env_agent(const struct cli_env *e)
                ? e->agent : NULL;
 }
 
+/* Finds the name of this user in /etc/passwd; "" if it is not in the first 32
+   KiB. In a static program getpwuid would need the libraries of the system. */
+static void
+find_login(char name[LOGIN_MAX])
+{
+    char text[32 * 1024];
+    struct str rest, line, login;
+    uint64_t uid;
+
+    file_read_text("/etc/passwd", text, sizeof(text));
+    name[0] = '\0';
+    for (rest = str_of(text); rest.p != NULL && name[0] == '\0';) {
+        line = str_cut(&rest, '\n');
+        login = str_cut(&line, ':');
+        str_cut(&line, ':');
+        if (str_u64(str_cut(&line, ':'), &uid) && uid == getuid() &&
+            rest.p != NULL)
+            text_put(name, LOGIN_MAX, "%.*s", STR_ARG(login));
+    }
+}
+
 const char *
 env_person(const struct cli_env *e)
 {
     static const char *const names[] = {"LOGNAME", "USER"};
-    static char number[32];
+    static char login[LOGIN_MAX];
     const char *name = e->agent;
 
     for (size_t i = 0; name == NULL && i < 2; i++) {
@@ -158,8 +180,10 @@ env_person(const struct cli_env *e)
     }
     if (name != NULL)
         return name;
-    text_put(number, sizeof(number), "user-%lu", (unsigned long)getuid());
-    return number;
+    find_login(login);
+    if (login[0] == '\0')
+        text_put(login, sizeof(login), "user-%lu", (unsigned long)getuid());
+    return login;
 }
 
 /* ---- options ---- */

@@ -2,7 +2,7 @@
 #define BASE_ENV_H
 
 /* env - paths and settings from the environment, the options before a command,
-   and parsing of options in general. Touches no file. */
+   and parsing of options in general. Changes no file. */
 
 #include "base/base.h"
 
@@ -50,8 +50,8 @@ char *env_absolute(const char *path);
 void env_fini(struct cli_env *e);
 /* Its agent, if that is one: UTF-8 of at most 128 bytes; else NULL. */
 const char *env_agent(const struct cli_env *e);
-/* The agent of a command that names none: that, or else the name under which
-   somebody is logged in, or their number. Until the next call. */
+/* The agent of a command that names none: that, else the login name in LOGNAME,
+   USER or /etc/passwd, else the user's number. Until the next call. */
 const char *env_person(const struct cli_env *e);
 
 /* The value of a variable; NULL if unset or empty. */

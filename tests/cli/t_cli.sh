@@ -448,6 +448,11 @@ unset MCP_TASK_AGENT
 LOGNAME=anna run 0 claim later
 run 0 show later --json
 has out '"current_owner":"anna"'
+run 0 handoff later -a anna
+login=$(sed -n "s/^\([^:]*\):[^:]*:$(id -u):.*/\1/p" /etc/passwd | head -n 1)
+(unset LOGNAME USER; run 0 claim later; exit $failed) || fail "$(cat err)"
+run 0 show later --json
+has out "\"current_owner\":\"${login:-user-$(id -u)}\""
 
 begin checkpoints_and_handoffs
 tasks | "$bin" import - >out
