@@ -4,6 +4,7 @@
 #include "cli/edit.h"
 #include "cli/args.h"
 #include "cli/call.h"
+#include "cli/editor.h"
 #include "cli/id.h"
 #include "cli/text.h"
 #include "base/file.h"
@@ -38,8 +39,11 @@ cli_edit(struct cli *c)
 {
     static const char *const agent[] = {"agent", NULL};
 
-    if (!cli_args_others(c, agent))
-        return cli_misuse(c, "an option must say what to change");
+    if (!cli_args_others(c, agent)) {
+        if (cli_terminal(STDIN_FILENO) > 0 && cli_terminal(STDOUT_FILENO) > 0)
+            return cli_edit_text(c, c->operand[0]);
+        return cli_misuse(c, "nothing to change, give at least one option");
+    }
     cli_args_begin(c, NULL, c->operand[0]);
     return cli_change_and_tell(c, TOOL_UPDATE);
 }

@@ -20,7 +20,7 @@ run 0 edit api-142 --after '' -t ''
 run 0 show api-142 --json
 lacks out 'api-141"]'
 run 2 edit api-141
-has err 'edit: an option must say what to change' 'usage: mcptask edit'
+has err 'edit: nothing to change, give at least one option' 'usage: mcptask edit'
 run 2 add
 has err 'mcptask add: TITLE is missing'
 
@@ -101,6 +101,74 @@ if script -qec true /dev/null >out 2>&1 </dev/null; then
     echo y | script -qec "'$bin' done d needs c" /dev/null >out
     run 0 show d
     has out 'status: done' '> needs c'
+fi
+
+# edit_with SCRIPT ARGUMENT...: edits on a terminal, with a script as the editor,
+# whose first argument is the file
+edit_with() {
+    printf '#!/bin/sh\n%s\n' "$1" >"$dir/editor"
+    chmod +x "$dir/editor"
+    shift
+    last="edit $*"
+    VISUAL='' EDITOR="$dir/editor -x" TMPDIR=$dir \
+        script -qec "'$bin' edit $*; echo \"exit \$?\"" /dev/null >out </dev/null
+}
+# shellcheck disable=SC2016 # the file is an argument of the editor's script
+if script -qec true /dev/null >out 2>&1 </dev/null; then
+    begin a_task_is_edited_as_a_text
+    run 0 add --id one -t red -t 'a,b' --path src -g 'One.
+
+# a heading
+owner: no title' The title
+    run 0 add --id two Two
+    edit_with 'cp "$2" seen' one
+    has out 'one: nothing was changed' 'exit 0'
+    has seen 'title: The title' 'priority: 2' '- a,b' '- src' '# a heading'
+    run 0 show one --json
+    has out '"version":1'
+    edit_with 'sed -e "s/^title:.*/title: Another: title/" \
+        -e "s/^priority:.*/priority: 0/" -e "s/^depends_on:/& two/" \
+        -e "/^current_owner/d" -e "s/^- red/- green, blue/" \
+        -e "s/^acceptance:/&\\
+- it works\\
+  at night\\
+- quickly/" -e "s/^One\\./# Two/" "$2" >new; cp new "$2"' one
+    has out 'one  open' 'exit 0'
+    run 0 show one --json
+    has out '"title":"Another: title"' '"priority":0' '"depends_on":["two"]' \
+        '"tags":["green, blue","a,b"]' '"version":2' '"paths":["src"]' \
+        '"acceptance":["it works\nat night","quickly"]' \
+        '"goal":"# Two\n\n# a heading\nowner: no title"'
+    edit_with 'sed -e "s/^tags:/& x, y/" -e "/^- green/d" -e "/^- a,b/d" \
+        -e "s/^depends_on:.*/depends_on:/" "$2" >new; cp new "$2"' one
+    run 0 show one --json
+    has out '"tags":["x","y"]'
+    lacks out two
+    checks=$((checks + 1))
+    [ -z "$(ls "$dir"/mcptask-* 2>&1 | grep -v 'No such')" ] || fail "$(ls "$dir")"
+
+    begin a_text_that_is_refused_is_kept
+    run 0 add --id one One
+    echo "'$bin' edit one -p 1" >other
+    edit_with 'echo "goal: mine" >>"$2"; . ./other' one
+    has out 'mcptask edit: one: the task' 'mcptask: your text is in ' 'exit 4'
+    has "$(sed -n 's/.*your text is in \([^ ]*one\.[A-Za-z0-9]*\).*/\1/p' out)" \
+        'goal: mine'
+    rm "$dir"/mcptask-one.*
+    edit_with 'echo "what: ever" >"$2"' one
+    has out 'line 1 is not "FIELD: VALUE"' 'your text is in ' 'exit 2'
+    rm "$dir"/mcptask-one.*
+    edit_with 'echo "priority: 9" >"$2"' one
+    has out 'priority must be' 'your text is in ' 'exit 2'
+    rm "$dir"/mcptask-one.*
+    edit_with 'exit 3' one
+    has out 'failed, so nothing was changed' 'exit 1'
+    run 0 show one --json
+    has out '"version":2'
+    edit_with : none
+    has out 'no such task "none"' 'exit 1'
+    checks=$((checks + 1))
+    [ -z "$(ls "$dir"/mcptask-* 2>&1 | grep -v 'No such')" ] || fail "$(ls "$dir")"
 fi
 
 begin a_question_and_a_file
