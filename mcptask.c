@@ -406,16 +406,26 @@ report_state(struct store *store)
         cli_fail(NULL, 0, "%s", st->why);
 }
 
+/* Tells where the server is; a person, also what is there. */
 static void
-report_address(const struct cli_env *e, const struct web *w)
+report_web(const struct cli_env *e, const char *address)
 {
-    const char *address = w != NULL ? web_address(w) : "";
+    bool local = str_starts(str_of(address), "unix:");
 
-    if (w != NULL)
-        text_tell("mcptask: %s%s\n",
-                  str_starts(str_of(address), "unix:") ? "" : "http://",
+    text_tell("mcptask: %s%s\n", local ? "" : "http://", address);
+    if (cli_terminal(STDERR_FILENO) == 0)
+        return;
+    if (!local)
+        text_tell("  board  http://%s/\n  MCP    http://%s/mcp\n", address,
                   address);
-    else if (cli_terminal(STDIN_FILENO) > 0)
+    text_tell("  store  %s\nCtrl-C stops it.\n",
+              e->store != NULL ? e->store : e->log_path);
+}
+
+static void
+report_stdio(const struct cli_env *e)
+{
+    if (cli_terminal(STDIN_FILENO) > 0)
         cli_fail(NULL, 0, "this is an MCP server, normally started by an MCP "
                  "client\nfor the commands, press Ctrl-D and run \"mcptask "
                  "help\"");
@@ -486,7 +496,10 @@ serve_clients(const struct options *o)
     int err = open_parts(&p, o, why), exit_code = CLI_OK;
 
     if (err == 0) {
-        report_address(&o->e, p.web);
+        if (p.web != NULL)
+            report_web(&o->e, web_address(p.web));
+        else
+            report_stdio(&o->e);
         report_state(p.s.store);
         err = p.web != NULL ? turn_run(p.turn, web_ended, p.web)
                             : turn_run(p.turn, stdio_ended, p.stdio);

@@ -585,10 +585,10 @@ put_compact(struct cli *c, int64_t before, int64_t after,
     bool orphans = c->args.orphans;
 
 #define SHRUNK "log=%s bytes_before=" U64 " bytes_after=" U64
-    cli_tell(c, orphans ? "{log}: {bytes_after} bytes, were {bytes_before}\n"
+    cli_tell(c, orphans ? "{log}: {bytes_before} -> {bytes_after} bytes\n"
                           "{artifacts}: {artifacts_removed} artifacts of "
                           "{artifact_bytes_removed} bytes removed\n"
-                        : "{log}: {bytes_after} bytes, were {bytes_before}\n",
+                        : "{log}: {bytes_before} -> {bytes_after} bytes\n",
              orphans ? SHRUNK " artifacts=%s artifacts_removed=" U64
                        " artifact_bytes_removed=" U64
                        " artifacts_dropped=" U64 : SHRUNK,

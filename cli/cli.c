@@ -14,6 +14,7 @@
 #include "cli/service.h"
 #include "cli/store.h"
 #include "cli/text.h"
+#include "task/task.h"
 #include "base/file.h"
 
 #include <errno.h>
@@ -23,6 +24,7 @@
 #include <unistd.h>
 
 #define TAIL_EVENTS 10
+#define OPENS (SERVED - 1)
 
 /* The name of the first required operand that is missing, such as "ID". */
 static struct str
@@ -106,7 +108,7 @@ begin_numbers(struct cli *c)
 static void
 take_own_agent(struct cli *c)
 {
-    bool writes = (c->cmd->store & ~SERVED) == WRITE;
+    bool writes = (c->cmd->store & OPENS) == WRITE;
     bool token = c->env->server != NULL && c->env->token_file != NULL;
     const char *name = writes && !token ? env_person(c->env) : c->env->agent;
 
@@ -114,7 +116,7 @@ take_own_agent(struct cli *c)
         const struct env_opt *o = &c->cmd->opts[i];
 
         if (strcmp(o->name, "agent") == 0 && name != NULL &&
-            !cli_args_given(c, o) && (c->cmd->store & ~SERVED) != CLOSED) {
+            !cli_args_given(c, o) && (c->cmd->store & OPENS) != CLOSED) {
             c->arg[cli_arg_of(o)].text = name;
             c->own_agent = o;
         }
@@ -126,7 +128,7 @@ take_own_agent(struct cli *c)
 static int
 begin_store(struct cli *c)
 {
-    int opens = c->cmd->store & ~SERVED, rc;
+    int opens = c->cmd->store & OPENS, rc;
 
     if (c->env->server != NULL && !(c->cmd->store & SERVED))
         return cli_fail_beside(c, "this");
@@ -159,6 +161,27 @@ resolve_repo(struct cli *c)
     return *repo != NULL ? 0 : cli_fail_store(c, ERR_NOMEM);
 }
 
+/* Tells a person that there was nothing to list, and of which store. */
+static void
+tell_empty(const struct cli *c)
+{
+    const char *server = c->env->server;
+    uint64_t all = 0;
+
+    if (c->wrote || c->out.len > 0 || c->json || c->args.follow ||
+        c->args.limit == 0 || c->args.lines == 0 ||
+        cli_terminal(STDERR_FILENO) == 0)
+        return;
+    for (int s = 0; server == NULL && s < TASK_N_STATUSES; s++)
+        all += tasks_count(c->s.tasks, (enum task_status)s);
+    if (all > 0)
+        cli_fail(c, 0, "no task matches in %s\nto include those that have "
+                 "ended, run \"mcptask list --all\"", c->env->log_path);
+    else
+        cli_fail(c, 0, "no tasks in %s\nto create one, run \"mcptask add "
+                 "TITLE\"", server != NULL ? server : c->env->log_path);
+}
+
 static int
 run(struct cli *c, char **argv)
 {
@@ -178,6 +201,8 @@ run(struct cli *c, char **argv)
     if (rc != 0)
         return rc;
     rc = c->cmd->run(c);
+    if (rc == 0 && c->cmd->store & LISTS)
+        tell_empty(c);
     service_hint(c);
     return rc;
 }

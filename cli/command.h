@@ -61,7 +61,9 @@ struct cli_args {
 
 enum cli_opens { CLOSED, READ, WRITE,
                  SERVED = 4 /* a bit: it needs no store, or asks a server for
-                               the same with --server */ };
+                               the same with --server */,
+                 LISTS = 8 /* a bit: where there are no tasks it prints
+                              nothing, and says so on a terminal */ };
 #define CLI_ANY UINT8_MAX /* operands: any number */
 
 enum cli_group { /* of commands, in help and in the table */
@@ -79,7 +81,7 @@ struct cli_command {
     const char *summary; /* a line, in the imperative */
     int (*run)(struct cli *c); /* returns the exit code */
     uint8_t min, max; /* number of operands; max may be CLI_ANY */
-    uint8_t store;    /* how cli_main opens it: enum cli_opens, and SERVED */
+    uint8_t store;    /* how cli_main opens it: enum cli_opens, and its bits */
     uint8_t n_opts;
     const struct env_opt *opts;
 };
@@ -108,6 +110,7 @@ struct cli {
     struct buf out; /* for stdout, written by cli_flush */
     struct arena kept; /* for completed ids; freed at the end */
     int64_t begun_ms, shown_ms; /* first and last cli_progress; 0: never */
+    bool wrote;     /* something was written to stdout */
     int out_errno;  /* of the write that failed; nothing is written after it */
     size_t columns; /* how many cli_flush pads in each line; 0: none */
     size_t width[CLI_COLUMNS];

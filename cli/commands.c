@@ -189,7 +189,7 @@ const struct cli_command cli_commands[] = {
 
     /* Look */
     {"list", "", GROUP_LOOK, "List tasks, newest change first",
-     cli_list, 0, 0, READ | SERVED,
+     cli_list, 0, 0, READ | SERVED | LISTS,
      OPTS(TEXT("status", 's', args.status, "STATUS,...",
                "only tasks with these statuses"),
           TEXT("owner", 'o', ARG(F_CURRENT_OWNER), "AGENT",
@@ -231,7 +231,7 @@ const struct cli_command cli_commands[] = {
           NUMBER("limit", 'n', args.limit, "N", "at most N"))},
     {"tail", "", GROUP_LOOK,
      "List the newest events of all tasks, oldest first",
-     cli_tail, 0, 0, READ | SERVED,
+     cli_tail, 0, 0, READ | SERVED | LISTS,
      OPTS(FLAG("follow", 'f', args.follow,
                "continue with new events until interrupted"),
           NUMBER("lines", 'n', args.lines, "N", "the number of events (10)"))},
@@ -244,7 +244,7 @@ const struct cli_command cli_commands[] = {
 
     /* Store */
     {"export", "[ID...]", GROUP_STORE, "Write tasks as JSON lines or markdown",
-     cli_export, 0, CLI_ANY, READ | SERVED,
+     cli_export, 0, CLI_ANY, READ | SERVED | LISTS,
      OPTS(TEXT("format", 'f', args.format, "jsonl|md",
                "jsonl (default), which import reads, or md for people"))},
     {"import", "FILE|FOLDER|-", GROUP_STORE, "Add tasks from a file",

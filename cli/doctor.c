@@ -172,7 +172,7 @@ check_lock(struct doctor *d)
 {
     int rc = cli_try_lock(d->c);
     const char *why = store_state(d->c->s.store)->why;
-    const char *fix = "mcptask verify says more";
+    const char *fix = "run \"mcptask verify\"";
 
     if (rc == ERR_READONLY && why[0] != '\0') {
         tell(d, "lock", "see docs/cluster.md", "%s", why);
@@ -564,7 +564,8 @@ check_http(struct doctor *d)
                              .sin_addr.s_addr = htonl(0x7f000001)};
     uint64_t port = 8766;
     int fd = socket(AF_INET, SOCK_STREAM, 0);
-    const char *fix = NULL, *found = "nothing listens; mcptask --http would";
+    const char *fix = NULL, *found = "nothing is listening, start it with "
+                                    "\"mcptask --http\"";
     char got[ANSWER_MAX], own[64];
 
     text_put(own, sizeof(own), ID_AT "%s\"", d->st.id);

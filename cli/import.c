@@ -35,8 +35,8 @@
 
 #define IMPORT_RECORDS 5000        /* in one commit, at most */
 #define IMPORT_BYTES (1024 * 1024) /* of records in memory, about */
-#define TOLD_MAX 20 /* bad records, and tasks not taken over exactly, that are
-                       shown without --json */
+#define BAD_MAX 5   /* bad records that are shown without --json */
+#define TOLD_MAX 20 /* the same of tasks that are not taken over exactly */
 #define STATE_MAX ((size_t)276 * 1024) /* bytes of a task that fits whole */
 
 struct import {
@@ -92,7 +92,7 @@ say(const struct import *im, const struct piece *p, int err, struct str what)
 static void
 bad_record(struct import *im, const struct piece *p, struct str what)
 {
-    if (!im->again && (im->c->json || im->counts.failed < TOLD_MAX))
+    if (!im->again && (im->c->json || im->counts.failed < BAD_MAX))
         say(im, p, ERR_INVALID, what);
     im->counts.failed++;
     im->stop |= im->c->args.strict;
@@ -162,9 +162,9 @@ put_summary(struct import *im)
              im->imported, im->counts.skipped, im->counts.failed);
     if (c->json)
         return;
-    if (im->counts.failed > TOLD_MAX)
-        buf_printf(&c->out, "only the first %d errors are shown; --json shows "
-                   "all\n", TOLD_MAX);
+    if (im->counts.failed > BAD_MAX)
+        buf_printf(&c->out, "only the first %d of " U64 " errors are shown; "
+                   "--json shows all\n", BAD_MAX, im->counts.failed);
     if (im->n_told > 0)
         buf_z(&c->out, "not taken over exactly:\n");
     buf_str(&c->out, buf_view(&im->told));

@@ -218,6 +218,7 @@ cli_flush(struct cli *c)
     if (!c->exact && !c->raw)
         align(c);
     end_progress(c);
+    c->wrote |= c->out.len > 0;
     if (c->out_errno == 0)
         c->out_errno = write_all(STDOUT_FILENO, &c->out);
     buf_reset(&c->out, 2 * DRAIN_AT);

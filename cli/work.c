@@ -366,6 +366,9 @@ show_met(struct cli *c, struct str answer)
                          ? "the task has ended, so this can no longer happen"
                          : "a task that it depends on failed or was cancelled");
     }
+    if (!c->json && !met && raw_member(answer, "never").p == NULL)
+        cli_fail(c, ERR_NOT_FOUND, c->args.timeout > 0 ? "timed out"
+                                                       : "not yet");
     return met ? CLI_OK : CLI_NOT_MET;
 }
 

@@ -339,6 +339,7 @@ run 0 history a --since 1 --json
 has out '"op":"checkpoint"' '"op":"attach"'
 lacks out create
 run 0 compact
+has out 'tasks.log: ' ' -> ' ' bytes'
 run 0 history a
 has out create checkpoint
 run 0 tail -n 2
@@ -539,8 +540,14 @@ has out '{"met":false,"seq":3,"task":{"task_id":"later"'
 run 1 wait --agent codex --timeout 0 --json
 has out '{"met":false,"seq":3}'
 run 1 wait --agent codex --timeout 0
+has err 'mcptask wait: not yet'
 checks=$((checks + 1))
 [ ! -s out ] || fail "$(cat out)"
+run 1 wait later -u 'done' --timeout 1
+has err 'mcptask wait: timed out'
+run 1 wait later -u 'done' --timeout 1 --json
+checks=$((checks + 1))
+[ ! -s err ] || fail "$(cat err)"
 run 0 wait later --since-seq 1 --timeout 60
 run 0 wait --agent codex --since-seq 1 --json
 has out '"met":true,"seq":2'
@@ -1152,6 +1159,28 @@ if script -qec true /dev/null >out 2>&1 </dev/null; then
     script -qec "'$bin'" /dev/null >out </dev/null
     has out 'mcptask: this is an MCP server, normally started by' \
         'run "mcptask help"'
+    for command in list tail export; do
+        MCP_TASK_BASE_DIR=$dir/none script -qec "'$bin' $command" /dev/null >out
+        has out "mcptask: no tasks in $dir/none/tasks.log" 'mcptask add TITLE'
+        MCP_TASK_BASE_DIR=$dir/none script -qec "'$bin' $command --json" \
+            /dev/null >out
+        lacks out 'no tasks'
+    done
+    script -qec "'$bin' list -o nobody" /dev/null >out
+    has out "mcptask: no task matches in $log" 'run "mcptask list --all"'
+    script -qec "'$bin' list -n 1; '$bin' tail -n 0" /dev/null >out
+    lacks out 'mcptask: '
+    mkfifo stop
+    script -qefc "'$bin' --port 0 & read -r x; kill \$!; wait" /dev/null \
+        >out <stop & server=$!
+    exec 3>stop
+    i=0
+    while ! grep -q Ctrl-C out && [ $i -lt 200 ]; do i=$((i + 1)); sleep 0.1; done
+    echo >&3
+    exec 3>&-
+    wait $server
+    has out 'mcptask: http://127.0.0.1:' '  board  http://127.0.0.1:' \
+        '  MCP    http://127.0.0.1:' "  store  $log" 'Ctrl-C stops it.'
     # It fits the terminal, and follows when that grows.
     mkfifo keys
     TERM=dumb script -qefc "stty -echo cols 70 rows 6; '$bin' board -w & read -r x
@@ -1338,7 +1367,7 @@ if [ "$exe" = "$bin" ]; then
     fine=0
     run 0 doctor --port 1 --token-file tokens
     has out "  store  " "$log: log format 1" 'is free' 'answers initialize' \
-        'nothing listens' 'MiB free' 'owner'
+        'nothing is listening' 'MiB free' 'owner'
 fi
 mkfifo server
 "$bin" --port 0 2>server >served &
