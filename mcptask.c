@@ -92,8 +92,8 @@ static const struct env_opt opts[] = {
     FLAG("insecure", e.insecure,
          "allow --server on another host, without TLS"),
     TEXT("token-file", web.token_file, "FILE",
-         "who may connect over HTTP: one TOKEN AGENT [read|person] per line; "
-         "with a command, a file with the token for --server"),
+         "accept only these clients over HTTP: one TOKEN AGENT [read|person] "
+         "per line; for a command, the token for --server"),
     OPT(OPT_COUNT, "compact-at", e.compact_at, 0, "BYTES",
         "compact the log when this much of it is outdated (67108864)"),
     OPT(OPT_NUMBER, "closed-max", e.closed_mib, UINT32_MAX, "MIB",
@@ -101,8 +101,8 @@ static const struct env_opt opts[] = {
     OPT(OPT_COUNT, "calls-own", e.calls_own, MAX_CALLS, "N",
         "at most N deferred calls (MCP Tasks) per agent (1000)"),
     OPT(OPT_COUNT, "calls-max", e.calls_max, MAX_CALLS, "N",
-        "at most N deferred calls of all agents (10000)"),
-    LETTER("help", 'h', help, "print the commands and the topics of help"),
+         "at most N deferred calls of all agents (10000)"),
+    LETTER("help", 'h', help, "show help"),
     LETTER("version", 'V', version, "print the version"),
 };
 
@@ -110,19 +110,19 @@ static const struct env_opt opts[] = {
 static const struct env_opt http_opts[] = {
     FLAG("http", http, "serve over HTTP instead of standard input and output"),
     TEXT("host", web.http.host, "ADDRESS",
-         "numeric address to listen on (127.0.0.1)"),
+         "listen on this numeric address (127.0.0.1)"),
     OPT(OPT_NUMBER, "port", port, UINT16_MAX, "PORT",
-        "port to listen on; 0: any free one (8766)"),
+        "listen on this port, or any free one with 0 (8766)"),
     TEXT("unix", web.http.unix_path, "FILE",
-         "a Unix socket to listen on instead"),
+         "listen on this Unix socket instead"),
     LIST("allow-host", web.allow_host, "HOST[:PORT]",
          "accept requests with this Host; may be repeated"),
     LIST("allow-origin", web.allow_origin, "ORIGIN",
          "accept requests from pages of this origin; may be repeated"),
     OPT(OPT_COUNT, "connections", connections, MAX_CONNECTIONS, "N",
-        "at most N connections at a time (256)"),
+        "accept at most N connections (256)"),
     OPT(OPT_NUMBER, "rate", web.rate, MAX_RATE, "N",
-        "requests per second from one agent; 0: no limit (0)"),
+        "accept at most N requests per second of an agent; 0: any number (0)"),
 };
 
 #define N_OPTS (sizeof(opts) / sizeof(*opts))

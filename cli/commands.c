@@ -45,23 +45,23 @@
 
 #define PATHS \
     LIST("path", 0, ARG(F_PATHS), "PATH", \
-         "a file or directory of the repository that it changes; may be " \
-         "repeated")
+         "a file or directory that the work changes; may be repeated")
 #define NOT_BEFORE \
     TEXT("not-before", 0, ARG(F_NOT_BEFORE), "TIME", \
-         "when it may be begun (2026-07-28T14:00:00+02:00, or a day)")
+         "not ready before this time, such as 2026-07-28T14:00:00+02:00, " \
+         "or this day")
 
 /* The fields of a task that add and edit set. */
 #define FIELDS \
     TEXT("goal", 'g', ARG(F_GOAL), "TEXT", "the goal"), \
     TEXT("priority", 'p', ARG(F_PRIORITY), "N", \
-         "0 (most urgent) to 4; a new task has 2"), \
+         "0 (most urgent) to 4 (default 2)"), \
     LIST("tag", 't', ARG(F_TAGS), "TAG", "a tag; may be repeated"), \
     LIST("after", 0, ARG(F_DEPENDS_ON), "ID", \
-         "a task that must be done first; may be repeated"), \
+         "a task that must be done before; may be repeated"), \
     TEXT("parent", 0, ARG(F_PARENT_ID), "ID", "the task that it is part of"), \
     TEXT("repo", 'r', ARG(F_REPO_PATH), "DIR", \
-         "the repository of the work (the one around)"), \
+         "the repository of the work (default: the current one)"), \
     TEXT("owner", 'o', ARG(F_CURRENT_OWNER), "AGENT", "the owner"), \
     PATHS, \
     NOT_BEFORE
@@ -71,32 +71,32 @@ const struct cli_command cli_commands[] = {
     {"add", "TITLE...", GROUP_WORK, "Create a task",
      cli_add, 1, CLI_ANY, WRITE | SERVED,
      OPTS(AGENT("who creates it"),
-          TEXT("id", 0, ARG(F_TASK_ID), "ID", "its id, instead of a new one"),
+          TEXT("id", 0, ARG(F_TASK_ID), "ID", "use this id, not a random one"),
           FIELDS)},
     {"edit", "ID", GROUP_WORK, "Change a task",
      cli_edit, 1, 1, WRITE | SERVED,
      OPTS(AGENT("who changes it"),
           TEXT("title", 0, ARG(F_TITLE), "TEXT", "the title"),
           FIELDS)},
-    {"claim", "[ID]", GROUP_WORK, "Claim a task, or the best one that is ready",
+    {"claim", "[ID]", GROUP_WORK, "Claim a task, or the most urgent one",
      cli_claim, 0, 1, WRITE | SERVED,
      OPTS(AGENT("the agent that claims it"),
           TEXT("repo", 'r', ARG(F_REPO_PATH), "DIR",
-               "only a task of this repository (the one around, and of none)"),
-          FLAG("any-repo", 0, args.any_repo, "a task of any repository"),
-          TEXT("tag", 't', ARG(ARG_TAG), "TAG", "only a task with this tag"),
+               "only tasks of this repository or of none (default: the "
+               "current one)"),
+          FLAG("any-repo", 0, args.any_repo, "tasks of any repository"),
+          TEXT("tag", 't', ARG(ARG_TAG), "TAG", "only tasks with this tag"),
           TEXT("lease", 0, ARG(ARG_LEASE_SECONDS), "SECONDS",
-               "the lease ends this long after the agent's last change (900)"),
+               "lease length (900); each change renews it"),
           NUMBER("wait", 0, args.timeout, "SECONDS",
-                 "wait this long for a task to become ready"),
+                 "wait up to this long for a task to become ready"),
           FLAG("takeover", 0, ARG(ARG_TAKEOVER),
-               "even if another agent works on it or was handed it; needs "
-               "--reason"),
+               "even if another agent has it; needs --reason"),
           TEXT("reason", 0, ARG(ARG_REASON), "TEXT",
-               "the reason for the takeover"))},
-    {"checkpoint", "ID [-]", GROUP_WORK, "Save the state of the work",
+               "why you take it over"))},
+    {"checkpoint", "ID [-]", GROUP_WORK, "Save how far the work is",
      cli_checkpoint, 1, 2, WRITE | SERVED,
-     OPTS(AGENT("the agent that works on it"),
+     OPTS(AGENT("the agent that works on the task"),
           TEXT("resume-prompt", 'p', ARG(F_RESUME_PROMPT), "TEXT",
                "how to continue"),
           TEXT("notes", 'n', ARG(ARG_NOTES), "TEXT",
@@ -104,21 +104,21 @@ const struct cli_command cli_commands[] = {
     {"handoff", "ID [-]", GROUP_WORK, "Hand a task to another agent",
      cli_handoff, 1, 2, WRITE | SERVED,
      OPTS(TEXT("agent", 'a', ARG(ARG_FROM_AGENT), "AGENT",
-               "its owner"),
+               "the agent that hands it over"),
           TEXT("to", 't', ARG(ARG_TO_AGENT), "AGENT",
-               "its next owner, instead of any agent that claims it"),
+               "its next owner (default: any agent)"),
           TEXT("reason", 'r', ARG(ARG_REASON), "TEXT", "the reason"),
           TEXT("expires", 0, ARG(ARG_EXPIRES_SECONDS), "SECONDS",
-               "after this time any agent may claim it (3600)"),
+               "then any agent may claim it (3600)"),
           NOT_BEFORE,
           TEXT("resume-prompt", 'p', ARG(F_RESUME_PROMPT), "TEXT",
                "how to continue"))},
-    {"attach", "ID FILE|-", GROUP_WORK, "Attach a copy of a file to a task",
+    {"attach", "ID FILE|-", GROUP_WORK, "Attach a file to a task",
      cli_attach, 2, 2, WRITE | SERVED,
      OPTS(AGENT("who attaches it"),
           TEXT("name", 'n', ARG(ARG_NAME), "NAME",
-               "the name, instead of FILE's; one that ends in .log, .diff or "
-               ".patch sets the type"))},
+               "store it under this name; .log, .diff and .patch set the "
+               "type"))},
     {"done", "ID... [RESULT...]", GROUP_WORK, "End tasks as done",
      cli_done, 1, CLI_ANY, WRITE | SERVED,
      OPTS(AGENT("who ends them"), WORDS("result", "RESULT"))},
@@ -133,54 +133,54 @@ const struct cli_command cli_commands[] = {
      cli_reopen, 1, CLI_ANY, WRITE | SERVED,
      OPTS(AGENT("who reopens them"), WORDS("reason", "REASON"))},
     {"run", "[ID] -- COMMAND...", GROUP_WORK,
-     "Run a command under a supervisor",
+     "Run a command and record it as a task",
      cli_run, 1, CLI_ANY, CLOSED,
      OPTS(AGENT("who holds the task ($MCP_TASK_AGENT, else run)"),
           TEXT("title", 0, args.title, "TEXT",
-               "the title of the new task, instead of COMMAND"),
+               "title of the new task (default: COMMAND)"),
           FLAG("close", 0, args.close,
-               "the task ID ends with the command, too"),
-          FLAG("detach", 'd', args.detach, "only print the id"),
+               "end the task ID when the command ends"),
+          FLAG("detach", 'd', args.detach,
+               "run in the background and print the id"),
           FLAG("hide-command", 0, args.hide_command,
                "store only the program's name"),
           TEXT("lease", 0, ARG(ARG_LEASE_SECONDS), "SECONDS",
-               "the length of the lease, which is renewed at a third of it "
-               "(900)"),
+               "lease length (900); it is renewed while the command runs"),
           NUMBER("every", 0, args.every, "SECONDS",
-                 "how often to save the last line of output, if it is new "
-                 "(60)"))},
+                 "how often to save the last line of output (60)"))},
 
     /* Ask and answer */
     {"ask", "ID QUESTION...", GROUP_ASK, "Ask a question about a task",
      cli_ask, 2, CLI_ANY, WRITE | SERVED,
      OPTS(AGENT("who asks"),
           TEXT("kind", 'k', ARG(ARG_KIND), "KIND",
-               "question, approval or action (question)"),
+               "question (default), approval or action"),
           LIST("option", 'o', ARG(ARG_OPTIONS), "TEXT",
                "an answer to choose from; may be repeated"),
           TEXT("to", 't', ARG(ARG_TO), "AGENT",
-               "the person or agent that it is for"))},
+               "the person or agent to ask (default: anyone)"))},
     {"answer", "ID [QUESTION] TEXT...", GROUP_ASK,
      "Answer a question about a task",
      cli_answer, 1, CLI_ANY, WRITE | SERVED,
      OPTS(AGENT("who answers"),
           FLAG("decline", 0, args.decline,
-               "answer no; TEXT is then optional, and follows QUESTION"),
+               "answer no; QUESTION comes first, TEXT is optional"),
           FLAG("cancel", 0, args.cancel,
-               "the same, but announce that no answer will come"))},
+               "say that no answer will come; arguments as with "
+               "--decline"))},
     {"message", "ID TEXT...", GROUP_ASK,
      "Send a message to the owner of a task",
      cli_message, 2, CLI_ANY, WRITE | SERVED, OPTS(AGENT("who sends it"))},
-    {"wait", "[ID]", GROUP_ASK, "Wait until a task changes",
+    {"wait", "[ID]", GROUP_ASK, "Wait for an event of a task",
      cli_wait, 0, 1, READ | SERVED,
-     OPTS(AGENT("without ID, the owner of the tasks"),
+     OPTS(AGENT("without ID, wait for this agent's tasks"),
           TEXT("until", 'u', ARG(ARG_UNTIL), "EVENT",
-               "change (default), terminal, answered (the questions that AGENT "
-               "asked), handoff, ready, work (that AGENT could claim), "
-               "question (that AGENT could answer), or a status"),
+               "change (default), terminal (ended), answered (a question of "
+               "AGENT), handoff, ready, work (that AGENT can claim), "
+               "question (that AGENT can answer), or a status"),
           TEXT("repo", 'r', ARG(F_REPO_PATH), "DIR",
-               "without ID, ready and work of this repository (the one around, "
-               "and of none)"),
+               "without ID, only ready and work of this repository or of "
+               "none (default: the current one)"),
           FLAG("any-repo", 0, args.any_repo, "of any repository"),
           NUMBER("since-seq", 0, ARG(ARG_SINCE_SEQ), "SEQ",
                  "count only events after SEQ"),
@@ -243,62 +243,59 @@ const struct cli_command cli_commands[] = {
                  "at most N tasks in a column (10)"))},
 
     /* Store */
-    {"export", "[ID...]", GROUP_STORE, "Write tasks as JSON lines or markdown",
+    {"export", "[ID...]", GROUP_STORE, "Export tasks as JSON lines or Markdown",
      cli_export, 0, CLI_ANY, READ | SERVED | LISTS,
      OPTS(TEXT("format", 'f', args.format, "jsonl|md",
-               "jsonl (default), which import reads, or md for people"))},
-    {"import", "FILE|FOLDER|-", GROUP_STORE, "Add tasks from a file",
+               "jsonl (default), for import, or md, for people"))},
+    {"import", "FILE|FOLDER|-", GROUP_STORE, "Import tasks from a file",
      cli_import, 1, 1, WRITE,
      OPTS(FLAG("strict", 0, args.strict,
-               "stop at the first task that exists or record that is bad, and "
-               "drop its commit"),
+               "stop at the first bad record or task that exists, and drop "
+               "its commit"),
           LIST("status", 0, args.statuses, "WORD=STATUS",
-               "the status for a word of theirs; may be repeated"),
+               "read WORD as this status; may be repeated"),
           LIST("priority", 0, args.priorities, "WORD=N",
-               "the priority, 0 to 4, for a word of theirs; may be "
-               "repeated"))},
-    {"verify", "", GROUP_STORE, "Check the log and the artifacts",
+               "read WORD as this priority, 0 to 4; may be repeated"))},
+    {"verify", "", GROUP_STORE, "Check the log and artifacts for damage",
      cli_verify, 0, 0, CLOSED,
      OPTS(TEXT("repair", 0, args.repair, "FILE",
-               "write the records that are whole to this new file"))},
-    {"compact", "", GROUP_STORE, "Drop superseded records from the log",
+               "write all undamaged records to this new file"))},
+    {"compact", "", GROUP_STORE, "Shrink the log",
      cli_compact, 0, 0, WRITE,
      OPTS(FLAG("orphans", 0, args.orphans,
-               "also remove artifacts that no record names, after a day; with "
+               "also remove artifacts that no task has had for a day; with "
                "--store, those in etcd too"),
           FLAG("reset-time", 0, args.reset_time,
-               "after the clock was ahead and is right again: give records of "
-               "then the time of now, and let the log's time continue from "
-               "it"))},
-    {"archive", "", GROUP_STORE, "Move ended tasks out of the log",
+               "after the clock was ahead: correct the times of the records "
+               "that were written then"))},
+    {"archive", "", GROUP_STORE, "Move ended tasks to an archive file",
      cli_archive, 0, 0, WRITE,
      OPTS(TEXT("done-before", 0, args.before, "DAY",
-               "tasks that last changed before DAY (2026-07-28, or a time); "
-               "required"))},
-    {"backup", "DIR", GROUP_STORE, "Copy the log and artifacts, and verify it",
+               "tasks that last changed before DAY, such as 2026-07-28 "
+               "(required)"))},
+    {"backup", "DIR", GROUP_STORE, "Back up the log and artifacts",
      cli_backup, 1, 1, READ, NO_OPTS},
-    {"health", "", GROUP_STORE, "Check whether the store can be used",
+    {"health", "", GROUP_STORE, "Check that the store can be written",
      cli_health, 0, 0, WRITE, NO_OPTS},
     {"doctor", "", GROUP_STORE, "Diagnose problems and suggest fixes",
      cli_doctor, 0, 0, CLOSED,
      OPTS(TEXT("port", 0, args.port, "PORT",
                "the port that serves HTTP ($MCP_TASK_PORT, 8766)"),
           TEXT("token-file", 0, args.token_file, "FILE",
-               "check this file too"))},
+               "also check this token file"))},
 
     /* Several hosts */
-    {"push", "", GROUP_HOSTS, "Move the log into a store of several hosts",
+    {"push", "", GROUP_HOSTS, "Move the store into etcd, for several hosts",
      cli_push, 0, 0, CLOSED,
      OPTS(FLAG("continue", 0, args.again,
-               "restore the records and artifacts that etcd has lost, if this "
-               "replica continues the ones that it has"))},
-    {"pull", "FILE", GROUP_HOSTS, "Write a log for one host from such a store",
+               "restore from this replica what etcd has lost"))},
+    {"pull", "FILE", GROUP_HOSTS, "Copy the store from etcd to a file",
      cli_pull, 1, 1, READ, NO_OPTS},
 
     /* Set up */
     {"setup", "CLIENT [URL]", GROUP_SETUP, "Add this server to an MCP client",
      cli_setup, 1, 2, CLOSED | SERVED,
-     OPTS(FLAG("dry-run", 'n', args.dry_run, "only print the command"),
+     OPTS(FLAG("dry-run", 'n', args.dry_run, "print the command only"),
           FLAG("hooks", 0, args.hooks,
                "print hooks instead, or lines for AGENTS.md"),
           FLAG("http", 0, args.http,
@@ -316,12 +313,12 @@ const struct cli_command cli_commands[] = {
           TEXT("token-file", 0, args.token_file, "FILE",
                "with a token of FILE, over HTTP"))},
     {"hook", "CLIENT", GROUP_SETUP,
-     "Tell an agent its tasks, as a hook of CLIENT",
+     "Brief an agent, as a hook of its client",
      cli_hook, 1, 1, CLOSED, NO_OPTS},
     {"completion", "bash|zsh|fish", GROUP_SETUP,
-     "Print a script that completes commands",
+     "Print a completion script for a shell",
      cli_completion, 1, 1, CLOSED | SERVED, NO_OPTS},
-    {"help", "[TOPIC]", GROUP_SETUP, "Print help on a command or topic",
+    {"help", "[TOPIC]", GROUP_SETUP, "Show help on a command or topic",
      cli_help, 0, 1, CLOSED | SERVED, NO_OPTS},
     {0},
 };
