@@ -2,41 +2,29 @@
    their values, and operands. All is made from the table of commands.
 
    What can stand in a place follows from the name that the table gives to it:
-   ID, AGENT and TAG are those of the store, which the script asks this program
-   for when they are wanted, a CLIENT is a row of cli/config.c, and FILE and DIR
-   are left to the shell. A choice such as core|all is spelled out, and so is
-   the value of an option for an argument of which the tools know all values.
+   ID, AGENT, TAG and ANSWER are those of the store, which the script asks this
+   program for when they are wanted, a CLIENT is a row of cli/config.c, and FILE
+   and DIR are left to the shell. A choice such as core|all is spelled out, and
+   so is the value of an option for an argument of which the tools know all
+   values.
 
-   1. A word that a shell is given holds no character that is special to it,
-      since bash expands such words: names from the store that hold one are
-      left out. */
+   1. Scripts pass words on as one line each, "WORD" or "WORD<tab>TEXT", and no
+      shell expands them: an answer may hold any character. */
 
 #include "cli/complete.h"
 #include "cli/args.h"
+#include "cli/call.h"
 #include "cli/config.h"
 #include "cli/help.h"
 #include "cli/id.h"
+#include "cli/show.h"
+#include "cli/store.h"
 #include "cli/text.h"
+#include "task/parts.h"
 
 #include <string.h>
 
-#define PLAIN "[-A-Za-z0-9._:@+/]"
-#define LIST "mcptask list --all --limit 200"
-
-/* The functions of each script, but how they begin and end differs. */
-static const struct source {
-    const char *name, *command;
-} sources[] = {
-    {"ids", LIST " --ids 2>/dev/null"},
-    {"agents", LIST " --json 2>/dev/null |"
-               " sed -n 's/.*\"current_owner\":\"\\(" PLAIN "*\\)\".*/\\1/p' |"
-               " sort -u"},
-    {"tags", LIST " --json 2>/dev/null |"
-             " sed -n 's/.*\"tags\":\\[\\([^]]*\\)\\].*/\\1/p' |"
-             " tr ',' '\\n' | sed -n 's/^\"\\(" PLAIN "*\\)\"$/\\1/p' |"
-             " sort -u"},
-};
-#define N_SOURCES (sizeof(sources) / sizeof(sources[0]))
+#define WORDS_MAX 200 /* words of the store */
 
 /* The source of words that may stand where help says name; NULL: none. */
 static const char *
@@ -46,8 +34,108 @@ name_source(struct str name)
         return "ids";
     if (str_is(name, "AGENT"))
         return "agents";
+    if (str_is(name, "ANSWER"))
+        return "answers";
     return str_is(name, "TAG") ? "tags" : NULL;
 }
+
+/* ---- words of the store ---- */
+
+struct wanted_words {
+    struct cli *c;
+    struct str found[WORDS_MAX]; /* in c->kept */
+    int n;
+    bool agents, tags; /* else ids, with titles */
+};
+
+/* Appends a word on a line, unless it was there or is not one. */
+static void
+put_word(struct wanted_words *w, struct str raw)
+{
+    struct cli *c = w->c;
+    struct str word = raw_text(&c->a, raw);
+
+    if (word.len == 0 || w->n == WORDS_MAX ||
+        memchr(word.p, '\n', word.len) != NULL)
+        return;
+    for (int i = 0; i < w->n; i++)
+        if (str_eq(w->found[i], word))
+            return;
+    word = arena_str(&c->kept, word);
+    if (word.p == NULL)
+        return;
+    w->found[w->n++] = word;
+    buf_printf(&c->out, "%.*s\n", STR_ARG(word));
+}
+
+static bool
+put_words_of(void *ctx, const struct task *k)
+{
+    struct wanted_words *w = ctx;
+    struct str tag = STR_NONE, title, rest;
+
+    if (w->agents) {
+        put_word(w, k->f[F_CURRENT_OWNER]);
+        put_word(w, raw_member(k->f[F_HANDOFF], "to_agent"));
+    } else if (w->tags) {
+        while ((tag = raw_list_next(k->f[F_TAGS], tag)).p != NULL)
+            put_word(w, tag);
+    } else {
+        rest = raw_text(&w->c->a, k->f[F_TITLE]);
+        title = str_cut(&rest, '\n');
+        buf_printf(&w->c->out, "%.*s\t%.*s\n", STR_ARG(k->ev.id),
+                   STR_ARG(title));
+        w->n++;
+    }
+    return w->n < WORDS_MAX;
+}
+
+/* Appends what the open question of the task may be answered with. */
+static void
+put_answers(struct cli *c, const char *id)
+{
+    struct wanted_words w = {.c = c};
+    struct str question, option = STR_NONE;
+    struct task_error e;
+    struct task k;
+
+    if (cli_task(c, id, &k, &e) != 0)
+        return;
+    question = task_open_question(k.f[F_QUESTIONS]);
+    if (str_is(raw_member(question, "kind"), "\"approval\"")) {
+        buf_z(&c->out, "approve\ndecline\n");
+        return;
+    }
+    while ((option = raw_list_next(raw_member(question, "options"),
+                                   option)).p != NULL)
+        put_word(&w, option);
+}
+
+/* Prints the words that a script asks for. Returns whether there is such a
+   source; what cannot be read has no words. */
+static bool
+complete_words(struct cli *c, const char *source, const char *id)
+{
+    struct wanted_words w = {.c = c, .agents = strcmp(source, "agents") == 0,
+                             .tags = strcmp(source, "tags") == 0};
+    struct task_query q = {.include_done = true, .uncounted = true,
+                           .limit = TASK_LIST_MAX};
+    bool answers = strcmp(source, "answers") == 0;
+    char why[256];
+
+    if (!w.agents && !w.tags && !answers && strcmp(source, "ids") != 0)
+        return false;
+    if (c->env->server == NULL &&
+        cli_open_store(c->env, true, &c->s, why) != 0)
+        return true;
+    if (answers && id != NULL)
+        put_answers(c, id);
+    else if (!answers)
+        cli_each_task(c, &q, CLI_ALL, put_words_of, &w);
+    return true;
+}
+
+/* ---- words of the table ---- */
 
 static bool
 is_file(struct str name)
@@ -56,11 +144,19 @@ is_file(struct str name)
            str_is(name, "FOLDER");
 }
 
+/* Appends a word, as an argument in quotes of a shell. */
 static void
-put_names(struct buf *b, const struct cli_command *k)
+put_sh_word(struct buf *b, const char *word, const char *text)
 {
-    for (; k->name != NULL; k++)
-        buf_printf(b, " %s", k->name);
+    buf_printf(b, " '%s", word);
+    if (text != NULL)
+        buf_char(b, '\t');
+    for (; text != NULL && *text != '\0'; text++)
+        if (*text == '\'')
+            buf_z(b, "'\\''");
+        else
+            buf_char(b, *text);
+    buf_char(b, '\'');
 }
 
 /* Appends the words that may stand where help says name, each after a blank,
@@ -76,7 +172,8 @@ put_fixed(struct cli *c, struct str name)
     if (str_is(name, "CLIENT"))
         cli_put_clients(b);
     if (str_is(name, "TOPIC")) {
-        put_names(b, c->commands);
+        for (const struct cli_command *k = c->commands; k->name != NULL; k++)
+            buf_printf(b, " %s", k->name);
         for (size_t i = 0; i < sizeof(topics) / sizeof(topics[0]); i++)
             buf_printf(b, " %s", topics[i]);
     }
@@ -144,13 +241,11 @@ put_sh_values(struct cli *c, const char *command, const struct env_opt *o,
             continue;
         source = name_source(str_of(o->value));
         put_pattern(b, command, o);
-        buf_z(b, ") ");
+        buf_z(b, source != NULL ? ") _mcptask_ask " : ") _mcptask_say");
         if (source != NULL)
-            buf_printf(b, "_mcptask_%s", source);
-        else {
-            buf_z(b, "echo");
+            buf_z(b, source);
+        else
             put_fixed_value(c, o);
-        }
         buf_z(b, ";;\n");
     }
 }
@@ -158,75 +253,99 @@ put_sh_values(struct cli *c, const char *command, const struct env_opt *o,
 static void
 put_sh_options(struct buf *b, const struct env_opt *o, size_t n)
 {
-    for (; n > 0; n--, o++)
-        buf_printf(b, " --%s", o->name);
+    char name[40];
+
+    for (; n > 0; n--, o++) {
+        text_put(name, sizeof(name), "--%s", o->name);
+        put_sh_word(b, name, o->help);
+    }
 }
 
-/* Appends a branch that prints what may follow a command. */
+/* Appends a branch that prints what may follow a command. An answer depends on
+   the task, which is then known. */
 static void
 put_sh_command(struct cli *c, const struct cli_command *k)
 {
-    struct str rest = str_of(k->operands), name;
+    struct str rest = str_of(k->operands);
+    const char *source;
     struct buf *b = &c->out;
 
-    buf_printf(b, "    '%s '*) echo --json --help", k->name);
-    put_sh_options(b, k->opts, k->n_opts);
+    buf_printf(b, "    '%s '*) _mcptask_say", k->name);
     while (rest.p != NULL)
         put_fixed(c, next_operand(&rest));
+    put_sh_options(b, k->opts, k->n_opts);
+    put_sh_word(b, "--json", cli_json_opt.help);
+    put_sh_word(b, "--help", "show help");
     rest = str_of(k->operands);
     while (rest.p != NULL) {
-        name = next_operand(&rest);
-        if (name_source(name) != NULL)
-            buf_printf(b, "; _mcptask_%s", name_source(name));
+        bool one = !str_starts(rest, "ID...") && !str_starts(rest, "[ID...");
+
+        source = name_source(next_operand(&rest));
+        if (source != NULL)
+            buf_printf(b, "; %s_mcptask_ask %s \"$3\"",
+                       one && strcmp(source, "ids") == 0 ? "[ -n \"$3\" ] || "
+                                                         : "", source);
     }
     buf_z(b, ";;\n");
 }
 
-/* _mcptask_words COMMAND PREVIOUS prints what may stand after a word. */
+/* _mcptask_words COMMAND PREVIOUS ID prints what may stand after a word. */
 static void
 put_sh(struct cli *c)
 {
     const struct cli_env *e = c->env;
     struct buf *b = &c->out;
 
-    for (size_t i = 0; i < N_SOURCES; i++)
-        buf_printf(b, "_mcptask_%s() {\n    %s\n}\n", sources[i].name,
-                   sources[i].command);
-    buf_z(b, "_mcptask_words() {\n    case \"$1 $2\" in\n");
+    buf_z(b, "_mcptask_say() {\n    printf '%s\\n' \"$@\"\n}\n"
+             "_mcptask_ask() {\n    mcptask completion \"$@\" 2>/dev/null\n}\n"
+             "_mcptask_words() {\n    case \"$1 $2\" in\n");
     put_sh_values(c, "", e->opts, e->n_opts);
     put_sh_values(c, "", e->http_opts, e->n_http_opts);
     for (const struct cli_command *k = c->commands; k->name != NULL; k++)
         put_sh_values(c, k->name, k->opts, k->n_opts);
     for (const struct cli_command *k = c->commands; k->name != NULL; k++)
         put_sh_command(c, k);
-    buf_z(b, "    *) echo");
+    buf_z(b, "    *) _mcptask_say");
+    for (const struct cli_command *k = c->commands; k->name != NULL; k++)
+        put_sh_word(b, k->name, k->summary);
     put_sh_options(b, e->opts, e->n_opts);
     put_sh_options(b, e->http_opts, e->n_http_opts);
-    put_names(b, c->commands);
     buf_z(b, ";;\n    esac\n}\n");
 }
 
-/* Appends what sets cmd to the first of these words that is a command. */
+/* Appends what sets cmd to the first of these words that is a command, and id
+   to the operand after it. */
 static void
 put_sh_find(struct cli *c, const char *words)
 {
     struct buf *b = &c->out;
 
-    buf_printf(b, "_mcptask() {\n    local w cmd=\n    for w in %s; do\n"
+    buf_printf(b, "_mcptask() {\n    local w d cmd= id=\n    for w in %s; do\n"
+               "        if [ -n \"$cmd\" ]; then\n"
+               "            case $d$w in -*) ;; *) id=${id:-$w};; esac\n"
+               "            d=${w%%%%[!-]*}\n            continue\n        fi\n"
                "        case \"", words);
-    put_names(b, c->commands);
-    buf_z(b, " \" in *\" $w \"*) cmd=$w; break;; esac\n    done\n");
+    for (const struct cli_command *k = c->commands; k->name != NULL; k++)
+        buf_printf(b, " %s", k->name);
+    buf_z(b, " \" in *\" $w \"*) cmd=$w;; esac\n    done\n");
 }
 
+/* bash gets each word with escapes, unless a quote begins it. */
 static void
 put_bash(struct cli *c)
 {
     put_sh(c);
     put_sh_find(c, "\"${COMP_WORDS[@]:1:COMP_CWORD-1}\"");
     buf_z(&c->out,
-          "    COMPREPLY=($(compgen -W \"$(_mcptask_words \"$cmd\" "
-          "\"${COMP_WORDS[COMP_CWORD-1]}\")\" -- "
-          "\"${COMP_WORDS[COMP_CWORD]}\"))\n"
+          "    local cur=${COMP_WORDS[COMP_CWORD]} q\n    COMPREPLY=()\n"
+          "    while IFS=$'\\t' read -r w d; do\n"
+          "        case $cur in\n"
+          "        [\\\"\\']*) q=$w; d=${cur:1};;\n"
+          "        *) printf -v q %q \"$w\"; d=$cur;;\n"
+          "        esac\n"
+          "        [[ -n $w && $q == \"$d\"* ]] && COMPREPLY+=(\"$q\")\n"
+          "    done < <(_mcptask_words \"$cmd\" "
+          "\"${COMP_WORDS[COMP_CWORD-1]}\" \"$id\")\n"
           "}\ncomplete -o default -F _mcptask mcptask\n");
 }
 
@@ -236,8 +355,15 @@ put_zsh(struct cli *c)
     put_sh(c);
     put_sh_find(c, "${words[2,CURRENT-1]}");
     buf_z(&c->out,
-          "    compadd -- $(_mcptask_words \"$cmd\" \"${words[CURRENT-1]}\") "
-          "|| _files\n}\ncompdef _mcptask mcptask\n");
+          "    local -a names shown\n"
+          "    while IFS=$'\\t' read -r w d; do\n"
+          "        [[ -n $w ]] || continue\n"
+          "        names+=(\"$w\")\n"
+          "        shown+=(\"$w${d:+  -- $d}\")\n"
+          "    done < <(_mcptask_words \"$cmd\" \"${words[CURRENT-1]}\" "
+          "\"$id\")\n"
+          "    compadd -l -d shown -a names || _files\n"
+          "}\ncompdef _mcptask mcptask\n");
 }
 
 /* ---- fish ---- */
@@ -272,7 +398,8 @@ put_fish_options(struct cli *c, const char *when, const struct env_opt *o,
         } else if (o->kind > OPT_MAY) {
             buf_z(b, " -x -a '");
             if (name_source(str_of(o->value)) != NULL)
-                buf_printf(b, "(_mcptask_%s)", name_source(str_of(o->value)));
+                buf_printf(b, "(_mcptask_ask %s)",
+                           name_source(str_of(o->value)));
             else
                 put_fixed_value(c, o);
             buf_z(b, "'");
@@ -292,7 +419,8 @@ put_fish_operands(struct cli *c, const char *when, const char *operands)
         name = next_operand(&rest);
         put_fixed(c, name);
         if (name_source(name) != NULL)
-            buf_printf(b, " (_mcptask_%s)", name_source(name));
+            buf_printf(b, " (_mcptask_ask %s (commandline -opc)[3])",
+                       name_source(name));
     }
     buf_z(b, "'\n");
 }
@@ -304,9 +432,8 @@ put_fish(struct cli *c)
     struct buf *b = &c->out;
     char when[64];
 
-    for (size_t i = 0; i < N_SOURCES; i++)
-        buf_printf(b, "function _mcptask_%s\n    %s\nend\n", sources[i].name,
-                   sources[i].command);
+    buf_z(b, "function _mcptask_ask\n    mcptask completion $argv 2>/dev/null\n"
+             "end\n");
     put_fish_options(c, first, c->env->opts, c->env->n_opts);
     put_fish_options(c, first, c->env->http_opts, c->env->n_http_opts);
     for (const struct cli_command *k = c->commands; k->name != NULL; k++) {
@@ -325,6 +452,10 @@ cli_completion(struct cli *c)
 {
     const char *shell = c->operand[0];
 
+    if (complete_words(c, shell, c->operand[1]))
+        return CLI_OK;
+    if (c->n_operands > 1)
+        return cli_misuse(c, "unexpected argument \"%s\"", c->operand[1]);
     if (strcmp(shell, "fish") == 0)
         put_fish(c);
     else if (strcmp(shell, "bash") == 0)

@@ -306,7 +306,7 @@ cli_answer(struct cli *c)
     if (a->decline && a->cancel)
         return cli_misuse(c, "--decline and --cancel exclude each other");
     if (n == 1 && !refuses)
-        return cli_misuse(c, "TEXT is missing");
+        return cli_misuse(c, "ANSWER is missing");
     if (n > 2 && !refuses)
         rc = is_question(c, &asked);
     text = cli_args_join(c, c->operand + (n > 1) + (n > 1 && asked));

@@ -11,6 +11,11 @@ UNITS := mcptask.service:lib/systemd/system/mcptask.service \
   mcptask.sysusers:lib/sysusers.d/mcptask.conf
 UNIT_PATHS := $(foreach u,$(UNITS),$(lastword $(subst :, ,$u)))
 SHARE := share/mcptask
+# Where shells look for completion; Debian has another place for zsh.
+BASH_DIR := share/bash-completion/completions
+FISH_DIR := share/fish/vendor_completions.d
+ZSH_DIR = share/zsh/site-functions
+COMPLETE := $(BASH_DIR)/mcptask:bash $(FISH_DIR)/mcptask.fish:fish
 PLUGIN := .mcp.json .claude-plugin/plugin.json .claude-plugin/marketplace.json \
   hooks/hooks.json skills/mcptask/SKILL.md
 
@@ -32,6 +37,11 @@ install: $(BIN)
 	  install -d $${to%/*} && \
 	  install -m 644 packaging/plugin/$$f $$to || exit 1; \
 	done
+	for f in $(COMPLETE) $(ZSH_DIR)/_mcptask:zsh; do \
+	  to=$(DESTDIR)$(PREFIX)/$${f%:*}; \
+	  install -d $${to%/*} && \
+	  install -m 644 packaging/completion/mcptask.$${f#*:} $$to || exit 1; \
+	done
 	for u in $(UNITS); do \
 	  to=$(DESTDIR)$(PREFIX)/$${u#*:}; \
 	  sed 's|@PREFIX@|$(PREFIX)|g' packaging/$${u%:*} >$$to && \
@@ -40,7 +50,8 @@ install: $(BIN)
 
 uninstall:
 	rm -f $(addprefix $(DESTDIR)$(PREFIX)/,bin/mcptask $(MAN)1/mcptask.1 \
-	  $(MAN)5/mcptask-log.5 $(UNIT_PATHS))
+	  $(MAN)5/mcptask-log.5 $(UNIT_PATHS) \
+	  $(BASH_DIR)/mcptask $(FISH_DIR)/mcptask.fish $(ZSH_DIR)/_mcptask)
 	rm -rf $(DESTDIR)$(PREFIX)/$(SHARE)
 
 .PHONY: image tarball oci mcpb npm wheel deb dist install uninstall

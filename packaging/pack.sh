@@ -236,12 +236,18 @@ make_wheel() {
     needs zip
     version=$(of_python)
     work=build/wheel name=mcptask-$version
-    info=$name.dist-info scripts=$name.data/scripts
-    share=$name.data/data/share/mcptask
+    info=$name.dist-info scripts=$name.data/scripts share=$name.data/data/share
+    bash=$share/bash-completion/completions/mcptask
+    zsh=$share/zsh/site-functions/_mcptask
+    fish=$share/fish/vendor_completions.d/mcptask.fish
     rm -rf $work
-    mkdir -p "$work/$info" "$work/$scripts" "$work/$share"
+    mkdir -p "$work/$info" "$work/$scripts" "$work/$share/mcptask" \
+        "$work/${bash%/*}" "$work/${zsh%/*}" "$work/${fish%/*}"
+    install -m 644 packaging/completion/mcptask.bash "$work/$bash"
+    install -m 644 packaging/completion/mcptask.zsh "$work/$zsh"
+    install -m 644 packaging/completion/mcptask.fish "$work/$fish"
     install -m 755 "$program" "$work/$scripts/mcptask"
-    cp -R packaging/plugin "$work/$share"
+    cp -R packaging/plugin "$work/$share/mcptask"
     install -m 644 LICENSE "$work/$info/LICENSE"
     # Relative links are those of the repository: the index needs absolute ones.
     at=$place
@@ -256,7 +262,7 @@ make_wheel() {
         echo 'Root-Is-Purelib: false'
         echo "$platform" | tr . '\n' | sed 's/^/Tag: py3-none-/'
     } >"$work/$info/WHEEL"
-    # shellcheck disable=SC2046 # the plugin's names have no blanks
+    # shellcheck disable=SC2046 # these names have no blanks
     set -- "$scripts/mcptask" "$info/LICENSE" "$info/METADATA" "$info/WHEEL" \
         $(cd $work && find "$share" -type f | sort)
     for file; do
@@ -276,7 +282,8 @@ make_deb() {
     version=$(echo "$version" | sed 's/-dev$/~dev/') # before the release
     work=build/deb doc=build/deb/usr/share/doc/mcptask
     rm -rf $work
-    make -s -o "$program" install BIN="$program" DESTDIR=$work PREFIX=/usr
+    make -s -o "$program" install BIN="$program" DESTDIR=$work PREFIX=/usr \
+        ZSH_DIR=share/zsh/vendor-completions
     gzip -9n $work/usr/share/man/man?/*
     mkdir -p $doc $work/DEBIAN
     {

@@ -108,7 +108,7 @@ has "$dir/man" '.It Fl -due Ar TIME' '.It Fl -due-before Ar TIME'
 run show b
 has "$dir/answer" '- due: 2026-12-01T10:00:00.000Z'
 run completion bash
-has "$dir/answer" ' --due;' ' --due-before '
+has "$dir/answer" "'--due	" "'--due-before	"
 # ... the page ...
 send resources/read '{"uri":"ui://mcptask/board"}'
 has "$dir/answer" "due: { label: 'Due'"

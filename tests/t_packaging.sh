@@ -280,6 +280,8 @@ if wants zip && wants python3; then
     check cmp "$bin" "$dir/venv/bin/mcptask"
     check diff -r packaging/plugin "$dir/venv/share/mcptask/plugin"
     serves "$dir/venv/bin/mcptask"
+    has "$dir/venv/share/bash-completion/completions/mcptask" \
+        'mcptask completion bash'
     check "$dir/venv/bin/pip" show -f mcptask
     has "$dir/log" "Version: $(echo "$version" | sed 's/-dev/.dev0/')" \
         'License: MIT' '/LICENSE'
@@ -322,6 +324,10 @@ if wants dpkg-deb && [ "$(id -u)" -eq 0 ]; then
         'ExecStart=/usr/bin/mcptask --http'
     check test -f "$dir/debian/usr/lib/systemd/user/mcptask.service"
     check test -f "$dir/debian/usr/lib/sysusers.d/mcptask.conf"
+    for file in bash-completion/completions/mcptask zsh/vendor-completions/_mcptask \
+        fish/vendor_completions.d/mcptask.fish; do
+        has "$dir/debian/usr/share/$file" 'mcptask completion '
+    done
     has "$dir/debian/usr/share/doc/mcptask/copyright" \
         'Permission is hereby granted' 'License: Expat'
     check dpkg_in -i "$packs"/*.deb

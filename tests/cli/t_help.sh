@@ -93,7 +93,7 @@ run 2 --frobnicate
 has err 'unknown option --frobnicate' 'run "mcptask help options"'
 run 2 answer
 has err 'mcptask answer: ID is missing' \
-    'usage: mcptask answer [OPTION...] ID [QUESTION] TEXT'
+    'usage: mcptask answer [OPTION...] ID [QUESTION] ANSWER'
 run 2 fail x
 has err 'mcptask fail: REASON is missing'
 run 2 run
@@ -103,6 +103,16 @@ begin completion
 run 0 add --id first --owner codex --tag red The first
 # shellcheck disable=SC2016 # a shell must never expand this one
 run 0 add --id evil --owner '$(touch made)' --tag '`touch made`' evil
+run 0 ask first 'How long?' -o 'Wait up to 3 s' -o '409 "now"' -o '$(touch made)'
+run 0 add --id launch Launch
+run 0 ask launch 'Now?' --kind approval
+run 2 completion bash ids
+has err 'unexpected argument "ids"'
+run 0 completion ids
+has out 'first	The first' 'launch	Launch'
+run 0 completion answers first
+has out 'Wait up to 3 s' '409 "now"'
+run 0 completion answers none
 run 2 completion csh
 has err 'unknown shell "csh"'
 mkdir bin
@@ -165,31 +175,51 @@ END_TRY
     complete_bash verify --repair ''
     has out '  '
     lacks out --json
+    complete_bash handoff first --to c
+    has out ' codex '
+    complete_bash 'done' first e
+    has out ' evil '
+    complete_bash answer ''
+    has out ' first ' --decline
+    complete_bash answer first ''
+    has out ' Wait\ up\ to\ 3\ s 409\ \"now\" \$\(touch\ made\) ' --decline
+    lacks out ' evil '
+    complete_bash answer -a me first "'Wait u"
+    has out ' Wait up to 3 s '
+    complete_bash answer first 'Wait\ u'
+    has out ' Wait\ up\ to\ 3\ s '
+    complete_bash answer launch ''
+    has out ' approve decline '
 fi
 if wants zsh; then
     cat >try <<'END_TRY'
 compdef() { :; }
-compadd() { shift; echo " $* "; }
+compadd() { printf ' %s \n' "${names[@]}" "${shown[@]}"; }
 source ./script.zsh
 words=(mcptask "$@") CURRENT=$(($# + 1))
 _mcptask
 END_TRY
     zsh -f try list --status '' >out
-    has out ' open in_progress '
+    has out ' open ' ' in_progress '
     zsh -f try list --owner '' >out
     has out ' codex '
     zsh -f try show '' >out
-    has out ' --match ' ' first '
+    has out ' --match ' ' first ' ' first  -- The first '
+    zsh -f try '' >out
+    has out ' board  -- Show all tasks in columns '
+    zsh -f try answer first '' >out
+    has out ' Wait up to 3 s '
 fi
 if wants fish; then
     # shellcheck disable=SC2016 # they are for fish
     HOME=$PWD fish -c 'source ./script.fish
         for line in "show " "list --st" "bo" "list --status " \
-            "list --owner " "list --tag " "--tools " "config " "help env"
+            "list --owner " "list --tag " "--tools " "config " "help env" \
+            "answer first "
             complete -C "mcptask $line"
         end' >out
     has out evil first --status 'board	Show all tasks' in_progress codex red \
-        core claude-code environment
+        core claude-code environment 'first	The first' 'Wait up to 3 s'
 fi
 checks=$((checks + 1))
 [ ! -e made ] || fail 'a shell ran what a task is named'

@@ -17,6 +17,8 @@ cat >"$dir/expected" <<END
 644 /usr/lib/systemd/user/mcptask.service
 644 /usr/lib/systemd/user/mcptask.socket
 644 /usr/lib/sysusers.d/mcptask.conf
+644 /usr/share/bash-completion/completions/mcptask
+644 /usr/share/fish/vendor_completions.d/mcptask.fish
 644 /usr/share/man/man1/mcptask.1
 644 /usr/share/man/man5/mcptask-log.5
 644 /usr/share/mcptask/plugin/.claude-plugin/marketplace.json
@@ -24,6 +26,7 @@ cat >"$dir/expected" <<END
 644 /usr/share/mcptask/plugin/.mcp.json
 644 /usr/share/mcptask/plugin/hooks/hooks.json
 644 /usr/share/mcptask/plugin/skills/mcptask/SKILL.md
+644 /usr/share/zsh/site-functions/_mcptask
 END
 files() {
     (cd "$dir/tree" && find . -type f) | sed 's/^\.//' | sort |
@@ -45,6 +48,17 @@ for who in system user; do
     has "$dir/tree/usr/lib/systemd/$who/mcptask.service" \
         'ExecStart=/usr/bin/mcptask --http'
 done
+# What is installed completes, by asking the program.
+mkdir "$dir/bin"
+printf '#!/bin/sh\nexec "%s" "$@"\n' "$(cd "$(dirname "$bin")" && pwd)/${bin##*/}" \
+    >"$dir/bin/mcptask"
+chmod +x "$dir/bin/mcptask"
+if command -v bash >/dev/null; then
+    PATH=$dir/bin:$PATH bash -c '. "$0"; COMP_WORDS=(mcptask boa) COMP_CWORD=1
+        _mcptask; echo "${COMPREPLY[@]}"' \
+        "$dir/tree/usr/share/bash-completion/completions/mcptask" >"$dir/out"
+    has "$dir/out" board
+fi
 make -s uninstall DESTDIR="$dir/tree" PREFIX=/usr || fail 'make uninstall'
 checks=$((checks + 1))
 [ -z "$(files)" ] || fail "uninstall left $(files)"

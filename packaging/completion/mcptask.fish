@@ -1,0 +1,2 @@
+# Completion of mcptask in fish; the program knows its own words.
+mcptask completion fish | source
