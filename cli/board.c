@@ -378,3 +378,9 @@ cli_board(struct cli *c)
         return CLI_OK;
     return rc < 0 ? cli_fail_store(c, rc) : rc;
 }
+
+const char *
+cli_board_title(int column)
+{
+    return names[column].title;
+}

@@ -15,12 +15,14 @@
 #include "cli/doctor.h"
 #include "cli/edit.h"
 #include "cli/export.h"
+#include "cli/graph.h"
 #include "cli/help.h"
 #include "cli/hook.h"
 #include "cli/import.h"
 #include "cli/push.h"
 #include "cli/run.h"
 #include "cli/show.h"
+#include "cli/stats.h"
 #include "cli/work.h"
 
 /* An option: its name, its letter or 0, where its value goes, what help calls
@@ -241,6 +243,13 @@ const struct cli_command cli_commands[] = {
                "redraw it at each change until interrupted"),
           NUMBER("limit", 'n', args.limit, "N",
                  "at most N tasks in a column (10)"))},
+
+    {"graph", "[ID]", GROUP_LOOK, "Draw tasks, their parts and dependencies",
+     cli_graph, 0, 1, READ,
+     OPTS(TEXT("format", 'f', args.format, "mermaid|dot",
+               "mermaid (default), or dot, for Graphviz"))},
+    {"stats", "", GROUP_LOOK, "Show what ended, by day and by agent",
+     cli_stats, 0, 0, READ, NO_OPTS},
 
     /* Store */
     {"export", "[ID...]", GROUP_STORE, "Export tasks as JSON lines or Markdown",

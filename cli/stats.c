@@ -1,0 +1,383 @@
+/* stats - the command that shows how the work goes: what ended in the last two
+   weeks, by day and by agent, how long it took, and what is open.
+
+   A day begins at midnight here. A task counts on the day of its newest event,
+   which for an ended task is its end. */
+
+#include "cli/stats.h"
+#include "cli/board.h"
+#include "cli/call.h"
+#include "cli/show.h"
+#include "cli/text.h"
+#include "cli/width.h"
+#include "base/clock.h"
+#include "base/text.h"
+#include "json/raw.h"
+#include "json/write.h"
+#include "task/cause.h"
+#include "task/query.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define DAYS 14
+#define AGENTS_MAX 500 /* that are counted; only the first are shown: */
+#define AGENTS_SHOWN 8
+#define NAME_CELLS 32
+
+enum { N_DONE, N_FAILED, N_HANDED, N_COUNTS };
+
+struct agent_count {
+    struct str name; /* in c->kept */
+    uint64_t n[N_COUNTS];
+};
+
+struct stats {
+    struct cli *c;
+    int64_t midnight[DAYS + 1]; /* when each day begins, the oldest first */
+    uint64_t ended[DAYS], failed[DAYS];
+    struct buf to_done, to_answer; /* of int64_t: milliseconds */
+    uint64_t column[TASK_N_COLUMNS];
+    struct agent_count agent[AGENTS_MAX];
+    size_t n_agents;
+};
+
+/* ---- counting ---- */
+
+static void
+find_midnights(struct stats *s)
+{
+    time_t now = (time_t)(cli_now_ms(s->c) / 1000);
+    struct tm today = {.tm_isdst = -1}, day;
+
+    tzset();
+    localtime_r(&now, &today);
+    for (int i = 0; i <= DAYS; i++) {
+        day = (struct tm){.tm_year = today.tm_year, .tm_mon = today.tm_mon,
+                          .tm_mday = today.tm_mday - DAYS + 1 + i,
+                          .tm_isdst = -1};
+        s->midnight[i] = (int64_t)mktime(&day) * 1000;
+    }
+}
+
+/* The day of a time, or -1 if it is too long ago. */
+static int
+day_of(const struct stats *s, int64_t ms)
+{
+    int i = DAYS - 1;
+
+    while (i >= 0 && ms < s->midnight[i])
+        i--;
+    return i;
+}
+
+static void
+count_agent(struct stats *s, struct str raw, int what)
+{
+    struct str name = raw_text(&s->c->a, raw);
+    size_t i = 0;
+
+    if (name.len == 0)
+        return;
+    while (i < s->n_agents && !str_eq(s->agent[i].name, name))
+        i++;
+    if (i == AGENTS_MAX)
+        return;
+    if (i == s->n_agents) {
+        s->agent[i].name = arena_str(&s->c->kept, name);
+        s->n_agents += s->agent[i].name.p != NULL;
+    }
+    if (i < s->n_agents)
+        s->agent[i].n[what]++;
+}
+
+/* Adds the time between two texts, if both are times. */
+static void
+add_span(struct buf *b, struct str from, struct str to)
+{
+    int64_t a, z, ms;
+
+    if (!time_parse(raw_inner(from), &a) || !time_parse(raw_inner(to), &z))
+        return;
+    ms = z > a ? z - a : 0;
+    buf_put(b, (const char *)&ms, sizeof(ms));
+}
+
+static void
+count_answers(struct stats *s, struct str questions)
+{
+    struct str q = STR_NONE, answer, at;
+    int64_t ms;
+
+    while ((q = raw_list_next(questions, q)).p != NULL) {
+        answer = raw_member(q, "answer");
+        at = raw_member(answer, "at");
+        if (at.p != NULL && time_parse(raw_inner(at), &ms) &&
+            day_of(s, ms) >= 0)
+            add_span(&s->to_answer, raw_member(q, "at"), at);
+    }
+}
+
+static bool
+count_task(void *ctx, const struct task *k)
+{
+    struct stats *s = ctx;
+    struct str handoff = k->f[F_HANDOFF], at = raw_member(handoff, "at");
+    int64_t ms = 0;
+    int day;
+
+    count_answers(s, k->f[F_QUESTIONS]);
+    if (at.p != NULL && time_parse(raw_inner(at), &ms) && day_of(s, ms) >= 0)
+        count_agent(s, raw_member(handoff, "from_agent"), N_HANDED);
+    if (!task_status_ended(k->status)) {
+        s->column[task_column(k)]++;
+        return true;
+    }
+    day = time_parse(k->ev.r.time, &ms) ? day_of(s, ms) : -1;
+    if (day < 0)
+        return true;
+    s->ended[day]++;
+    s->failed[day] += k->status == TASK_FAILED;
+    if (k->status == TASK_DONE) {
+        struct str end = raw_quote(&s->c->a, k->ev.r.time);
+
+        add_span(&s->to_done, k->f[F_CREATED_AT], end);
+    }
+    if (k->status != TASK_CANCELLED)
+        count_agent(s, k->f[F_CURRENT_OWNER],
+                    k->status == TASK_DONE ? N_DONE : N_FAILED);
+    return true;
+}
+
+/* ---- showing ---- */
+
+static int
+compare_spans(const void *a, const void *b)
+{
+    int64_t x, y;
+
+    memcpy(&x, a, sizeof(x));
+    memcpy(&y, b, sizeof(y));
+    return (x > y) - (x < y);
+}
+
+/* The middle one of the times, or -1 if there is none. */
+static int64_t
+median_of(struct buf *b, size_t *n)
+{
+    int64_t ms;
+
+    *n = b->err == 0 ? b->len / sizeof(ms) : 0;
+    if (*n == 0)
+        return -1;
+    qsort(b->p, *n, sizeof(ms), compare_spans);
+    memcpy(&ms, b->p + *n / 2 * sizeof(ms), sizeof(ms));
+    return ms;
+}
+
+static uint64_t
+sum_of(const uint64_t n[DAYS])
+{
+    uint64_t sum = 0;
+
+    for (int i = 0; i < DAYS; i++)
+        sum += n[i];
+    return sum;
+}
+
+static bool
+terminal_has_utf8(void)
+{
+    static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+    const char *v = NULL;
+
+    for (int i = 0; i < 3 && v == NULL; i++)
+        v = env_get(names[i]);
+    return v != NULL && (strstr(v, "UTF-8") != NULL ||
+                         strstr(v, "utf8") != NULL ||
+                         strstr(v, "utf-8") != NULL);
+}
+
+/* One character a day: blocks, or digits from 1 to 8 in ASCII. */
+static void
+put_sparkline(struct buf *b, const uint64_t n[DAYS])
+{
+    bool utf8 = terminal_has_utf8();
+    uint64_t most = 1;
+
+    for (int i = 0; i < DAYS; i++)
+        most = n[i] > most ? n[i] : most;
+    for (int i = 0; i < DAYS; i++) {
+        unsigned level = (unsigned)((n[i] * 8 + most - 1) / most);
+
+        if (utf8 && level > 0)
+            buf_printf(b, "\xe2\x96%c", (int)(0x80 + level)); /* U+2581... */
+        else if (level > 0)
+            buf_char(b, (char)('0' + level));
+        else
+            buf_z(b, utf8 ? "\xc2\xb7" : ".");
+    }
+}
+
+static void
+put_median(struct buf *b, const char *label, struct buf *spans,
+           const char *what)
+{
+    size_t n;
+    int64_t ms = median_of(spans, &n);
+    char text[24];
+
+    if (n > 0)
+        buf_printf(b, "%-17s%s median, %zu %s%s\n", label, cli_span(text, ms),
+                   n, what, n == 1 ? "" : "s");
+    else
+        buf_printf(b, "%-17snone\n", label);
+}
+
+static int
+compare_agents(const void *a, const void *b)
+{
+    const struct agent_count *x = a, *y = b;
+    uint64_t n = x->n[N_DONE] + x->n[N_FAILED] + x->n[N_HANDED];
+    uint64_t m = y->n[N_DONE] + y->n[N_FAILED] + y->n[N_HANDED];
+
+    return n != m ? (n < m) - (n > m) : str_compare(x->name, y->name);
+}
+
+static void
+put_agents(struct stats *s)
+{
+    struct buf *b = &s->c->out;
+    size_t used, from;
+
+    if (s->n_agents == 0)
+        return;
+    buf_printf(b, "\n%-*s  done  failed  handed over\n", NAME_CELLS, "");
+    for (size_t i = 0; i < s->n_agents && i < AGENTS_SHOWN; i++) {
+        const struct agent_count *a = &s->agent[i];
+
+        from = b->len;
+        buf_str(b, cli_cut(a->name, NAME_CELLS, &used));
+        cli_safe(b, from, SAFE_LINE);
+        for (; used < NAME_CELLS; used++)
+            buf_char(b, ' ');
+        buf_printf(b, "  %4llu  %6llu  %11llu\n",
+                   (unsigned long long)a->n[N_DONE],
+                   (unsigned long long)a->n[N_FAILED],
+                   (unsigned long long)a->n[N_HANDED]);
+    }
+    if (s->n_agents > AGENTS_SHOWN)
+        buf_printf(b, "and %zu more\n", s->n_agents - AGENTS_SHOWN);
+}
+
+static void
+put_stats(struct stats *s)
+{
+    uint64_t all = sum_of(s->ended), failed = sum_of(s->failed);
+    struct buf *b = &s->c->out;
+    const char *before = "\n";
+
+    buf_printf(b, "%-17s", "Ended per day");
+    put_sparkline(b, s->ended);
+    buf_printf(b, "  " U64 " in %d days, " U64 " of them failed, " U64
+               " today\n", all, DAYS, failed, s->ended[DAYS - 1]);
+    put_median(b, "Time to done", &s->to_done, "task");
+    put_median(b, "Wait for answers", &s->to_answer, "answer");
+    put_agents(s);
+    for (int i = 0; i < TASK_N_COLUMNS; i++)
+        if (i != COLUMN_DONE) {
+            buf_printf(b, "%s%s " U64, before, cli_board_title(i),
+                       s->column[i]);
+            before = ", ";
+        }
+    buf_char(b, '\n');
+}
+
+static void
+put_json_median(struct json_w *w, const char *name, struct buf *spans)
+{
+    size_t n;
+    int64_t ms = median_of(spans, &n);
+
+    if (n > 0)
+        json_put_int(w, name, ms / 1000);
+}
+
+static void
+put_json_days(struct stats *s, struct json_w *w)
+{
+    struct tm tm;
+
+    json_put_arr(w, "days");
+    for (int i = 0; i < DAYS; i++) {
+        time_t at = (time_t)(s->midnight[i] / 1000);
+        char day[40] = "";
+
+        if (localtime_r(&at, &tm) != NULL)
+            text_put(day, sizeof(day), "%04d-%02d-%02d", tm.tm_year + 1900,
+                     tm.tm_mon + 1, tm.tm_mday);
+        json_obj(w);
+        json_put_z(w, "day", day);
+        json_put_int(w, "ended", (int64_t)s->ended[i]);
+        json_put_int(w, "failed", (int64_t)s->failed[i]);
+        json_close(w);
+    }
+    json_close(w);
+}
+
+static void
+put_json_stats(struct stats *s)
+{
+    struct json_w w;
+
+    json_begin(&w, &s->c->out);
+    put_json_days(s, &w);
+    put_json_median(&w, "median_seconds_to_done", &s->to_done);
+    put_json_median(&w, "median_seconds_to_answer", &s->to_answer);
+    json_put_arr(&w, "agents");
+    for (size_t i = 0; i < s->n_agents; i++) {
+        json_obj(&w);
+        json_put_str(&w, "agent", s->agent[i].name);
+        json_put_int(&w, "done", (int64_t)s->agent[i].n[N_DONE]);
+        json_put_int(&w, "failed", (int64_t)s->agent[i].n[N_FAILED]);
+        json_put_int(&w, "handed_over", (int64_t)s->agent[i].n[N_HANDED]);
+        json_close(&w);
+    }
+    json_close(&w);
+    json_put_arr(&w, "columns");
+    for (int i = 0; i < TASK_N_COLUMNS; i++)
+        if (i != COLUMN_DONE) {
+            json_obj(&w);
+            json_put_z(&w, "name", cli_board_title(i));
+            json_put_int(&w, "total", (int64_t)s->column[i]);
+            json_close(&w);
+        }
+    json_close(&w);
+    json_end(&w);
+    buf_char(&s->c->out, '\n');
+}
+
+int
+cli_stats(struct cli *c)
+{
+    struct task_query q = {.include_done = true, .limit = TASK_LIST_MAX,
+                           .uncounted = true};
+    struct stats s = {.c = c};
+    int rc;
+
+    find_midnights(&s);
+    rc = cli_each_task(c, &q, CLI_ALL, count_task, &s);
+    if (rc == 0)
+        rc = s.to_done.err != 0 ? s.to_done.err : s.to_answer.err;
+    if (rc == 0) {
+        qsort(s.agent, s.n_agents, sizeof(s.agent[0]), compare_agents);
+        if (c->json)
+            put_json_stats(&s);
+        else
+            put_stats(&s);
+    }
+    buf_fini(&s.to_done);
+    buf_fini(&s.to_answer);
+    return rc < 0 ? cli_fail_store(c, rc) : rc;
+}
