@@ -112,7 +112,7 @@ struct cli {
     int64_t begun_ms, shown_ms; /* first and last cli_progress; 0: never */
     bool wrote;     /* something was written to stdout */
     int out_errno;  /* of the write that failed; nothing is written after it */
-    size_t columns; /* how many cli_flush pads in each line; 0: none */
+    size_t columns; /* how many cli_flush aligns, each ends with two blanks */
     size_t width[CLI_COLUMNS];
     struct cli_args args;
     union cli_value arg[TASK_N_ARGS]; /* by enum task_field and task_arg */

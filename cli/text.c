@@ -5,13 +5,11 @@
    1. Only cli_flush writes stdout. Once that fails, nothing more is written,
       the command ends as soon as it notices, and the exit code says that
       output was lost.
-   2. The columns of a line are as wide as those flushed before and with it:
-      nobody knows the lines that come later.
-   3. An error is one line on stderr, whatever it quotes, and the next step is
+   2. An error is one line on stderr, whatever it quotes, and the next step is
       a second one. Only cli_refuse writes them. */
 
 #include "cli/text.h"
-#include "cli/width.h"
+#include "cli/table.h"
 #include "base/clock.h"
 #include "base/text.h"
 #include "base/utf8.h"
@@ -28,7 +26,6 @@
 #define WIPE "\r\033[K" /* what cli_progress wrote */
 #define DRAIN_AT (64 * 1024)
 #define PROGRESS_MS 250 /* a shorter command shows no progress */
-#define WIDTH_MAX 40 /* a wider text shifts only its own line */
 
 /* ---- what a terminal may see ---- */
 
@@ -92,19 +89,6 @@ cli_safe(struct buf *b, size_t from, enum cli_safe_as as)
 
 /* ---- columns ---- */
 
-/* Finds the column at p, which ends with two blanks. The last one of a line
-   does not, and is not padded. */
-static bool
-take_column(const char *p, const char *end, struct str *out)
-{
-    for (const char *at = p; at + 1 < end && *at != '\n'; at++)
-        if (at[0] == ' ' && at[1] == ' ') {
-            *out = (struct str){p, (size_t)(at - p)};
-            return true;
-        }
-    return false;
-}
-
 /* The colour of a column, or NULL. Only a status has one, found by its first
    letters: that is the word that a reader looks for. */
 static const char *
@@ -134,46 +118,62 @@ cli_paint(struct cli *c, struct buf *b, struct str s, const char *sgr)
         buf_str(b, s);
 }
 
-/* Pads the columns of a line to the widest seen so far. Returns the start of
-   the next line. */
-static const char *
-align_line(struct cli *c, struct buf *b, const char *p, const char *end)
+/* Adds a line to a table. Each column but the last ends with two blanks. */
+static void
+add_line(struct table *t, struct str line)
 {
-    const char *next = memchr(p, '\n', (size_t)(end - p));
-    struct str s;
+    struct table_cell cells[CLI_COLUMNS + 1] = {{STR_NONE, NULL}};
+    struct str rest = line;
+    size_t i, n;
 
-    next = next == NULL ? end : next + 1;
-    for (size_t i = 0; i < c->columns && take_column(p, next, &s); i++) {
-        size_t n = cli_width(s);
-
-        if (n > c->width[i] && n <= WIDTH_MAX)
-            c->width[i] = n;
-        cli_paint(c, b, s, color_of(s));
-        for (buf_z(b, "  "); n < c->width[i]; n++)
-            buf_char(b, ' ');
-        p += s.len + 2;
+    for (i = 0; i + 1 < t->n && (n = str_find(rest, STR("  "))) != SIZE_MAX;
+         i++) {
+        cells[i].s = (struct str){rest.p, n};
+        cells[i].sgr = color_of(cells[i].s);
+        rest = str_from(rest, n + 2);
     }
-    s = (struct str){p, (size_t)(next - p)};
-    cli_paint(c, b, s, c->md && str_starts(s, "#") ? "1" : NULL);
-    return next;
+    cells[i].s = rest;
+    if (i + 1 == t->n)
+        table_row(t, cells);
+    else
+        table_line(t, 0, (struct table_cell){line, NULL});
 }
 
+/* Makes a table of the lines, with columns as wide as those before. */
 static void
-align(struct cli *c)
+align_columns(struct cli *c)
 {
-    struct buf b = {0};
+    static const struct table_column cols[CLI_COLUMNS + 1];
+    struct buf lines = c->out;
+    struct str rest = buf_view(&lines);
+    struct table t;
 
-    if ((c->columns == 0 && !c->md) || c->out.len == 0 || c->out.err)
-        return;
-    for (int pass = 0; pass < 2; pass++) { /* the first finds the widths */
-        const char *p = c->out.p, *end = p + c->out.len;
+    c->out = (struct buf){.err = lines.err};
+    table_begin(&t, c, cols, c->columns + 1, 0);
+    memcpy(t.wide, c->width, sizeof c->width);
+    while (rest.len > 0)
+        add_line(&t, str_cut(&rest, '\n'));
+    table_end(&t);
+    memcpy(c->width, t.wide, sizeof c->width);
+    c->exact = false; /* what comes next is not safe yet */
+    buf_fini(&lines);
+}
 
-        b.len = 0;
-        while (p < end)
-            p = align_line(c, &b, p, end);
+/* Shows the headings of markdown in bold. */
+static void
+paint_headings(struct cli *c)
+{
+    struct buf md = c->out;
+    struct str rest = buf_view(&md), line;
+
+    c->out = (struct buf){.err = md.err};
+    while (rest.len > 0) {
+        line = str_cut(&rest, '\n');
+        cli_paint(c, &c->out, line, str_starts(line, "#") ? "1" : NULL);
+        if (rest.p != NULL)
+            buf_char(&c->out, '\n');
     }
-    buf_fini(&c->out);
-    c->out = b; /* and its error */
+    buf_fini(&md);
 }
 
 /* ---- writing ---- */
@@ -215,8 +215,12 @@ cli_flush(struct cli *c)
 {
     if (!c->raw)
         cli_safe(&c->out, 0, c->exact ? SAFE_JSON : SAFE_TEXT);
-    if (!c->exact && !c->raw)
-        align(c);
+    if (!c->exact && !c->raw) {
+        if (c->md)
+            paint_headings(c);
+        else if (c->columns > 0)
+            align_columns(c);
+    }
     end_progress(c);
     c->wrote |= c->out.len > 0;
     if (c->out_errno == 0)

@@ -1,0 +1,307 @@
+/* table - rows of cells in columns.
+
+   1. Rows wait until table_draw, since the columns are as wide as the widest
+      text of the rows that are written with them, and no narrower than those
+      before: nobody knows the rows that come later.
+   2. A text is made plain when it is added, so that a cell never ends a line
+      and its colours are the only ones. */
+
+#include "cli/table.h"
+#include "cli/text.h"
+#include "cli/width.h"
+#include "task/view.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#define GAP 2
+#define WIDE_MAX 40 /* a wider text shifts only its own row */
+#define REST_MIN 16 /* for less, columns that may go make room */
+#define DRAW_AT (64 * 1024) /* bytes of rows that wait */
+
+struct table_row {
+    struct table_row *next;
+    size_t indent;
+    bool is_line; /* it has only the first cell */
+    struct table_cell cell[];
+};
+
+/* ---- the terminal ---- */
+
+size_t
+table_columns(void)
+{
+    const char *columns = env_get("COLUMNS");
+    uint64_t n;
+
+    if (columns == NULL || !str_u64(str_of(columns), &n))
+        n = cli_terminal(STDOUT_FILENO);
+    return n > 1000 ? 1000 : (size_t)n;
+}
+
+bool
+table_is_utf8(void)
+{
+    static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+    const char *locale = NULL;
+
+    for (size_t i = 0; locale == NULL && i < 3; i++)
+        locale = env_get(names[i]);
+    for (; locale != NULL && *locale != '\0'; locale++)
+        if (text_lower(locale[0]) == 'u' && text_lower(locale[1]) == 't' &&
+            text_lower(locale[2]) == 'f' &&
+            locale[3 + (locale[3] == '-')] == '8')
+            return true;
+    return false;
+}
+
+struct str
+table_cut(struct arena *a, struct str s, size_t width, size_t *used)
+{
+    struct str dots = table_is_utf8() ? STR("\xe2\x80\xa6") : STR("...");
+    size_t room = cli_width(dots);
+    struct str cut;
+
+    *used = cli_width(s);
+    if (width == 0 || *used <= width)
+        return s;
+    if (width < room)
+        return cli_cut(s, width, used);
+    cut = str_trim(cli_cut(s, width - room, used));
+    *used = cli_width(cut) + room;
+    return arena_printf(a, "%.*s%.*s", STR_ARG(cut), STR_ARG(dots));
+}
+
+/* ---- rows ---- */
+
+void
+table_begin(struct table *t, struct cli *c, const struct table_column *cols,
+            size_t n, size_t width)
+{
+    *t = (struct table){.c = c, .cols = cols, .n = n, .width = width};
+    ASSERT(n <= TABLE_COLUMNS);
+    t->last = &t->first;
+    c->exact = true;
+}
+
+/* Adds a row of n cells, the texts of which are made plain. */
+static void
+add_cells(struct table *t, size_t indent, bool is_line,
+          const struct table_cell *cells, size_t n)
+{
+    struct table_row *r = arena_alloc(&t->a,
+                                      sizeof *r + n * sizeof r->cell[0]);
+
+    if (r == NULL) {
+        t->c->out.err = ERR_NOMEM;
+        return;
+    }
+    *r = (struct table_row){.indent = indent, .is_line = is_line};
+    for (size_t i = 0; i < n; i++) {
+        struct buf plain = {0};
+
+        view_plain(&plain, cells[i].s, SIZE_MAX, ' ');
+        r->cell[i].s = buf_take(&plain, &t->a);
+        r->cell[i].sgr = cells[i].sgr;
+        if (r->cell[i].s.p == NULL)
+            t->c->out.err = ERR_NOMEM;
+    }
+    *t->last = r;
+    t->last = &r->next;
+    if (arena_size(&t->a) > DRAW_AT && t->width == 0)
+        table_draw(t);
+}
+
+void
+table_row(struct table *t, const struct table_cell *cells)
+{
+    add_cells(t, t->indent, false, cells, t->n);
+}
+
+void
+table_line(struct table *t, size_t indent, struct table_cell line)
+{
+    add_cells(t, indent, true, &line, 1);
+}
+
+/* ---- drawing ---- */
+
+/* The widest that a column becomes. */
+static size_t
+widest_of(const struct table *t, const struct table_column *col)
+{
+    size_t most;
+
+    if (t->width == 0)
+        return WIDE_MAX;
+    if (col->rest || col->share == 0)
+        return SIZE_MAX;
+    most = t->width * col->share / 100;
+    return most > 4 ? most : 4;
+}
+
+/* Counts a text among those of its column. */
+static void
+measure_cell(struct table *t, size_t i, struct str s)
+{
+    size_t n = cli_width(s), most = widest_of(t, &t->cols[i]);
+
+    if (n > most)
+        n = t->width > 0 ? most : 0;
+    if (n > t->wide[i])
+        t->wide[i] = n;
+}
+
+/* Measures the rows that wait. Returns whether any has columns. */
+static bool
+measure_rows(struct table *t)
+{
+    bool any = false;
+
+    for (const struct table_row *r = t->first; r != NULL; r = r->next) {
+        for (size_t i = 0; i < t->n && !r->is_line; i++)
+            measure_cell(t, i, r->cell[i].s);
+        any |= !r->is_line;
+    }
+    for (size_t i = 0; i < t->n; i++)
+        if (t->wide[i] > 0 && t->width > 0 && t->cols[i].head != NULL)
+            measure_cell(t, i, str_of(t->cols[i].head));
+    return any;
+}
+
+/* The blanks before a column. */
+static size_t
+gap_before(const struct table *t, size_t i)
+{
+    if (i == 0)
+        return 0;
+    return t->cols[i].tight ? 1 : GAP;
+}
+
+/* How wide to write each column; 0: not at all. On a terminal the rest column
+   takes what the others leave. */
+static void
+lay_out(const struct table *t, size_t wide[TABLE_COLUMNS])
+{
+    size_t used = t->indent, rest = 0;
+
+    memcpy(wide, t->wide, sizeof t->wide);
+    for (size_t i = 0; i < t->n; i++) {
+        if (t->cols[i].rest)
+            rest = i;
+        if (t->cols[i].rest || wide[i] > 0)
+            used += gap_before(t, i);
+        if (!t->cols[i].rest)
+            used += wide[i];
+    }
+    if (t->width == 0)
+        return;
+    for (size_t i = t->n; i > 0 && t->width < used + REST_MIN; i--)
+        if (t->cols[i - 1].may_go && wide[i - 1] > 0) {
+            used -= wide[i - 1] + gap_before(t, i - 1);
+            wide[i - 1] = 0;
+        }
+    if (wide[rest] + used > t->width)
+        wide[rest] = t->width > used + 1 ? t->width - used : 1;
+}
+
+static void
+put_blanks(struct buf *b, size_t n)
+{
+    for (; n > 0; n--)
+        buf_char(b, ' ');
+}
+
+/* Writes a text, cut to a width on a terminal, and pads it. */
+static void
+put_cell(struct table *t, const struct table_cell *cell, size_t wide,
+         bool right)
+{
+    struct buf *out = &t->c->out;
+    size_t used;
+    struct str s = table_cut(&t->a, cell->s, t->width > 0 ? wide : 0, &used);
+
+    if (right && used < wide)
+        put_blanks(out, wide - used);
+    if (s.len > 0)
+        cli_paint(t->c, out, s, cell->sgr);
+    if (!right && used < wide)
+        put_blanks(out, wide - used);
+}
+
+/* Ends a line, without the blanks at its end. */
+static void
+end_line(struct buf *out, size_t from)
+{
+    while (out->len > from && out->p[out->len - 1] == ' ')
+        out->len--;
+    buf_char(out, '\n');
+}
+
+static void
+put_cells(struct table *t, const struct table_cell *cells,
+          const size_t wide[TABLE_COLUMNS])
+{
+    struct buf *out = &t->c->out;
+    size_t from = out->len;
+
+    put_blanks(out, t->indent);
+    for (size_t i = 0; i < t->n; i++) {
+        if (wide[i] == 0 && t->width > 0)
+            continue;
+        put_blanks(out, gap_before(t, i));
+        put_cell(t, &cells[i], wide[i], t->cols[i].right);
+    }
+    end_line(out, from);
+}
+
+static void
+put_line(struct table *t, const struct table_row *r)
+{
+    struct buf *out = &t->c->out;
+    size_t from = out->len;
+    size_t left = t->width > r->indent + 1 ? t->width - r->indent : 1;
+
+    put_blanks(out, r->indent);
+    put_cell(t, &r->cell[0], t->width > 0 ? left : 0, false);
+    end_line(out, from);
+}
+
+static void
+put_heads(struct table *t, const size_t wide[TABLE_COLUMNS])
+{
+    struct table_cell heads[TABLE_COLUMNS];
+
+    for (size_t i = 0; i < t->n; i++)
+        heads[i] = (struct table_cell){str_of(t->cols[i].head), "2"};
+    put_cells(t, heads, wide);
+    t->headed = true;
+}
+
+void
+table_draw(struct table *t)
+{
+    size_t wide[TABLE_COLUMNS];
+    bool any;
+
+    any = measure_rows(t);
+    lay_out(t, wide);
+    if (any && t->width > 0 && !t->headed && t->cols[0].head != NULL)
+        put_heads(t, wide);
+    for (const struct table_row *r = t->first; r != NULL; r = r->next) {
+        if (r->is_line)
+            put_line(t, r);
+        else
+            put_cells(t, r->cell, wide);
+    }
+    arena_reset(&t->a);
+    t->first = NULL;
+    t->last = &t->first;
+}
+
+void
+table_end(struct table *t)
+{
+    table_draw(t);
+    arena_fini(&t->a);
+}
