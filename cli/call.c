@@ -328,6 +328,9 @@ call_list(struct cli *c, const struct task_query *q, struct str args,
     out->tasks = raw_member(answer, "tasks");
     out->next = raw_text(&c->a, raw_member(answer, "next_cursor"));
     out->head = raw_u64(raw_member(answer, "head_seq"));
+    out->exact = raw_member(answer, "total").p != NULL;
+    out->total = raw_u64(raw_member(answer, out->exact ? "total"
+                                                       : "total_at_least"));
     return str_starts(out->tasks, "[") ? 0 : fail_strange(c);
 }
 

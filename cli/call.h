@@ -44,6 +44,8 @@ int call_task_of(struct cli *c, struct str raw, struct task *k);
 struct call_list {
     struct str tasks, next;
     uint64_t head;
+    uint64_t total; /* that match, ... */
+    bool exact;     /* ... or at least that many */
 };
 int call_list(struct cli *c, const struct task_query *q, struct str args,
               struct call_list *out);

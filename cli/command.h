@@ -99,6 +99,8 @@ struct cli {
     bool quiet;     /* nobody reads what becomes of a change */
     int no_room;    /* commits in a row that failed for want of room */
     uint64_t head;  /* the newest seq that the server has told */
+    uint64_t found; /* tasks that the last list has in all, */
+    bool found_more; /* or more: not all were looked at */
     bool gone;      /* the server said that the task asked for is archived */
     bool stale;     /* it was told that other hosts may have newer records */
     bool tty;       /* stdout is a terminal */

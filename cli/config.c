@@ -295,24 +295,6 @@ put_servers(struct buf *b, const struct client *k, const struct launch *l)
     buf_z(b, f->close);
 }
 
-/* Appends s as one word for sh, quoted where sh needs it. A NUL ends s. */
-static void
-put_shell_word(struct buf *b, struct str s)
-{
-    static const char plain[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-        "0123456789/._-+=:,@%";
-    bool quoted = s.len == 0 || strspn(s.p, plain) < s.len;
-
-    buf_z(b, quoted ? "'" : "");
-    for (size_t i = 0; i < s.len; i++) {
-        if (s.p[i] == '\'')
-            buf_z(b, "'\\'");
-        buf_char(b, s.p[i]);
-    }
-    buf_z(b, quoted ? "'" : "");
-}
-
 /* ---- the client's own command ---- */
 
 /* The rest of an object, after its first members: how to start or reach the
@@ -419,7 +401,7 @@ put_words(struct buf *b, const struct words *w)
 {
     for (size_t i = 0; i < w->n; i++) {
         buf_z(b, i > 0 ? " " : "");
-        put_shell_word(b, w->word[i]);
+        cli_put_word(b, w->word[i]);
     }
     buf_char(b, '\n');
 }

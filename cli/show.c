@@ -4,9 +4,11 @@
 #include "cli/show.h"
 #include "cli/args.h"
 #include "cli/call.h"
+#include "cli/human.h"
 #include "cli/id.h"
 #include "cli/store.h"
 #include "mcp/calls.h"
+#include "cli/table.h"
 #include "cli/text.h"
 #include "base/base64.h"
 #include "base/clock.h"
@@ -27,6 +29,8 @@
 #define FOLLOW_MS 50 /* how often tail -f looks for news */
 #define ASK_MS 500   /* how often it asks a server for them */
 #define CALLS_PAGE 50
+#define LISTED 50      /* tasks of a list on a terminal, without --limit */
+#define ASKED_LINES 3  /* of a question, in a list of them */
 
 /* ---- list ---- */
 
@@ -65,12 +69,18 @@ read_page(struct cli *c, const struct task_query *q, struct str args,
     int rc;
 
     *p = (struct page){.item = STR_NONE};
-    if (c->env->server == NULL)
-        return tasks_list(c->s.tasks, &c->a, q, &p->here);
-    rc = call_list(c, q, args, &p->there);
-    p->here.next = p->there.next;
-    if (rc == 0 && c->head == 0)
-        c->head = p->there.head;
+    if (c->env->server == NULL) {
+        rc = tasks_list(c->s.tasks, &c->a, q, &p->here);
+    } else {
+        rc = call_list(c, q, args, &p->there);
+        p->here.next = p->there.next;
+        p->here.total = p->there.total;
+        p->here.exact = p->there.exact;
+        if (rc == 0 && c->head == 0)
+            c->head = p->there.head;
+    }
+    c->found = p->here.total;
+    c->found_more = !p->here.exact;
     return rc;
 }
 
@@ -114,6 +124,76 @@ cli_each_task(struct cli *c, struct task_query *q, struct str args,
         rc = rc == 0 ? next.err : rc;
     }
     buf_fini(&next);
+    return rc;
+}
+
+/* A list for a person at a terminal. */
+struct listing {
+    struct cli *c;
+    struct table t;
+    uint64_t shown;
+    unsigned signs; /* that were shown, a bit each */
+};
+
+/* Adds a task with its question and the command that answers it. */
+static void
+show_asking(struct listing *s, const struct task *k)
+{
+    struct str question = human_open_question(k, STR_NONE);
+
+    human_asked(&s->t, k, question);
+    human_question(&s->t, 4, k, question, ASKED_LINES);
+}
+
+static bool
+show_task(void *ctx, const struct task *k)
+{
+    struct listing *s = ctx;
+    struct cli *c = s->c;
+
+    if (c->arg[ARG_NEEDS_INPUT].flag && k->needs_input) {
+        show_asking(s, k);
+    } else {
+        human_row(&s->t, k);
+        s->signs |= 1u << human_sign_of(k);
+    }
+    return ++s->shown < c->args.limit;
+}
+
+/* How many there are, and how to see the rest. */
+static void
+end_listing(struct listing *s)
+{
+    static const char *const none[] = {NULL};
+    struct cli *c = s->c;
+    bool all = s->shown >= c->found && !c->found_more;
+    char text[160];
+
+    if (s->shown == 0)
+        text_put(text, sizeof text, cli_args_others(c, none)
+                     ? "no task matches"
+                     : "no live tasks; run \"mcptask add TITLE\"");
+    else if (all)
+        text_put(text, sizeof text, U64 " task%s%s", s->shown,
+                 s->shown == 1 ? "" : "s",
+                 c->arg[ARG_READY].flag ? " can be claimed" : "");
+    else
+        text_put(text, sizeof text, U64 " of " U64 "%s; add \"-n 0\" for all",
+                 s->shown, c->found, c->found_more ? "+" : "");
+    human_legend(&s->t, s->signs, text);
+}
+
+static int
+show_list(struct cli *c, struct task_query *q, struct str args)
+{
+    struct listing s = {.c = c};
+    int rc;
+
+    table_begin(&s.t, c, human_list, HUMAN_COLUMNS, screen_columns());
+    rc = cli_each_task(c, q, args, show_task, &s);
+    if (rc == 0)
+        end_listing(&s);
+    table_end(&s.t);
     return rc;
 }
 
@@ -225,20 +305,38 @@ read_args(struct cli *c)
     return args.p == NULL ? args : (struct str){args.p + 1, args.len - 2};
 }
 
+/* Sets the order and the number of tasks that nobody asked for: what is to be
+   done next comes in the order of work. */
+static void
+begin_order(struct cli *c, bool person)
+{
+    bool to_do = c->arg[ARG_READY].flag || c->arg[ARG_NEEDS_INPUT].flag;
+
+    if (to_do && !c->args.calls && c->arg[ARG_ORDER].text == NULL)
+        c->arg[ARG_ORDER].text = "work";
+    if (person && c->args.limit == UINT64_MAX)
+        c->args.limit = LISTED;
+    else if (c->args.limit == 0)
+        c->args.limit = UINT64_MAX;
+}
+
 int
 cli_list(struct cli *c)
 {
     static const char *const of_calls[] = {"calls", "owner", "all", NULL};
+    bool person = c->tty && !c->json && !c->args.ids && !c->args.calls;
     struct arena of_query; /* each page resets c->a */
     struct task_query q;
     struct str args;
-    int rc = read_query(c, &q);
+    int rc;
 
+    begin_order(c, person);
+    rc = read_query(c, &q);
     if (c->args.calls && cli_args_others(c, of_calls))
         return cli_misuse(c, "--calls takes only --owner, --all and --limit");
     if (c->args.calls && c->env->server != NULL)
         return cli_fail_beside(c, "--calls");
-    if (rc != 0 || c->args.limit == 0)
+    if (rc != 0)
         return rc;
     args = read_args(c);
     if (args.p == NULL)
@@ -246,8 +344,12 @@ cli_list(struct cli *c)
     c->columns = 5;
     of_query = c->a;
     c->a = (struct arena){0};
-    rc = c->args.calls ? list_calls(c)
-                       : cli_each_task(c, &q, args, print_task, c);
+    if (c->args.calls)
+        rc = list_calls(c);
+    else if (person)
+        rc = show_list(c, &q, args);
+    else
+        rc = cli_each_task(c, &q, args, print_task, c);
     arena_fini(&of_query);
     return rc < 0 ? cli_fail_store(c, rc) : rc;
 }

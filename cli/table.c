@@ -7,12 +7,11 @@
       and its colours are the only ones. */
 
 #include "cli/table.h"
-#include "cli/text.h"
+#include "cli/screen.h"
 #include "cli/width.h"
 #include "task/view.h"
 
 #include <string.h>
-#include <unistd.h>
 
 #define GAP 2
 #define WIDE_MAX 40 /* a wider text shifts only its own row */
@@ -26,39 +25,10 @@ struct table_row {
     struct table_cell cell[];
 };
 
-/* ---- the terminal ---- */
-
-size_t
-table_columns(void)
-{
-    const char *columns = env_get("COLUMNS");
-    uint64_t n;
-
-    if (columns == NULL || !str_u64(str_of(columns), &n))
-        n = cli_terminal(STDOUT_FILENO);
-    return n > 1000 ? 1000 : (size_t)n;
-}
-
-bool
-table_is_utf8(void)
-{
-    static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
-    const char *locale = NULL;
-
-    for (size_t i = 0; locale == NULL && i < 3; i++)
-        locale = env_get(names[i]);
-    for (; locale != NULL && *locale != '\0'; locale++)
-        if (text_lower(locale[0]) == 'u' && text_lower(locale[1]) == 't' &&
-            text_lower(locale[2]) == 'f' &&
-            locale[3 + (locale[3] == '-')] == '8')
-            return true;
-    return false;
-}
-
 struct str
 table_cut(struct arena *a, struct str s, size_t width, size_t *used)
 {
-    struct str dots = table_is_utf8() ? STR("\xe2\x80\xa6") : STR("...");
+    struct str dots = screen_is_utf8() ? STR("\xe2\x80\xa6") : STR("...");
     size_t room = cli_width(dots);
     struct str cut;
 

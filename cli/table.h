@@ -38,11 +38,6 @@ struct table {
     struct table_row *first, **last;
 };
 
-/* The columns of stdout: COLUMNS, or of the terminal; 0: it is none. */
-size_t table_columns(void);
-/* Whether the locale's characters are UTF-8; if not, ASCII has to do. */
-bool table_is_utf8(void);
-
 /* Begins a table of n columns, whose rows go to c->out; there cli_flush finds
    them safe for a terminal. */
 void table_begin(struct table *t, struct cli *c,

@@ -20,7 +20,6 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #define WIPE "\r\033[K" /* what cli_progress wrote */
@@ -110,12 +109,22 @@ color_of(struct str s)
 }
 
 void
-cli_paint(struct cli *c, struct buf *b, struct str s, const char *sgr)
+cli_put_word(struct buf *b, struct str s)
 {
-    if (c->color && sgr != NULL)
-        buf_printf(b, "\033[%sm%.*s\033[0m", sgr, STR_ARG(s));
-    else
-        buf_str(b, s);
+    static const char plain[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+        "0123456789/._-+=:,@%";
+    bool quoted = s.len == 0;
+
+    for (size_t i = 0; i < s.len; i++)
+        quoted |= s.p[i] == '\0' || strchr(plain, s.p[i]) == NULL;
+    buf_z(b, quoted ? "'" : "");
+    for (size_t i = 0; i < s.len; i++) {
+        if (s.p[i] == '\'')
+            buf_z(b, "'\\'");
+        buf_char(b, s.p[i]);
+    }
+    buf_z(b, quoted ? "'" : "");
 }
 
 /* Adds a line to a table. Each column but the last ends with two blanks. */
@@ -429,25 +438,6 @@ cli_is_archived(const struct cli *c, const char *id)
 }
 
 /* ---- progress ---- */
-
-size_t
-cli_terminal(int fd)
-{
-    struct winsize w;
-
-    if (ioctl(fd, TIOCGWINSZ, &w) != 0)
-        return 0;
-    return w.ws_col > 0 ? w.ws_col : 80;
-}
-
-size_t
-cli_terminal_rows(int fd)
-{
-    struct winsize w;
-
-    return ioctl(fd, TIOCGWINSZ, &w) != 0 || w.ws_row == 0 ? SIZE_MAX
-                                                           : w.ws_row;
-}
 
 void
 cli_progress(struct cli *c, uint64_t n, uint64_t total)

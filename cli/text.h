@@ -3,7 +3,7 @@
 
 /* text - the output of commands, and their error messages. */
 
-#include "cli/command.h"
+#include "cli/screen.h"
 
 #include <inttypes.h>
 
@@ -11,15 +11,11 @@
    written; in one write if possible, so that lines of processes do not mix. */
 bool cli_say(int fd, struct buf *b);
 
-/* The width of the terminal fd; 0 if fd is not a terminal. */
-size_t cli_terminal(int fd);
-/* Its height; SIZE_MAX if it is not one. */
-size_t cli_terminal_rows(int fd);
 /* If stderr is a terminal, shows now and then that n of total are done. The
    next cli_fail or cli_flush wipes that out. */
 void cli_progress(struct cli *c, uint64_t n, uint64_t total);
-/* Appends s, in the colour sgr ("31;1"; NULL: none) if stdout shows colours. */
-void cli_paint(struct cli *c, struct buf *b, struct str s, const char *sgr);
+/* Appends s as one word for sh, quoted where sh needs it. */
+void cli_put_word(struct buf *b, struct str s);
 /* A duration in the largest unit that it fills, such as "3m"; in buf. */
 const char *cli_span(char buf[24], int64_t ms);
 

@@ -81,11 +81,13 @@ WRAP_claim_wait := $(WRAP_tools_wait)
 WRAP_import := $(ALLOC)
 WRAP_request := poll clock_gettime
 WRAP_reset_time := os_boot_id
+WRAP_terminal := clock_gettime
 # Exhaustive tests take every so many of their cases, and those that kill
 # processes so many rounds: fewer where they are emulated or sanitized.
 TEST_STEP ?= 1
 ROUNDS ?=
 ARGS_server = $(abspath $(BIN))
+ARGS_terminal = $(abspath tests/cli/look)
 ARGS_web_token = $(abspath $(BIN))
 ARGS_web_start = $(abspath $(BIN))
 ARGS_web = $(abspath $(BIN)) $(B)/fixture

@@ -208,6 +208,8 @@ run 0 list --all
 has out first
 run 0 list --all --limit 1
 lacks out first later
+run 0 list --all --limit 0
+has out first later evil
 run 0 list --status done,failed
 has out first
 lacks out later
@@ -225,6 +227,32 @@ awk 'BEGIN { for (i = 0; i < 250; i++)
 run 0 list
 checks=$((checks + 1))
 [ "$(grep -c ' P[0-9] ' out)" -eq 252 ] || fail "$(wc -l <out) lines"
+
+begin lists_in_the_order_of_work
+tasks | "$bin" import - >out
+run 0 list --ids
+same - out <<'END'
+evil
+later
+END
+run 0 list --ready --ids # what is to be done next
+same - out <<'END'
+later
+END
+run 0 add --id urgent -p 0 'Production is down'
+run 0 add --id rename -p 4 Rename
+run 0 list --ready --ids
+same - out <<'END'
+later
+urgent
+rename
+END
+run 0 list --ready --order changed --ids
+same - out <<'END'
+rename
+urgent
+later
+END
 
 begin stored_text_cannot_act_on_a_terminal
 tasks | "$bin" import - >out
@@ -1197,8 +1225,8 @@ if script -qec true /dev/null >out 2>&1 </dev/null; then
     exec 3>&-
     checks=$((checks + 1))
     [ -z "$(tail -c 1 out)" ] || fail 'its last line has no end'
-    TERM=xterm script -qec "'$bin' list" /dev/null >out </dev/null
-    has out "${esc}[36min_progress${esc}[0m"
+    LC_ALL=C TERM=xterm script -qec "'$bin' list" /dev/null >out </dev/null
+    has out "${esc}[36m*${esc}[0m"
     TERM=xterm script -qec "'$bin' show evil" /dev/null >out </dev/null
     has out "${esc}[1m# Task evil"
     TERM=xterm NO_COLOR=1 script -qec "'$bin' list; '$bin' board" /dev/null \

@@ -1,0 +1,350 @@
+/* human - how tasks look to a person at a terminal.
+
+   A person wants to know what needs them, who works, and what stands still: so
+   each column of the board has a sign and a colour, which lists show beside the
+   ids. Times are local, or ages. */
+
+#include "cli/human.h"
+#include "cli/call.h"
+#include "cli/text.h"
+#include "cli/width.h"
+#include "base/clock.h"
+#include "base/text.h"
+#include "json/raw.h"
+#include "task/cause.h"
+#include "task/view.h"
+
+#include <string.h>
+#include <time.h>
+
+#define TEXT_MAX 100 /* cells of a line that one reads with ease */
+
+/* ---- columns and signs ---- */
+
+/* Those of the columns of the board, then those of tasks that have ended. */
+enum { SIGN_FAILED = TASK_N_COLUMNS, SIGN_CANCELLED, N_SIGNS };
+
+static const struct human_sign {
+    const char *title; /* of the column */
+    const char *word;  /* in a legend */
+    const char *sign, *ascii, *sgr;
+} signs[N_SIGNS] = {
+    [COLUMN_NEEDS_INPUT] = {"Needs you", "asks you", "?", "?", "1;35"},
+    [COLUMN_READY] = {"Ready", "ready", "", "", "1"},
+    [COLUMN_IN_PROGRESS] = {"In progress", "working", "\xe2\x97\x8f", "*",
+                            "36"},
+    [COLUMN_HANDED_OVER] = {"Handed over", "handed over", "\xc2\xbb", ">",
+                            "33"},
+    [COLUMN_STUCK] = {"Stuck", "stuck", "!", "!", "1;31"},
+    [COLUMN_DONE] = {"Done", "done", "\xe2\x9c\x93", "+", "32"},
+    [SIGN_FAILED] = {"Failed", "failed", "\xe2\x9c\x97", "x", "31"},
+    [SIGN_CANCELLED] = {"Cancelled", "cancelled", "-", "-", "2"},
+};
+/* That of a column that has none of its own: it waits for other tasks. */
+static const struct human_sign other_sign = {
+    "Waiting", "waiting", "\xc2\xb7", ".", "2"};
+
+static const struct human_sign *
+sign_at(int i)
+{
+    return signs[i].title != NULL ? &signs[i] : &other_sign;
+}
+
+const char *
+human_column(int column)
+{
+    return sign_at(column)->title;
+}
+
+const char *
+human_column_sgr(int column)
+{
+    return sign_at(column)->sgr;
+}
+
+int
+human_sign_of(const struct task *k)
+{
+    if (k->status == TASK_FAILED)
+        return SIGN_FAILED;
+    if (k->status == TASK_CANCELLED)
+        return SIGN_CANCELLED;
+    return (int)task_column(k);
+}
+
+static struct table_cell
+sign_cell(int i)
+{
+    const struct human_sign *s = sign_at(i);
+
+    return (struct table_cell){str_of(screen_is_utf8() ? s->sign : s->ascii),
+                               s->sgr};
+}
+
+void
+human_legend(struct table *t, unsigned bits, const char *text)
+{
+    size_t room = t->width > 0 ? t->width : SIZE_MAX;
+    struct buf b = {0};
+
+    for (int i = 0; i < N_SIGNS; i++) {
+        struct str sign = sign_cell(i).s;
+
+        if (bits & 1u << i && sign.len > 0)
+            buf_printf(&b, "%.*s %s  ", STR_ARG(sign), sign_at(i)->word);
+    }
+    if (b.len > 0 && 4 + cli_width(buf_view(&b)) + 1 + strlen(text) > room) {
+        human_text(t, 4, buf_view(&b), SIZE_MAX, "2");
+        b.len = 0;
+    }
+    buf_printf(&b, "%s%s", b.len > 0 ? " " : "", text);
+    human_text(t, 4, buf_view(&b), SIZE_MAX, "2");
+    t->c->out.err |= b.err;
+    buf_fini(&b);
+}
+
+/* ---- times ---- */
+
+struct str
+human_age(const struct cli *c, struct arena *a, struct str time)
+{
+    char age[24];
+    int64_t ms;
+
+    if (!time_parse(time, &ms))
+        return STR("");
+    return arena_str(a, str_of(cli_span(age, cli_now_ms(c) - ms)));
+}
+
+/* The local time; false: there is none. */
+static bool
+local_time(int64_t ms, struct tm *tm)
+{
+    time_t at = (time_t)(ms / 1000);
+
+    return localtime_r(&at, tm) != NULL;
+}
+
+struct str
+human_time(const struct cli *c, struct arena *a, struct str time,
+          bool is_short)
+{
+    const char *format = "%Y-%m-%d %H:%M:%S";
+    struct tm tm, now;
+    char text[64];
+    int64_t ms;
+
+    tzset();
+    if (!time_parse(time, &ms) || !local_time(ms, &tm) ||
+        !local_time(cli_now_ms(c), &now))
+        return time;
+    if (is_short && tm.tm_year == now.tm_year && tm.tm_yday == now.tm_yday)
+        format = "%H:%M";
+    else if (is_short && tm.tm_year == now.tm_year)
+        format = "%b %e %H:%M";
+    else if (is_short)
+        format = "%Y-%m-%d";
+    return arena_str(a, (struct str){text, strftime(text, sizeof text, format,
+                                                    &tm)});
+}
+
+/* ---- rows ---- */
+
+const struct table_column human_list[HUMAN_COLUMNS] = {
+    {.head = ""}, {.head = "ID", .share = 30}, {.head = "", .tight = true},
+    {.head = "OWNER", .share = 20, .may_go = true},
+    {.head = "STEPS", .may_go = true},
+    {.head = "AGE", .right = true, .may_go = true},
+    {.head = "TITLE", .rest = true},
+};
+
+/* "P0"; the two most urgent ones are bright. */
+static struct table_cell
+priority_cell(struct arena *a, const struct task *k)
+{
+    struct str p = k->f[F_PRIORITY];
+    const char *sgr = NULL;
+
+    if (str_is(p, "0"))
+        sgr = "1;31";
+    else if (str_is(p, "1"))
+        sgr = "1";
+    return (struct table_cell){arena_printf(a, "P%.*s", STR_ARG(p)), sgr};
+}
+
+/* "3/6"; empty: it has no steps. */
+static struct str
+steps_text(struct arena *a, const struct task *k)
+{
+    size_t done, all;
+
+    task_steps(k, &done, &all);
+    return all > 0 ? arena_printf(a, "%zu/%zu", done, all) : STR("");
+}
+
+void
+human_row(struct table *t, const struct task *k)
+{
+    struct arena a = {0};
+    const struct table_cell cells[HUMAN_COLUMNS] = {
+        priority_cell(&a, k),
+        {k->ev.id, NULL},
+        sign_cell(human_sign_of(k)),
+        {raw_text(&a, k->f[F_CURRENT_OWNER]), NULL},
+        {steps_text(&a, k), NULL},
+        {human_age(t->c, &a, k->ev.r.time), "2"},
+        {raw_text(&a, k->f[F_TITLE]), NULL},
+    };
+
+    table_row(t, cells);
+    arena_fini(&a);
+}
+
+/* ---- texts ---- */
+
+/* Cuts the next line off *rest: up to a blank, if it has to be broken. */
+static struct str
+break_line(struct str *rest, size_t width)
+{
+    size_t used, n;
+    struct str line = cli_cut(*rest, width, &used);
+
+    if (line.len < rest->len) {
+        for (n = line.len; n > 0 && rest->p[n] != ' '; n--)
+            ;
+        line.len = n > 0 ? n : line.len;
+        if (line.len == 0) /* a terminal of one cell, a wide character */
+            line.len = rest->len;
+    }
+    *rest = str_trim(str_from(*rest, line.len));
+    return line;
+}
+
+/* Whether a line means something by where its words stand: a table, code. */
+static bool
+is_figure(struct str line)
+{
+    return str_starts(line, "|") || str_starts(line, "    ") ||
+           str_starts(line, "\t") || str_starts(line, "```");
+}
+
+void
+human_text(struct table *t, size_t indent, struct str text, size_t max,
+          const char *sgr)
+{
+    size_t width = t->width > 0 && t->width < TEXT_MAX ? t->width : TEXT_MAX;
+
+    width = width > indent + 8 ? width - indent : 8;
+    while (text.len > 0 && max > 0) {
+        struct buf plain = {0};
+        struct str line = str_cut(&text, '\n'), rest;
+        bool whole = is_figure(line);
+
+        view_plain(&plain, line, SIZE_MAX, ' ');
+        rest = buf_view(&plain);
+        do { /* a line that is empty, too */
+            struct str piece = max == 1 || whole ? rest
+                                                 : break_line(&rest, width);
+
+            table_line(t, indent, (struct table_cell){piece, sgr});
+            if (max == 1 || whole)
+                rest.len = 0;
+        } while (--max > 0 && rest.len > 0);
+        t->c->out.err |= plain.err;
+        buf_fini(&plain);
+    }
+}
+
+/* ---- questions ---- */
+
+struct str
+human_open_question(const struct task *k, struct str item)
+{
+    do {
+        item = raw_list_next(k->f[F_QUESTIONS], item);
+    } while (item.p != NULL && raw_member(item, "answer").p != NULL);
+    return item;
+}
+
+/* The answers that a question can have, a raw array; .p NULL: any text. */
+static struct str
+answers_of(struct str question)
+{
+    if (str_is(raw_member(question, "kind"), "\"approval\""))
+        return STR("[\"approve\",\"decline\"]");
+    return raw_member(question, "options");
+}
+
+/* Adds the answers, numbered: on one line if they fit, else a line each. */
+static void
+add_answers(struct table *t, size_t indent, struct str answers)
+{
+    const char *between[] = {"  ", "\n"};
+    struct arena a = {0};
+    struct str item;
+    struct buf b = {0};
+
+    for (int i = 0; i < 2; i++) {
+        item = STR_NONE;
+        b.len = 0;
+        for (size_t n = 1; (item = raw_list_next(answers, item)).p; n++)
+            buf_printf(&b, "%s%zu) %.*s", n > 1 ? between[i] : "", n,
+                       STR_ARG(raw_text(&a, item)));
+        if (indent + cli_width(buf_view(&b)) <= t->width)
+            break;
+    }
+    human_text(t, indent, buf_view(&b), SIZE_MAX, NULL);
+    t->c->out.err |= b.err;
+    buf_fini(&b);
+    arena_fini(&a);
+}
+
+void
+human_question(struct table *t, size_t indent, const struct task *k,
+               struct str question, size_t max)
+{
+    struct str answers = answers_of(question), first;
+    struct arena a = {0};
+    struct buf b = {0};
+
+    human_text(t, indent, raw_text(&a, raw_member(question, "question")),
+               max, NULL);
+    add_answers(t, indent, answers);
+    buf_printf(&b, "mcptask answer %.*s ", STR_ARG(k->ev.id));
+    if (human_open_question(k, human_open_question(k, STR_NONE)).p != NULL)
+        buf_printf(&b, "%.*s ",
+                   STR_ARG(raw_inner(raw_member(question, "question_id"))));
+    first = raw_text(&a, raw_list_next(answers, STR_NONE));
+    cli_put_word(&b, first.p != NULL ? first : STR("TEXT"));
+    table_line(t, indent, (struct table_cell){buf_view(&b), "36"});
+    t->c->out.err |= b.err;
+    buf_fini(&b);
+    arena_fini(&a);
+}
+
+/* "codex asked anna 25m ago", as far as it is known. */
+static struct str
+asked_text(const struct cli *c, struct arena *a, struct str question)
+{
+    struct str by = raw_text(a, raw_member(question, "by"));
+    struct str to = raw_text(a, raw_member(question, "to"));
+    struct str at = raw_inner(raw_member(question, "at"));
+
+    return arena_printf(a, "%.*s asked%s%.*s%s%.*s%s",
+                        STR_ARG(by.len > 0 ? by : STR("an agent")),
+                        to.len > 0 ? " " : "", STR_ARG(to),
+                        at.len > 0 ? " " : "", STR_ARG(human_age(c, a, at)),
+                        at.len > 0 ? " ago" : "");
+}
+
+void
+human_asked(struct table *t, const struct task *k, struct str question)
+{
+    struct arena a = {0};
+    struct str p = priority_cell(&a, k).s;
+
+    table_line(t, 0, (struct table_cell){
+        arena_printf(&a, "%.*s  %.*s  %.*s", STR_ARG(p), STR_ARG(k->ev.id),
+                     STR_ARG(asked_text(t->c, &a, question))), "1;35"});
+    arena_fini(&a);
+}

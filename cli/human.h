@@ -1,0 +1,49 @@
+#ifndef CLI_HUMAN_H
+#define CLI_HUMAN_H
+
+/* human - how tasks look to a person at a terminal: a row of a table, a
+   question, the whole of one. What programs and agents read is in
+   task/view.h. */
+
+#include "cli/table.h"
+#include "task/task.h"
+
+/* A column of the board (enum task_column). */
+const char *human_column(int column);
+const char *human_column_sgr(int column);
+
+/* What stands beside the id of a task: an entry of a table of signs; 0: a blank
+   one, for a task that is ready. */
+int human_sign_of(const struct task *k);
+/* Adds a line that explains the signs that are set in bits, then text. */
+void human_legend(struct table *t, unsigned bits, const char *text);
+
+/* The columns of a list, and its row of a task. */
+enum { HUMAN_COLUMNS = 7 };
+extern const struct table_column human_list[HUMAN_COLUMNS];
+void human_row(struct table *t, const struct task *k);
+
+/* How long ago a time was, as "25m"; empty if it is none. In a. */
+struct str human_age(const struct cli *c, struct arena *a, struct str time);
+/* A time in local time: "2026-11-27 09:30:00", or short: "09:30" of today,
+   "Nov 26 09:30" of this year, "2025-11-26" of another; as it is if it is
+   none. In a. */
+struct str human_time(const struct cli *c, struct arena *a, struct str time,
+                     bool is_short);
+
+/* The open question of a task that follows item, raw; after STR_NONE the first;
+   .p NULL: there is none. A summary has only the first. */
+struct str human_open_question(const struct task *k, struct str item);
+/* Adds an open question of a task (raw), at most max lines of it, its options,
+   and the command that answers it. */
+void human_question(struct table *t, size_t indent, const struct task *k,
+                    struct str question, size_t max);
+/* The heading of a task in a list of questions: "P0  PAY-1185  codex asked anna
+   25m ago". */
+void human_asked(struct table *t, const struct task *k, struct str question);
+/* Adds a text, with its lines broken where the terminal ends, at most max of
+   them. */
+void human_text(struct table *t, size_t indent, struct str text, size_t max,
+               const char *sgr);
+
+#endif
