@@ -200,6 +200,203 @@ human_row(struct table *t, const struct task *k)
     arena_fini(&a);
 }
 
+/* ---- events ---- */
+
+/* What a person reads, and what a program does; of one task, and of all. */
+static const struct table_column events_seen[] = {
+    {.head = "WHEN", .right = true},
+    {.head = "VERSION", .right = true, .may_go = true},
+    {.head = "ID", .share = 30},
+    {.head = "BY", .share = 20, .may_go = true}, {.head = "WHAT"},
+    {.head = "NOTE", .rest = true},
+}, event_columns[8] = {{.head = NULL}};
+enum { N_SEEN = sizeof events_seen / sizeof *events_seen };
+
+void
+human_begin_events(struct human_events *e, struct cli *c, bool of_one)
+{
+    e->of_one = of_one;
+    if (c->tty)
+        table_begin(&e->t, c, events_seen, N_SEEN, screen_columns());
+    else
+        table_begin(&e->t, c, event_columns, of_one ? 7 : 8, 0);
+}
+
+/* Who it was, and whether a token proved it. */
+static struct str
+author_text(struct arena *a, const struct task_event *ev)
+{
+    struct str by = raw_text(a, ev->by);
+
+    return ev->token.p != NULL ? arena_printf(a, "%.*s (token)", STR_ARG(by))
+                               : by;
+}
+
+/* What was done, in a word or two. */
+static struct str
+deed_text(const struct task_event *ev)
+{
+    static const struct { const char *op, *field, *text; } deeds[] = {
+        {"create", NULL, "created"}, {"checkpoint", NULL, "saved"},
+        {"handoff", NULL, "handed over"}, {"exhaust", NULL, "stopped"},
+        {"attach", NULL, "attached"}, {"claim", NULL, "claimed"},
+        {"ask", NULL, "asked"}, {"import", NULL, "imported"},
+        {"update", "\"questions\"", "answered"},
+        {"update", "\"messages\"", "message"},
+        {"update", "\"cancel_requested\"", "asked to stop"},
+        {"update", NULL, "changed"},
+    };
+    struct str status = raw_inner(raw_member(ev->v, "status"));
+
+    if (str_is(ev->op, "update") && raw_list_has(ev->set, STR("\"status\"")))
+        return str_is(status, "open") ? STR("reopened") : status;
+    for (size_t i = 0; i < sizeof deeds / sizeof *deeds; i++)
+        if (str_is(ev->op, deeds[i].op) &&
+            (deeds[i].field == NULL ||
+             raw_list_has(ev->set, str_of(deeds[i].field))))
+            return str_of(deeds[i].text);
+    return ev->op; /* a newer version's */
+}
+
+/* The names of the fields that changed, with commas; empty: none did. */
+static struct str
+changed_text(struct arena *a, struct str set)
+{
+    struct str item = STR_NONE;
+    struct buf b = {0};
+
+    while ((item = raw_list_next(set, item)).p != NULL)
+        buf_printf(&b, "%s%.*s", b.len > 0 ? ", " : "",
+                   STR_ARG(raw_inner(item)));
+    return buf_take(&b, a);
+}
+
+static struct str
+last_of(struct str list)
+{
+    struct str item = STR_NONE, last = STR_NONE;
+
+    while ((item = raw_list_next(list, item)).p != NULL)
+        last = item;
+    return last;
+}
+
+/* The text of the answer that was given then. */
+static struct str
+answer_text(struct arena *a, struct str questions, struct str time)
+{
+    struct str item = STR_NONE, answer;
+
+    while ((item = raw_list_next(questions, item)).p != NULL) {
+        answer = raw_member(item, "answer");
+        if (str_eq(raw_inner(raw_member(answer, "at")), time))
+            return raw_text(a, raw_member(answer, "text"));
+    }
+    return STR_NONE;
+}
+
+static struct str
+handoff_text(struct arena *a, struct str handoff)
+{
+    struct str to = raw_text(a, raw_member(handoff, "to_agent"));
+    struct str reason = raw_text(a, raw_member(handoff, "reason"));
+
+    if (to.len == 0)
+        return reason;
+    return arena_printf(a, "to %.*s%s%.*s", STR_ARG(to),
+                        reason.len > 0 ? ": " : "", STR_ARG(reason));
+}
+
+/* What the deed was about, as the state after it tells; a server does not. */
+static struct str
+matter_text(struct arena *a, const struct task_event *ev, struct str deed)
+{
+    struct str v = ev->v;
+
+    if (str_is(deed, "asked"))
+        return raw_text(a, raw_member(last_of(raw_member(v, "questions")),
+                                      "question"));
+    if (str_is(deed, "answered"))
+        return answer_text(a, raw_member(v, "questions"), ev->r.time);
+    if (str_is(deed, "message"))
+        return raw_text(a, raw_member(last_of(raw_member(v, "messages")),
+                                      "text"));
+    if (str_is(deed, "attached"))
+        return raw_text(a, raw_member(last_of(raw_member(v, "artifacts")),
+                                      "name"));
+    if (str_is(deed, "handed over"))
+        return handoff_text(a, raw_member(v, "handoff"));
+    if (str_is(deed, "stopped"))
+        return raw_text(a, raw_member(raw_member(v, "exhausted"), "reason"));
+    return str_is(deed, "changed") ? changed_text(a, ev->set) : STR_NONE;
+}
+
+/* What was said about it, and of which task. */
+static struct str
+remark_text(struct arena *a, const struct human_events *e,
+            const struct task_event *ev)
+{
+    struct str note = raw_text(a, ev->note);
+    struct str title = raw_text(a, raw_member(ev->v, "title"));
+
+    if (note.len == 0)
+        note = matter_text(a, ev, deed_text(ev));
+    if (e->of_one || title.len == 0)
+        return note;
+    return note.len == 0 ? title : arena_printf(a, "%.*s (%.*s)",
+                                                STR_ARG(note), STR_ARG(title));
+}
+
+static void
+add_event_seen(struct human_events *e, struct arena *a,
+               const struct task_event *ev)
+{
+    const struct table_cell cells[N_SEEN] = {
+        {human_time(e->t.c, a, ev->r.time, true), "2"},
+        {e->of_one ? raw_member(ev->v, "version") : STR(""), NULL},
+        {e->of_one ? STR("") : ev->id, NULL},
+        {author_text(a, ev), NULL},
+        {deed_text(ev), str_is(ev->op, "ask") ? "1;35" : NULL},
+        {remark_text(a, e, ev), NULL},
+    };
+
+    table_row(&e->t, cells);
+}
+
+static void
+add_event(struct human_events *e, struct arena *a,
+          const struct task_event *ev)
+{
+    struct table_cell cells[8] = {{STR_NONE, NULL}}, *cell = cells;
+    struct str changed = changed_text(a, ev->set);
+
+    cell++->s = arena_printf(a, "%llu", (unsigned long long)ev->r.n);
+    cell++->s = human_time(e->t.c, a, ev->r.time, false);
+    if (!e->of_one)
+        cell++->s = ev->id;
+    cell++->s = ev->op;
+    cell++->s = author_text(a, ev);
+    cell++->s = raw_inner(raw_member(ev->v, "status"));
+    if (!e->of_one)
+        cell++->s = raw_text(a, raw_member(ev->v, "title"));
+    else
+        cell++->s = changed.len > 0 ? changed : STR("-");
+    cell->s = raw_text(a, ev->note);
+    table_row(&e->t, cells);
+}
+
+void
+human_event(struct human_events *e, const struct task_event *ev)
+{
+    struct arena a = {0};
+
+    if (e->t.c->tty)
+        add_event_seen(e, &a, ev);
+    else
+        add_event(e, &a, ev);
+    arena_fini(&a);
+}
+
 /* ---- texts ---- */
 
 /* Cuts the next line off *rest: up to a blank, if it has to be broken. */

@@ -23,6 +23,16 @@ enum { HUMAN_COLUMNS = 7 };
 extern const struct table_column human_list[HUMAN_COLUMNS];
 void human_row(struct table *t, const struct task *k);
 
+/* A list of events, of one task or of all. A person reads when, who and what; a
+   program has the seq, and each part in a column of its own: human_event adds
+   a row. The caller draws and ends t. */
+struct human_events {
+    struct table t;
+    bool of_one;
+};
+void human_begin_events(struct human_events *e, struct cli *c, bool of_one);
+void human_event(struct human_events *e, const struct task_event *ev);
+
 /* How long ago a time was, as "25m"; empty if it is none. In a. */
 struct str human_age(const struct cli *c, struct arena *a, struct str time);
 /* A time in local time: "2026-11-27 09:30:00", or short: "09:30" of today,

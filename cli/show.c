@@ -23,7 +23,6 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #define FOLLOW_MS 50 /* how often tail -f looks for news */
@@ -514,21 +513,24 @@ cli_show(struct cli *c)
 }
 
 static void
-print_event(struct cli *c, struct arena *a, const struct task_event *ev)
+print_event(struct human_events *e, const struct task_event *ev)
 {
+    struct cli *c = e->t.c;
+
     if (c->json) {
         view_event_json(&c->out, ev);
         buf_char(&c->out, '\n');
     } else {
-        view_event_line(&c->out, a, ev);
+        human_event(e, ev);
     }
 }
 
 /* Walks back from the newest event. Two arenas take turns, so that even a long
    history needs memory for two events only. */
 static int
-history(struct cli *c, struct str id, uint64_t since, uint64_t left)
+history(struct human_events *e, struct str id, uint64_t since, uint64_t left)
 {
+    struct cli *c = e->t.c;
     struct arena two[2] = {{0}, {0}};
     struct task_event ev;
     unsigned turn = 0;
@@ -536,13 +538,14 @@ history(struct cli *c, struct str id, uint64_t since, uint64_t left)
     bool found = rc == 0;
 
     while (rc == 0 && left-- > 0 && ev.r.n > since) {
-        print_event(c, &two[turn], &ev);
+        print_event(e, &ev);
         if (!cli_drain(c))
             break;
         turn ^= 1;
         arena_reset(&two[turn]);
         rc = task_event_prev(c->s.tasks, &two[turn], &ev);
     }
+    table_draw(&e->t);
     if (found && rc == ERR_NOT_FOUND) {
         rc = 0;
         if (ev.r.p > since && !c->json)
@@ -558,6 +561,7 @@ history(struct cli *c, struct str id, uint64_t since, uint64_t left)
 /* A reader of a server's history. */
 struct reader {
     struct cli *c;
+    struct human_events *e;
     int rc; /* why it ended, or 0 */
 };
 
@@ -570,36 +574,40 @@ collect_event(void *ctx, struct str raw)
 
     r->rc = call_event_of(r->c, &a, raw, STR_NONE, &ev);
     if (r->rc == 0)
-        print_event(r->c, &a, &ev);
+        print_event(r->e, &ev);
     arena_fini(&a);
     return r->rc == 0 && cli_drain(r->c);
 }
 
 static int
-ask_history(struct cli *c, const char *id)
+ask_history(struct human_events *e, const char *id)
 {
-    struct reader r = {.c = c};
+    struct cli *c = e->t.c;
+    struct reader r = {.c = c, .e = e};
     bool dropped;
     int rc = call_history(c, id, c->args.since, c->args.limit, collect_event,
                           &r, &dropped);
 
+    table_draw(&e->t);
     if (dropped && !c->json)
         buf_z(&c->out, "(older events are no longer in this log)\n");
-    rc = rc == 0 ? r.rc : rc;
-    return rc < 0 ? cli_fail_task(c, rc, id) : rc;
+    return rc == 0 ? r.rc : rc;
 }
 
 int
 cli_history(struct cli *c)
 {
     const char *id = c->operand[0];
+    struct human_events e;
     int rc;
 
-    c->columns = 6;
+    human_begin_events(&e, c, true);
     if (c->env->server != NULL)
-        return ask_history(c, id);
-    rc = history(c, str_of(id), c->args.since, c->args.limit);
-    return rc < 0 ? cli_fail_task(c, rc, id) : CLI_OK;
+        rc = ask_history(&e, id);
+    else
+        rc = history(&e, str_of(id), c->args.since, c->args.limit);
+    table_end(&e.t);
+    return rc < 0 ? cli_fail_task(c, rc, id) : rc;
 }
 
 /* ---- tail ---- */
@@ -639,30 +647,9 @@ cli_follow(struct cli *c, bool *more)
 
 struct tail {
     struct cli *c;
+    struct human_events e;
     uint64_t skip; /* number of events to skip before showing any */
 };
-
-/* Appends a line about an event, in local time. */
-static void
-put_news(const struct tail *t, const struct task_event *ev)
-{
-    struct cli *c = t->c;
-    char when[TIME_LEN + 1];
-    size_t len;
-    struct tm tm;
-    time_t at;
-    int64_t ms;
-
-    if (c->json || !time_parse(ev->r.time, &ms)) {
-        print_event(c, &c->a, ev);
-        return;
-    }
-    at = (time_t)(ms / 1000);
-    if (localtime_r(&at, &tm) == NULL)
-        return print_event(c, &c->a, ev);
-    len = strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S", &tm);
-    view_news_line(&c->out, &c->a, ev, (struct str){when, len});
-}
 
 static int
 tail_event(void *ctx, const struct store_rec *r)
@@ -673,7 +660,7 @@ tail_event(void *ctx, const struct store_rec *r)
     if (!str_starts(r->key, "task/") || (t->skip > 0 && t->skip-- > 0))
         return 0;
     if (task_event_of(r, &ev) != ERR_FORMAT)
-        put_news(t, &ev);
+        print_event(&t->e, &ev);
     arena_reset(&t->c->a);
     return cli_drain(t->c) ? 0 : 1;
 }
@@ -811,7 +798,7 @@ show_news(struct tail *t, uint64_t *since, uint64_t max)
     for (size_t i = 0; rc == 0 && i < len; i++) {
         rc = call_event_of(t->c, &n.a, all[i].raw, all[i].title, &ev);
         if (rc == 0)
-            put_news(t, &ev);
+            print_event(&t->e, &ev);
         *since = all[i].seq;
     }
     arena_fini(&n.a);
@@ -820,41 +807,50 @@ show_news(struct tail *t, uint64_t *since, uint64_t max)
 }
 
 static int
-ask_tail(struct cli *c)
+ask_tail(struct tail *t)
 {
-    struct tail t = {.c = c};
+    struct cli *c = t->c;
     bool more = c->args.follow;
     uint64_t since = 0;
-    int rc = show_news(&t, &since, c->args.lines);
+    int rc = show_news(t, &since, c->args.lines);
 
     if (rc == 0 && more && since == 0) /* nothing of the past is wanted */
         rc = ask_head(c);
     since = since > 0 ? since : c->head;
     while (rc == 0 && more) {
+        table_draw(&t->e.t);
         rc = cli_follow(c, &more);
         if (rc == 0 && more && c->head > since)
-            rc = show_news(&t, &since, UINT64_MAX);
+            rc = show_news(t, &since, UINT64_MAX);
     }
-    if (cli_interrupted())
-        return CLI_OK;
-    return rc < 0 ? cli_fail_store(c, rc) : rc;
+    return cli_interrupted() ? CLI_OK : rc;
+}
+
+static int
+read_tail(struct tail *t)
+{
+    struct cli *c = t->c;
+    bool more = c->args.follow;
+    int rc;
+
+    if (more)
+        store_observe(c->s.store, tail_observe, t);
+    rc = tail_last(t, c->args.lines);
+    while (rc == 0 && more) {
+        table_draw(&t->e.t);
+        rc = cli_follow(c, &more);
+    }
+    return rc;
 }
 
 int
 cli_tail(struct cli *c)
 {
     struct tail t = {.c = c};
-    bool more = c->args.follow;
     int rc;
 
-    tzset();
-    c->columns = 6;
-    if (c->env->server != NULL)
-        return ask_tail(c);
-    if (c->args.follow)
-        store_observe(c->s.store, tail_observe, &t);
-    rc = tail_last(&t, c->args.lines);
-    while (rc == 0 && more)
-        rc = cli_follow(c, &more);
+    human_begin_events(&t.e, c, false);
+    rc = c->env->server != NULL ? ask_tail(&t) : read_tail(&t);
+    table_end(&t.e.t);
     return rc < 0 ? cli_fail_store(c, rc) : rc;
 }

@@ -78,7 +78,7 @@ add_cells(struct table *t, size_t indent, bool is_line,
     }
     *t->last = r;
     t->last = &r->next;
-    if (arena_size(&t->a) > DRAW_AT && t->width == 0)
+    if (arena_size(&t->a) > DRAW_AT)
         table_draw(t);
 }
 

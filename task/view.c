@@ -478,61 +478,6 @@ view_event_author(struct buf *b, struct arena *a, const struct task_event *ev)
     put_field(b, a, ev->by, 40);
 }
 
-/* The first columns of a line about an event. */
-static void
-put_event(struct buf *b, struct arena *a, const struct task_event *ev,
-          struct str when)
-{
-    struct str by = ev->token.p
-        ? arena_printf(a, "%.*s (token)\"", (int)ev->by.len - 1, ev->by.p)
-        : ev->by;
-    struct str column[] = {ev->id, ev->op, by, raw_member(ev->v, "status")};
-
-    buf_printf(b, "%llu  %.*s", (unsigned long long)ev->r.n, STR_ARG(when));
-    for (size_t i = 0; i < N(column); i++) {
-        buf_z(b, "  ");
-        put_field(b, a, column[i], i == 0 ? TASK_MAX_ID : 40);
-    }
-    buf_z(b, "  ");
-}
-
-/* Ends the line with the note, if there is one. */
-static void
-put_note(struct buf *b, struct arena *a, const struct task_event *ev)
-{
-    if (ev->note.p) {
-        buf_z(b, "  ");
-        put_field(b, a, ev->note, 200);
-    }
-    buf_char(b, '\n');
-}
-
-void
-view_event_line(struct buf *b, struct arena *a, const struct task_event *ev)
-{
-    struct str name = STR_NONE;
-    const char *before = "";
-
-    put_event(b, a, ev, ev->r.time);
-    buf_char(b, '[');
-    while ((name = raw_list_next(ev->set, name)).p) {
-        buf_z(b, before);
-        put_field(b, a, name, 40);
-        before = ", ";
-    }
-    buf_char(b, ']');
-    put_note(b, a, ev);
-}
-
-void
-view_news_line(struct buf *b, struct arena *a, const struct task_event *ev,
-               struct str when)
-{
-    put_event(b, a, ev, when);
-    put_field(b, a, raw_member(ev->v, "title"), 60);
-    put_note(b, a, ev);
-}
-
 /* ---- markdown ---- */
 
 /* Begins each line with "> ", so that none of them is markdown. */

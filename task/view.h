@@ -46,15 +46,6 @@ void view_event_json(struct buf *b, const struct task_event *ev);
 /* "2026-07-28T09:30:00.000Z  claude-code": when and who. */
 void view_event_author(struct buf *b, struct arena *a,
                        const struct task_event *ev);
-/* "412  2026-07-28T09:30:00.000Z  task-001  checkpoint  claude-code
-   in_progress  [completed_steps, ...]  note" on one line, and a line feed. */
-void view_event_line(struct buf *b, struct arena *a,
-                     const struct task_event *ev);
-/* "412  WHEN  task-001  checkpoint  claude-code  in_progress  Title  note" on
-   one line, and a line feed. */
-void view_news_line(struct buf *b, struct arena *a,
-                    const struct task_event *ev, struct str when);
-
 /* The answer of claim_task that there is no task to claim, and why; partial:
    not all tasks were looked at. */
 void view_none_json(struct buf *b, const struct task_why *w, bool partial);

@@ -257,18 +257,21 @@ END
 begin stored_text_cannot_act_on_a_terminal
 tasks | "$bin" import - >out
 esc=$(printf '\033') bell=$(printf '\007') rlo=$(printf '\342\200\256')
-for command in 'list' 'show evil' 'history evil' tail 'export --format md'; do
+for command in 'list' 'show evil' tail 'export --format md'; do
     run 0 $command
     has out evil
     lacks out "$esc" "$bell" "$rlo"
 done
+run 0 history evil
+has out '  import  '
+lacks out "$esc" "$bell" "$rlo" evil '[]'
 run 1 show "${esc}[31m"
 lacks err "$esc"
 # DEL and C1, which JSON may hold unescaped
 del=$(printf '\177') csi=$(printf '\302\233')
 echo '{"task_id":"worse","title":"a\u007fb\u009b31mc","tags":["\u0080"]}' |
     "$bin" import - >out
-for command in 'list' 'show worse' 'history worse' tail 'export --format md' \
+for command in 'list' 'show worse' tail 'export --format md' \
     'list --json' 'show worse --json' 'history worse --json' 'tail --json' \
     'board --json' export; do
     run 0 $command

@@ -293,6 +293,7 @@ test_what_commands_show(void)
         {"list", "list"}, {"list --all -n 12", "list-all"},
         {"list --ready", "list-ready"},
         {"list --needs-input", "needs-input"},
+        {"history PAY-1185", "history"}, {"tail -n 20", "tail"},
     };
 
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
