@@ -1,330 +1,289 @@
-/* board - the command that shows all tasks in columns, here called lanes, by
-   what they wait for.
+/* board - the command that shows all tasks, grouped by what they wait for. The
+   groups are the columns of the page.
 
-   As many lanes stand side by side as fit into the terminal; the others follow
-   below. On a very narrow terminal, a task takes one line. A text passes
-   cli_safe before it is cut to its cell. */
+   1. In a group, what is more urgent comes first, so that a limit leaves out
+      what is less so. Of the same priority, what has waited longest comes first
+      where task_column_is_urgent says so, else the newest change.
+   2. A task takes one line, and a second one if it says why a person should
+      look at it. */
 
 #include "cli/board.h"
 #include "cli/call.h"
+#include "cli/human.h"
+#include "cli/screen.h"
 #include "cli/show.h"
 #include "cli/text.h"
 #include "cli/width.h"
 #include "base/clock.h"
 #include "base/text.h"
-#include "task/view.h"
+#include "json/raw.h"
+#include "task/cause.h"
 
 #include <string.h>
 #include <unistd.h>
 
-#define GAP 2       /* between two cells */
-#define CELL_MIN 20
-#define ABREAST_MIN 3 /* with fewer lanes side by side, a task is a line */
-#define CELL_MAX 40
-#define CARDS 10    /* in a lane, without --limit */
+#define CARDS 10      /* in a group, without --limit */
 #define AGES_MS 30000 /* --watch draws again this often for the ages alone */
-
-enum { FAILED = TASK_N_COLUMNS, N_LANES }; /* ended tasks that failed */
-static const struct { const char *title, *sgr; } names[N_LANES] = {
-    {"Needs you", "1;35"}, {"Ready", "1"}, {"In progress", "1;36"},
-    {"Handed over", "1;33"}, {"Stuck", "1;31"}, {"Done", "1;32"},
-    {"Failed", "31"}};
+#define PRIORITIES 5
 
 struct board {
     struct cli *c;
-    size_t columns; /* of the terminal; 0: unknown */
-    size_t width;  /* of a cell; 0: a task is one line */
-    size_t abreast; /* lanes side by side */
-    enum task_column urgent; /* the lane that is filled in the order of work */
+    struct arena a;  /* of the cards */
+    bool urgent;     /* groups in the order of work are filled */
+    int only;        /* the group that is shown; -1: all */
+    uint64_t live;   /* tasks that have not ended */
     struct lane {
-        struct buf b; /* the lines of its cards, or JSON */
-        uint64_t n;   /* number of its tasks, with those not in b */
-        uint64_t cards; /* number of those in b */
-        size_t at;    /* how much of b has been drawn */
-    } lane[N_LANES];
+        struct card *first[PRIORITIES], **last[PRIORITIES];
+        uint64_t n_cards[PRIORITIES];
+        struct card **cards; /* all of them, in their order */
+        uint64_t have; /* number of those */
+        uint64_t show; /* how many of them to show */
+        uint64_t n;    /* tasks, also those that have no card */
+    } lane[TASK_N_COLUMNS];
 };
 
-/* ---- cards ---- */
+struct card {
+    struct card *next;
+    struct str json; /* with --json; else: */
+    struct human_card look;
+};
 
-/* Appends a line of a card, with control characters made harmless. */
-static void
-put_line(struct buf *to, struct str text)
+/* ---- filling ---- */
+
+static struct card *
+make_card(struct board *b, const struct task *k)
 {
-    size_t from = to->len;
+    struct card *card = arena_alloc(&b->a, sizeof *card);
+    struct buf json = {0};
 
-    for (size_t i = 0; i < text.len; i++)
-        buf_char(to, text.p[i] == '\n' || text.p[i] == '\t' ? ' '
-                                                            : text.p[i]);
-    cli_safe(to, from, SAFE_LINE);
-    buf_char(to, '\n');
-}
-
-static void
-put_card(struct board *b, struct buf *to, const struct task *k)
-{
-    struct arena *a = &b->c->a;
-    struct str owner = raw_text(a, k->f[F_CURRENT_OWNER]);
-    struct str reason = task_cause_text(a, k);
-    size_t done, all;
-    int64_t at = 0;
-    char age[24];
-
-    if (to->len > 0)
-        buf_char(to, '\n'); /* between two cards */
-    time_parse(k->ev.r.time, &at);
-    cli_span(age, cli_now_ms(b->c) - at);
-    task_steps(k, &done, &all);
-    put_line(to, arena_printf(a, "P%.*s %.*s", STR_ARG(k->f[F_PRIORITY]),
-                              STR_ARG(k->ev.id)));
-    put_line(to, raw_text(a, k->f[F_TITLE]));
-    put_line(to, arena_printf(a, all > 0 ? "%.*s%s%s %zu/%zu" : "%.*s%s%s",
-                              STR_ARG(owner), owner.len > 0 ? " " : "", age,
-                              done, all));
-    if (reason.len > 0)
-        put_line(to, reason);
-}
-
-/* Adds a card, if there is room. Returns whether there is room for another. */
-static bool
-add_card(struct board *b, struct lane *l, const struct task *k)
-{
-    size_t from = l->b.len, used;
-
-    if (l->cards >= b->c->args.limit)
-        return false;
-    l->cards++;
-    if (b->c->json) {
-        buf_z(&l->b, from > 0 ? "," : "");
-        cli_put_summary_json(b->c, &l->b, k);
-    } else if (b->width > 0) {
-        put_card(b, &l->b, k);
-    } else {
-        buf_z(&l->b, "  ");
-        view_task_line(&l->b, &b->c->a, k);
-        cli_safe(&l->b, from, SAFE_TEXT);
-        if (b->columns > 0 && !l->b.err) {
-            l->b.len = from + cli_cut(str_from(buf_view(&l->b), from),
-                                      b->columns, &used).len;
-            if (l->b.p[l->b.len - 1] != '\n')
-                buf_char(&l->b, '\n');
-        }
+    if (card == NULL)
+        return NULL;
+    *card = (struct card){.json = STR_NONE};
+    if (!b->c->json) {
+        human_make_card(b->c, &b->a, k, &card->look);
+        return card;
     }
-    return l->cards < b->c->args.limit;
+    cli_put_summary_json(b->c, &json, k);
+    card->json = buf_take(&json, &b->a);
+    return card->json.p != NULL ? card : NULL;
 }
 
-static bool
-add_urgent(void *ctx, const struct task *k)
+/* Adds a card, unless there are as many that are as urgent as may be shown. */
+static void
+add_card(struct board *b, int column, const struct task *k)
 {
-    struct board *b = ctx;
+    struct lane *l = &b->lane[column];
+    uint64_t p = column == COLUMN_DONE ? 0 : raw_u64(k->f[F_PRIORITY]);
+    struct card *card;
 
-    return task_column(k) != b->urgent ||
-           add_card(b, &b->lane[b->urgent], k);
+    p = p < PRIORITIES ? p : PRIORITIES - 1;
+    if (l->n_cards[p] >= b->c->args.limit)
+        return;
+    card = make_card(b, k);
+    if (card == NULL) {
+        b->c->out.err = ERR_NOMEM;
+        return;
+    }
+    *l->last[p] = card;
+    l->last[p] = &card->next;
+    l->n_cards[p]++;
 }
 
-/* Counts a task, and adds it to its lane unless that has another order. */
 static bool
 add_task(void *ctx, const struct task *k)
 {
     struct board *b = ctx;
-    int column = k->status == TASK_FAILED ? (int)FAILED : (int)task_column(k);
+    int column = (int)task_column(k);
+    bool urgent = task_column_is_urgent(column);
 
-    b->lane[column].n++;
-    if (!task_column_is_urgent(column))
-        (void)add_card(b, &b->lane[column], k);
+    if (!b->urgent) {
+        b->lane[column].n++;
+        b->live += !task_status_ended(k->status);
+    }
+    if (urgent == b->urgent)
+        add_card(b, column, k);
     return true;
 }
 
-/* Fills the lanes, those that are urgent in the order of work. */
+/* Fills the groups: first those in the order of work, then the others, and
+   counts the tasks of all. */
 static int
 fill_lanes(struct board *b)
 {
+    struct task_query work = {.order = ORDER_WORK, .limit = TASK_LIST_MAX};
     struct task_query all = {.include_done = true, .limit = TASK_LIST_MAX};
-    struct task_query urgent[] = {
-        [COLUMN_NEEDS_INPUT] = {.needs_input = TASK_YES},
-        [COLUMN_READY] = {.status = 1u << TASK_OPEN},
-    };
-    const struct str args[] = { /* the same for a server */
-        [COLUMN_NEEDS_INPUT] = STR("\"needs_input\":true,\"order\":\"work\""),
-        [COLUMN_READY] = STR("\"order\":\"work\""),
-    };
-    int rc = 0;
+    int rc;
 
+    for (int i = 0; i < TASK_N_COLUMNS; i++)
+        for (int p = 0; p < PRIORITIES; p++)
+            b->lane[i].last[p] = &b->lane[i].first[p];
     b->c->head = 0; /* that of the first list counts */
-    for (int i = 0; rc == 0 && i < 2; i++) {
-        b->urgent = (enum task_column)i;
-        urgent[i].order = ORDER_WORK;
-        urgent[i].limit = TASK_LIST_MAX;
-        rc = cli_each_task(b->c, &urgent[i], args[i], add_urgent, b);
-    }
+    b->urgent = true;
+    rc = cli_each_task(b->c, &work, STR("\"order\":\"work\""), add_task, b);
+    b->urgent = false;
     return rc == 0 ? cli_each_task(b->c, &all, CLI_ALL, add_task, b) : rc;
 }
 
 /* ---- drawing ---- */
 
-/* Appends s, cut or padded to a cell, and a gap. */
+/* Puts the cards of a group into their order. */
 static void
-put_cell(struct board *b, struct str s, const char *sgr)
+order_cards(struct board *b, struct lane *l)
 {
-    size_t used;
+    uint64_t n = 0;
 
-    s = cli_cut(s, b->width, &used);
-    cli_paint(b->c, &b->c->out, s, sgr);
-    for (; used < b->width + GAP; used++)
-        buf_char(&b->c->out, ' ');
-}
-
-static struct str
-title_of(struct board *b, int i)
-{
-    return arena_printf(&b->c->a, "%s (" U64 ")", names[i].title,
-                        b->lane[i].n);
-}
-
-/* Ends a line, without the blanks at its end. */
-static void
-end_line(struct buf *out, size_t from)
-{
-    while (out->len > from && out->p[out->len - 1] == ' ')
-        out->len--;
-    buf_char(out, '\n');
-}
-
-/* Draws the next line of n lanes; false: there is no more. */
-static bool
-put_row(struct board *b, struct lane *l, size_t n)
-{
-    struct buf *out = &b->c->out;
-    size_t from = out->len;
-    bool any = false;
-
-    for (; n > 0; n--, l++) {
-        struct str rest = str_from(buf_view(&l->b), l->at), s = rest;
-        const char *end = rest.len > 0 ? memchr(rest.p, '\n', rest.len) : NULL;
-
-        if (end != NULL)
-            s.len = (size_t)(end - s.p);
-        l->at += end != NULL ? s.len + 1 : rest.len;
-        any |= rest.len > 0;
-        put_cell(b, s, NULL);
+    for (int p = 0; p < PRIORITIES; p++)
+        n += l->n_cards[p];
+    l->cards = arena_alloc(&b->a, (size_t)(n + 1) * sizeof(struct card *));
+    if (l->cards == NULL) {
+        b->c->out.err = ERR_NOMEM;
+        return;
     }
-    if (any)
-        end_line(out, from);
+    for (int p = 0; p < PRIORITIES; p++)
+        for (struct card *card = l->first[p]; card != NULL; card = card->next)
+            l->cards[l->have++] = card;
+    if (l->have > b->c->args.limit)
+        l->have = b->c->args.limit;
+    l->show = l->have;
+}
+
+static uint64_t
+lines_of(const struct card *card)
+{
+    return card->look.reason.len > 0 ? 2 : 1;
+}
+
+/* Gives each group its next card in turn, as long as lines are left. */
+static void
+share_lines(struct board *b, uint64_t lines)
+{
+    bool more = true;
+
+    for (int i = 0; i < TASK_N_COLUMNS; i++)
+        b->lane[i].show = 0;
+    for (uint64_t row = 0; more; row++) {
+        more = false;
+        for (int i = 0; i < TASK_N_COLUMNS; i++) {
+            struct lane *l = &b->lane[i];
+
+            if ((b->only >= 0 && i != b->only) || l->show != row ||
+                row == l->have || lines_of(l->cards[row]) > lines)
+                continue;
+            lines -= lines_of(l->cards[row]);
+            l->show++;
+            more = true;
+        }
+    }
+}
+
+/* "READY 12", or "READY 4 of 12" where the rest has no room. */
+static void
+add_head(struct board *b, struct table *t, int i, bool full)
+{
+    struct lane *l = &b->lane[i];
+    char head[64];
+    size_t n = 0;
+
+    if (full && l->show < l->n)
+        text_put(head, sizeof head, "%s " U64 " of " U64, human_column(i),
+                 l->show, l->n);
     else
-        out->len = from;
-    return any;
+        text_put(head, sizeof head, "%s " U64, human_column(i), l->n);
+    for (; n < strlen(human_column(i)); n++)
+        head[n] = head[n] >= 'a' && head[n] <= 'z' ? (char)(head[n] - 32)
+                                                   : head[n];
+    table_line(t, 0, (struct table_cell){
+        str_of(head), l->n > 0 ? human_column_sgr(i) : "2"});
 }
 
-/* Draws n lanes from the i-th on side by side. */
 static void
-draw_abreast(struct board *b, int i, size_t n)
+add_lane(struct board *b, struct table *t, int i, bool full)
 {
-    size_t from;
+    struct lane *l = &b->lane[i];
+    char more[80];
 
-    if (i > 0)
-        buf_char(&b->c->out, '\n');
-    from = b->c->out.len;
-    for (size_t k = 0; k < n; k++)
-        put_cell(b, title_of(b, i + (int)k), names[i + (int)k].sgr);
-    end_line(&b->c->out, from);
-    while (put_row(b, &b->lane[i], n))
-        ;
-}
-
-/* Says at the end of a lane how many more it has. */
-static void
-put_more(struct board *b, struct lane *l)
-{
-    const char *before = l->b.len > 0 ? "\n" : "";
-
-    if (b->width == 0)
-        before = "  ";
-    if (l->n > b->c->args.limit && !b->c->json)
-        buf_printf(&l->b, "%s+" U64 " more\n", before,
-                   l->n - b->c->args.limit);
+    if (b->only >= 0 && b->only != i)
+        return;
+    if (!full && i > 0 && (l->n > 0 || b->lane[i - 1].n > 0))
+        table_line(t, 0, (struct table_cell){STR(""), NULL});
+    add_head(b, t, i, full);
+    for (uint64_t k = 0; k < l->show; k++)
+        human_add_card(t, &l->cards[k]->look);
+    if (full || l->show >= l->n)
+        return;
+    text_put(more, sizeof more, "+" U64 " more; run \"mcptask board -n 0\"",
+             l->n - l->show);
+    table_line(t, t->indent, (struct table_cell){str_of(more), "2"});
 }
 
 static void
-draw_json(struct board *b, int n)
+draw_json(struct board *b)
 {
     struct buf *out = &b->c->out;
 
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < TASK_N_COLUMNS; i++) {
+        struct lane *l = &b->lane[i];
+
         buf_printf(out, "%s{\"name\":\"%s\",\"total\":" U64 ",\"tasks\":[",
-                   i == 0 ? "{\"columns\":[" : ",", names[i].title,
-                   b->lane[i].n);
-        buf_str(out, buf_view(&b->lane[i].b));
+                   i == 0 ? "{\"columns\":[" : ",", human_column(i), l->n);
+        for (uint64_t k = 0; k < l->show; k++) {
+            buf_z(out, k > 0 ? "," : "");
+            buf_str(out, l->cards[k]->json);
+        }
         buf_z(out, "]}");
     }
     buf_z(out, "]}\n");
 }
 
+/* Draws the board; a full one fills a screen of so many lines, 0: it is as long
+   as it is. */
 static void
-draw(struct board *b)
+draw_board(struct board *b, size_t rows)
 {
-    struct buf *out = &b->c->out;
-    int n = N_LANES - (b->lane[FAILED].n == 0);
+    size_t heads = b->only < 0 ? TASK_N_COLUMNS : 1;
+    struct table t;
 
-    for (int i = 0; i < n; i++) {
-        put_more(b, &b->lane[i]);
-        out->err |= b->lane[i].b.err;
-    }
+    for (int i = 0; i < TASK_N_COLUMNS && b->c->out.err == 0; i++)
+        order_cards(b, &b->lane[i]);
+    if (b->c->out.err != 0)
+        return;
     if (b->c->json) {
-        draw_json(b, n);
-    } else if (b->width > 0) {
-        for (int i = 0; i < n; i += (int)b->abreast)
-            draw_abreast(b, i, b->abreast < (size_t)(n - i)
-                                   ? b->abreast : (size_t)(n - i));
-    } else {
-        for (int i = 0; i < n; i++) {
-            cli_paint(b->c, out, title_of(b, i), names[i].sgr);
-            buf_char(out, '\n');
-            buf_str(out, buf_view(&b->lane[i].b));
-        }
+        draw_json(b);
+        return;
     }
+    if (rows > 0)
+        share_lines(b, rows > heads ? rows - heads : 0);
+    human_begin_cards(&t, b->c, screen_columns());
+    for (int i = 0; i < TASK_N_COLUMNS; i++)
+        add_lane(b, &t, i, rows > 0);
+    table_end(&t);
 }
 
-/* The value of COLUMNS, else the width of the terminal. */
-static size_t
-find_width(void)
-{
-    const char *columns = env_get("COLUMNS");
-    uint64_t n;
-
-    if (columns == NULL || !str_u64(str_of(columns), &n))
-        n = cli_terminal(STDOUT_FILENO);
-    return n > 1000 ? 1000 : (size_t)n;
-}
-
+/* Shows the board, with rows as in draw_board. *live: the tasks that have not
+   ended. */
 static int
-show(struct cli *c)
+show_board(struct cli *c, int only, size_t rows, uint64_t *live)
 {
-    struct board b = {.c = c, .columns = find_width()};
-    size_t width = b.columns + GAP;
-    int rc;
+    struct board b = {.c = c, .only = only};
+    int rc = fill_lanes(&b);
 
-    b.abreast = width / (CELL_MIN + GAP);
-    if (b.abreast > TASK_N_COLUMNS)
-        b.abreast = TASK_N_COLUMNS;
-    if (b.abreast >= ABREAST_MIN)
-        b.width = width / b.abreast - GAP;
-    if (b.width > CELL_MAX)
-        b.width = CELL_MAX;
-    rc = fill_lanes(&b);
     if (rc == 0)
-        draw(&b);
-    for (int i = 0; i < N_LANES; i++)
-        buf_fini(&b.lane[i].b);
+        draw_board(&b, rows);
+    *live = b.live;
+    arena_fini(&b.a);
     return rc;
 }
 
-/* Cuts the board to rows lines: more would scroll its beginning away. */
-static void
-cut_rows(struct buf *b, size_t rows)
-{
-    for (size_t i = 0; i < b->len; i++)
-        if (b->p[i] == '\n' && --rows == 0)
-            b->len = i;
-}
+/* ---- watching ---- */
+
+struct watch {
+    struct cli *c;
+    bool full;     /* on a screen of its own */
+    int only;      /* the group that is shown; -1: all */
+    uint64_t seen; /* the board was drawn with this head, */
+    size_t width, rows; /* on a terminal of this size, */
+    int64_t drawn_ms;   /* at this time */
+};
 
 /* What changes with each record. */
 static uint64_t
@@ -333,54 +292,119 @@ head_of(const struct cli *c)
     return c->env->server != NULL ? c->head : store_next_n(c->s.store);
 }
 
-/* Draws the board again whenever something has changed. */
-static int
-watch(struct cli *c)
+/* Ends each line of c->out so that nothing of an older one stays behind it, and
+   adds the last line of the screen. */
+static void
+frame_screen(struct watch *w, uint64_t live)
 {
-    uint64_t seen = 0;
-    int64_t drawn_ms = 0;
-    size_t width = 0, rows = 0;
-    bool more;
+    struct cli *c = w->c;
+    struct buf board = c->out;
+    struct str rest = buf_view(&board);
+    const char *dot = screen_is_utf8() ? "\xc2\xb7" : "-";
+    struct str status;
+    size_t used;
+
+    c->out = (struct buf){.err = board.err};
+    buf_z(&c->out, "\033[H");
+    for (size_t left = w->rows; left > 1 && rest.len > 0; left--) {
+        buf_str(&c->out, str_cut(&rest, '\n'));
+        buf_z(&c->out, "\033[K\n");
+    }
+    buf_fini(&board);
+    status = arena_printf(&c->a, "live %s " U64 " task%s %s %s %s q quits", dot,
+                          live, live == 1 ? "" : "s", dot, w->only < 0
+                          ? "a number shows one column" : "0 shows all", dot);
+    buf_printf(&c->out, "\033[J\033[%zu;1H", w->rows);
+    cli_paint(c, &c->out, cli_cut(status, w->width, &used), "7");
+}
+
+/* Draws the board if something has changed, the size of the terminal or the
+   ages too. */
+static int
+draw_again(struct watch *w, bool asked)
+{
+    struct cli *c = w->c;
+    int64_t now = clock_mono_ms();
+    size_t width = screen_columns(), rows = cli_terminal_rows(STDOUT_FILENO);
+    uint64_t live;
     int rc;
 
-    do {
-        int64_t now = clock_mono_ms();
-        size_t w = find_width(), r = cli_terminal_rows(STDOUT_FILENO);
+    if (!asked && w->seen == head_of(c) && w->width == width &&
+        w->rows == rows && now - w->drawn_ms < AGES_MS)
+        return 0;
+    w->drawn_ms = now;
+    w->width = width;
+    w->rows = rows;
+    rc = show_board(c, w->only, w->full && rows > 1 ? rows - 1 : 0, &live);
+    w->seen = head_of(c);
+    if (rc == 0 && w->full)
+        frame_screen(w, live);
+    return rc;
+}
 
-        if (seen == head_of(c) && w == width && r == rows &&
-            now - drawn_ms < AGES_MS)
+/* Does what keys say. False: the watch ends. */
+static bool
+take_keys(struct watch *w, bool *asked)
+{
+    int key;
+
+    while ((key = screen_key()) != 0) {
+        if (key == 'q' || key == 'Q')
+            return false;
+        if (key < '0' || key > '0' + TASK_N_COLUMNS)
             continue;
-        drawn_ms = now;
-        width = w;
-        rows = r;
-        if (c->tty)
-            buf_z(&c->out, "\033[H\033[2J");
-        if ((rc = show(c)) != 0)
-            return rc;
-        seen = head_of(c);
-        cut_rows(&c->out, rows);
-    } while ((rc = cli_follow(c, &more)) == 0 && more);
-    if (c->tty)
-        buf_char(&c->out, '\n'); /* the last line may have been cut */
+        w->only = key - '1'; /* 0: all */
+        *asked = true;
+    }
+    return true;
+}
+
+/* Whether --watch has a terminal that it can fill. */
+static bool
+fills_screen(const struct cli *c)
+{
+    const char *term = env_get("TERM");
+
+    return c->args.watch && c->tty && !c->json && term != NULL &&
+           strcmp(term, "dumb") != 0;
+}
+
+/* Shows the board again and again, until a key or a signal ends it. */
+static int
+watch_board(struct cli *c)
+{
+    struct watch w = {.c = c, .full = fills_screen(c), .only = -1};
+    bool more = true, asked = true;
+    int rc = 0;
+
+    cli_catch_signals();
+    if (w.full)
+        screen_open();
+    while (rc == 0 && more) {
+        rc = draw_again(&w, asked);
+        asked = false;
+        if (rc == 0)
+            rc = cli_follow(c, &more);
+        more = more && take_keys(&w, &asked);
+        asked |= screen_was_stopped();
+    }
+    screen_close();
     return rc;
 }
 
 int
 cli_board(struct cli *c)
 {
+    uint64_t live;
     int rc;
 
     c->exact = true;
-    if (c->args.limit == UINT64_MAX)
+    if (c->args.limit == UINT64_MAX && !fills_screen(c))
         c->args.limit = CARDS;
-    rc = c->args.watch ? watch(c) : show(c);
+    else if (c->args.limit == 0)
+        c->args.limit = UINT64_MAX;
+    rc = c->args.watch ? watch_board(c) : show_board(c, -1, 0, &live);
     if (cli_interrupted())
         return CLI_OK;
     return rc < 0 ? cli_fail_store(c, rc) : rc;
-}
-
-const char *
-cli_board_title(int column)
-{
-    return names[column].title;
 }

@@ -6,7 +6,5 @@
 #include "cli/command.h"
 
 int cli_board(struct cli *c);
-/* What people call a column: one of enum task_column. */
-const char *cli_board_title(int column);
 
 #endif

@@ -200,6 +200,63 @@ human_row(struct table *t, const struct task *k)
     arena_fini(&a);
 }
 
+/* ---- cards ---- */
+
+static const struct table_column cards[HUMAN_CARD_COLUMNS] = {
+    {.head = NULL}, {.share = 30, .tight = true}, {.rest = true},
+    {.share = 20, .may_go = true}, {.tight = true, .may_go = true},
+    {.right = true, .may_go = true},
+};
+
+/* Why a person should look at the task; empty: there is no need. */
+static struct str
+reason_text(struct arena *a, const struct task *k)
+{
+    struct str question = human_open_question(k, STR_NONE), to;
+    enum task_column column = task_column(k);
+
+    if (k->status != TASK_FAILED && column != COLUMN_STUCK &&
+        column != COLUMN_NEEDS_INPUT && column != COLUMN_IN_PROGRESS)
+        return STR("");
+    to = raw_text(a, raw_member(question, "to"));
+    if (column == COLUMN_NEEDS_INPUT && to.len > 0)
+        return arena_printf(a, "for %.*s: %.*s", STR_ARG(to),
+                            STR_ARG(task_cause_text(a, k)));
+    return task_cause_text(a, k);
+}
+
+void
+human_make_card(const struct cli *c, struct arena *a, const struct task *k,
+                struct human_card *out)
+{
+    bool ended = task_status_ended(k->status);
+
+    *out = (struct human_card){
+        .cells = {ended ? sign_cell(human_sign_of(k)) : priority_cell(a, k),
+                  {arena_str(a, k->ev.id), NULL},
+                  {arena_str(a, raw_text(a, k->f[F_TITLE])), NULL},
+                  {arena_str(a, raw_text(a, k->f[F_CURRENT_OWNER])), NULL},
+                  {steps_text(a, k), NULL},
+                  {human_age(c, a, k->ev.r.time), "2"}},
+        .reason = arena_str(a, reason_text(a, k)),
+    };
+}
+
+void
+human_begin_cards(struct table *t, struct cli *c, size_t width)
+{
+    table_begin(t, c, cards, HUMAN_CARD_COLUMNS, width);
+    t->indent = 2;
+}
+
+void
+human_add_card(struct table *t, const struct human_card *card)
+{
+    table_row(t, card->cells);
+    if (card->reason.len > 0)
+        table_line(t, t->indent + 3, (struct table_cell){card->reason, "2"});
+}
+
 /* ---- events ---- */
 
 /* What a person reads, and what a program does; of one task, and of all. */
@@ -467,9 +524,12 @@ human_open_question(const struct task *k, struct str item)
 static struct str
 answers_of(struct str question)
 {
-    if (str_is(raw_member(question, "kind"), "\"approval\""))
+    struct str options = raw_member(question, "options");
+
+    if (raw_list_n(options) == 0 &&
+        str_is(raw_member(question, "kind"), "\"approval\""))
         return STR("[\"approve\",\"decline\"]");
-    return raw_member(question, "options");
+    return options;
 }
 
 /* Adds the answers, numbered: on one line if they fit, else a line each. */

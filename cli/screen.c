@@ -3,8 +3,17 @@
 #include "cli/screen.h"
 #include "base/text.h"
 
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
+#include <termios.h>
 #include <unistd.h>
+
+#define OPEN "\033[?1049h\033[?25l"  /* the alternate screen, no cursor */
+#define CLOSE "\033[?25h\033[?1049l"
 
 size_t
 cli_terminal(int fd)
@@ -59,4 +68,105 @@ cli_paint(struct cli *c, struct buf *b, struct str s, const char *sgr)
         buf_printf(b, "\033[%sm%.*s\033[0m", sgr, STR_ARG(s));
     else
         buf_str(b, s);
+}
+
+/* ---- a screen of its own ---- */
+
+static struct {
+    bool open;
+    bool keys; /* the settings of stdin were changed, and before were: */
+    struct termios before;
+} screen;
+static volatile sig_atomic_t stop_asked;
+
+static void
+ask_stop(int sig)
+{
+    (void)sig;
+    stop_asked = 1;
+}
+
+/* Only ends what waits. */
+static void
+ignore_resize(int sig)
+{
+    (void)sig;
+}
+
+static void
+write_screen(const char *text)
+{
+    size_t len = strlen(text), at = 0;
+
+    while (at < len) {
+        ssize_t n = write(STDOUT_FILENO, text + at, len - at);
+
+        if (n < 0 && errno != EINTR)
+            return; /* there is no terminal any more */
+        at += n > 0 ? (size_t)n : 0;
+    }
+}
+
+void
+screen_open(void)
+{
+    static bool registered;
+    struct termios t;
+
+    if (!registered)
+        atexit(screen_close);
+    registered = true;
+    screen.keys = tcgetattr(STDIN_FILENO, &screen.before) == 0;
+    if (screen.keys) {
+        t = screen.before;
+        t.c_lflag &= (tcflag_t)~(ICANON | ECHO);
+        t.c_cc[VMIN] = 1;
+        t.c_cc[VTIME] = 0;
+        tcsetattr(STDIN_FILENO, TCSADRAIN, &t);
+    }
+    signal(SIGTSTP, ask_stop);
+    signal(SIGWINCH, ignore_resize);
+    write_screen(OPEN);
+    screen.open = true;
+}
+
+void
+screen_close(void)
+{
+    if (!screen.open)
+        return;
+    screen.open = false;
+    write_screen(CLOSE);
+    if (screen.keys)
+        tcsetattr(STDIN_FILENO, TCSADRAIN, &screen.before);
+    signal(SIGTSTP, SIG_DFL);
+}
+
+int
+screen_keys(void)
+{
+    return screen.open && screen.keys ? STDIN_FILENO : -1;
+}
+
+int
+screen_key(void)
+{
+    struct pollfd in = {.fd = screen_keys(), .events = POLLIN};
+    char key;
+
+    if (in.fd < 0 || poll(&in, 1, 0) <= 0)
+        return 0;
+    return read(in.fd, &key, 1) == 1 && key != 0 ? key : 'q';
+}
+
+bool
+screen_was_stopped(void)
+{
+    if (!stop_asked || !screen.open)
+        return false;
+    stop_asked = 0;
+    screen_close();
+    raise(SIGTSTP); /* goes on here */
+    screen_open();
+    return true;
 }

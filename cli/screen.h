@@ -16,4 +16,18 @@ bool screen_is_utf8(void);
 /* Appends s, in the colour sgr ("31;1"; NULL: none) if stdout shows colours. */
 void cli_paint(struct cli *c, struct buf *b, struct str s, const char *sgr);
 
+/* Takes the whole terminal, until screen_close or the end of the process: what
+   it showed before comes back then. Keys are not echoed, and screen_key reads
+   them. */
+void screen_open(void);
+/* Does nothing if it is not open. */
+void screen_close(void);
+/* The keys' descriptor; -1: there are none. */
+int screen_keys(void);
+/* The next key that was pressed; 0: none. */
+int screen_key(void);
+/* After ^Z gives the terminal back, stops the process, and takes the terminal
+   again once that goes on. Returns whether it did. */
+bool screen_was_stopped(void);
+
 #endif

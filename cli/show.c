@@ -628,14 +628,15 @@ ask_head(struct cli *c)
 int
 cli_follow(struct cli *c, bool *more)
 {
-    struct pollfd out = {.fd = STDOUT_FILENO, .events = 0};
+    struct pollfd at[] = {{.fd = STDOUT_FILENO},
+                          {.fd = screen_keys(), .events = POLLIN}};
     bool asks = c->env->server != NULL;
     int rc = 0;
 
     cli_catch_signals();
     *more = cli_flush(c) && !cli_interrupted() &&
-            poll(&out, 1, asks ? ASK_MS : FOLLOW_MS) <= 0 &&
-            !cli_interrupted();
+            (poll(at, 2, asks ? ASK_MS : FOLLOW_MS) <= 0 ||
+             at[0].revents == 0) && !cli_interrupted();
     if (*more)
         rc = asks ? ask_head(c) : cli_catch_up(c);
     if (cli_interrupted()) /* while it asked, too */

@@ -5,8 +5,8 @@
    which for an ended task is its end. */
 
 #include "cli/stats.h"
-#include "cli/board.h"
 #include "cli/call.h"
+#include "cli/human.h"
 #include "cli/show.h"
 #include "cli/text.h"
 #include "cli/width.h"
@@ -287,7 +287,7 @@ put_stats(struct stats *s)
     put_agents(s);
     for (int i = 0; i < TASK_N_COLUMNS; i++)
         if (i != COLUMN_DONE) {
-            buf_printf(b, "%s%s " U64, before, cli_board_title(i),
+            buf_printf(b, "%s%s " U64, before, human_column(i),
                        s->column[i]);
             before = ", ";
         }
@@ -349,7 +349,7 @@ put_json_stats(struct stats *s)
     for (int i = 0; i < TASK_N_COLUMNS; i++)
         if (i != COLUMN_DONE) {
             json_obj(&w);
-            json_put_z(&w, "name", cli_board_title(i));
+            json_put_z(&w, "name", human_column(i));
             json_put_int(&w, "total", (int64_t)s->column[i]);
             json_close(&w);
         }

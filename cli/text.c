@@ -269,8 +269,10 @@ interrupt(int sig)
 void
 cli_catch_signals(void)
 {
-    signal(SIGINT, interrupt);
-    signal(SIGTERM, interrupt);
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+        signal(signals[i], interrupt);
 }
 
 bool
@@ -299,6 +301,7 @@ cli_refuse(const struct cli *c, const struct task_error *e)
     bool json = c != NULL && c->json;
     struct buf b = {0};
 
+    screen_close();
     if (json) {
         view_error_json(&b, e);
     } else {

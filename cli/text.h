@@ -19,8 +19,8 @@ void cli_put_word(struct buf *b, struct str s);
 /* A duration in the largest unit that it fills, such as "3m"; in buf. */
 const char *cli_span(char buf[24], int64_t ms);
 
-/* From now on SIGINT and SIGTERM only set what cli_interrupted returns, for a
-   command that ends by them without an error. */
+/* From now on SIGINT, SIGTERM, SIGHUP and SIGQUIT only set what
+   cli_interrupted returns, for a command that ends by them without an error. */
 void cli_catch_signals(void);
 bool cli_interrupted(void);
 

@@ -382,7 +382,7 @@ has err '1 held by me; 1 for later, from 2999-01-02T12:00:00.000Z on'
 run 0 edit a --not-before ''
 run 0 claim -a you
 run 0 handoff a -a you -t codex --not-before 2999-01-01 -r quota
-run 0 board
+run 0 list
 has out 'a  handoff_ready (from 2999-01-01T00:00Z)'
 COLUMNS=300 run 0 board
 has out 'from 2999-01-01T00:00Z: quota'

@@ -21,6 +21,7 @@
 #define SEEN_MAX (256 * 1024)   /* bytes that a command shows */
 
 static const char *look;  /* the directory of the files */
+static const char *server; /* that commands ask; NULL: none */
 static int64_t ago_s;     /* how long before NOW it is */
 static char seen[SEEN_MAX]; /* by the person, with a NUL */
 static size_t n_seen;
@@ -51,6 +52,7 @@ run_command(char **argv)
                         .closed_mib = STORE_CLOSED_MAX >> 20};
     char why[256];
 
+    e.server = server;
     _exit(env_resolve(&e, why) == 0 ? cli_main(&e, argv) : 99);
 }
 
@@ -216,7 +218,18 @@ read_more(struct person *p)
     return true;
 }
 
-/* Reads the rest. Returns the status with which the command ended. */
+/* Reads until the text has been seen since `from`. False: never. */
+static bool
+sees(struct person *p, size_t from, const char *text)
+{
+    while (strstr(seen + from, text) == NULL)
+        if (!read_more(p))
+            return false;
+    return true;
+}
+
+/* Reads the rest. Returns the status with which the command ended; the caller
+   closes the terminal. */
 static int
 ends(struct person *p)
 {
@@ -225,7 +238,6 @@ ends(struct person *p)
     while (read_more(p))
         ;
     waitpid(p->pid, &status, 0);
-    close(p->tty);
     return status;
 }
 
@@ -262,6 +274,8 @@ compare(const char *name)
     char path[512], *want;
     int fd;
 
+    for (char *at = seen; (at = strchr(at, '\033')) != NULL; )
+        *at = '~'; /* legible */
     if (getenv("UPDATE") != NULL) {
         snprintf(path, sizeof path, "%s/%s", look, name);
         fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0644);
@@ -282,6 +296,7 @@ look_at(const char *command, const char *name, unsigned short columns)
     struct person p = begin(command, columns, 40);
 
     CHECK(ends(&p) == 0);
+    close(p.tty);
     snprintf(file, sizeof file, "%s.%d", name, columns);
     compare(file);
 }
@@ -292,7 +307,7 @@ test_what_commands_show(void)
     static const char *const commands[][2] = {
         {"list", "list"}, {"list --all -n 12", "list-all"},
         {"list --ready", "list-ready"},
-        {"list --needs-input", "needs-input"},
+        {"list --needs-input", "needs-input"}, {"board", "board"},
         {"history PAY-1185", "history"}, {"tail -n 20", "tail"},
     };
 
@@ -301,11 +316,130 @@ test_what_commands_show(void)
         look_at(commands[i][0], commands[i][1], 140);
     }
     look_at("list", "list", 40);
+    unsetenv("NO_COLOR");
+    look_at("board -n 2", "board-colour", 80);
+    setenv("NO_COLOR", "1", 1);
     setenv("LC_ALL", "C", 1);
     look_at("list", "list-ascii", 80);
     setenv("LC_ALL", "C.UTF-8", 1);
 }
 
+
+/* ---- board --watch ---- */
+
+#define OPEN "\033[?1049h"
+#define CLOSE "\033[?25h\033[?1049l"
+
+static void
+press(struct person *p, const char *key)
+{
+    CHECK(write(p->tty, key, strlen(key)) == (ssize_t)strlen(key));
+}
+
+/* Whether the terminal is as it was before: its screen, and its keys. */
+static bool
+is_given_back(const struct person *p)
+{
+    size_t n = strlen(CLOSE);
+    struct termios t;
+
+    return n_seen > n && strcmp(seen + n_seen - n, CLOSE) == 0 &&
+           tcgetattr(p->tty, &t) == 0 && t.c_lflag & ECHO &&
+           t.c_lflag & ICANON;
+}
+
+/* The lines of the last frame, which ends with the status. */
+static int
+count_lines(void)
+{
+    const char *at = seen + n_seen;
+    int n = 1;
+
+    while (at > seen && strncmp(at, "\033[H", 3) != 0)
+        n += *--at == '\n';
+    return n;
+}
+
+static void
+test_watch_takes_keys_and_follows_the_size(void)
+{
+    struct person p = begin("board --watch", 80, 24);
+    size_t from;
+
+    CHECK(sees(&p, 0, OPEN) && sees(&p, 0, "q quits"));
+    CHECK(strstr(seen, "NEEDS YOU 2 of 3") != NULL &&
+          strstr(seen, "STUCK 2 of 6") != NULL && count_lines() <= 24);
+    CHECK(strstr(seen, "live \xc2\xb7 20 tasks") != NULL);
+    from = n_seen;
+    press(&p, "5");
+    CHECK(sees(&p, from, "0 shows all") && strstr(seen + from, "STUCK 6"));
+    CHECK(strstr(seen + from, "READY") == NULL);
+    from = n_seen;
+    press(&p, "0");
+    CHECK(sees(&p, from, "q quits") && strstr(seen + from, "STUCK 2 of 6"));
+    from = n_seen;
+    resize(p.tty, 120, 60);
+    CHECK(sees(&p, from, "q quits") && strstr(seen + from, "STUCK 6\033"));
+    press(&p, "xq");
+    CHECK(ends(&p) == 0 && is_given_back(&p));
+    close(p.tty);
+}
+
+/* However it ends, the terminal is given back. */
+static void
+test_watch_gives_the_terminal_back(void)
+{
+    static const int signals[] = {SIGTERM, SIGHUP, SIGQUIT, SIGINT};
+
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+        struct person p = begin("board --watch", 80, 24);
+
+        CHECK(sees(&p, 0, "q quits"));
+        if (signals[i] == SIGINT)
+            press(&p, "\003");
+        else
+            CHECK(kill(p.pid, signals[i]) == 0);
+        CHECK(ends(&p) == 0 && is_given_back(&p));
+        close(p.tty);
+    }
+}
+
+/* ^Z gives it back, too, and takes it again when the process goes on: here that
+   is immediately, since no shell could wake it. */
+static void
+test_watch_stops(void)
+{
+    struct person p = begin("board --watch", 80, 24);
+    const char *closed;
+
+    CHECK(sees(&p, 0, "q quits"));
+    press(&p, "\032");
+    CHECK(sees(&p, 0, CLOSE));
+    closed = strstr(seen, CLOSE);
+    CHECK(sees(&p, (size_t)(closed - seen), OPEN));
+    CHECK(sees(&p, (size_t)(closed - seen), "q quits"));
+    press(&p, "q");
+    CHECK(ends(&p) == 0 && is_given_back(&p));
+    close(p.tty);
+}
+
+/* An error is seen on the screen that was there before. */
+static void
+test_watch_ends_with_an_error(void)
+{
+    struct person p;
+    char *closed;
+
+    server = "unix:/nowhere";
+    p = begin("board --watch", 80, 24);
+    server = NULL;
+    CHECK(WEXITSTATUS(ends(&p)) == CLI_STORE);
+    closed = strstr(seen, CLOSE);
+    CHECK(strstr(seen, OPEN) != NULL && closed != NULL &&
+          strstr(closed, "mcptask: unix:/nowhere") != NULL);
+    CHECK(closed != NULL && strstr(closed, OPEN) == NULL);
+    close(p.tty);
+}
 
 int
 main(int argc, char **argv)
@@ -324,6 +458,10 @@ main(int argc, char **argv)
     unsetenv("MCP_TASK_SERVER");
     make_store();
     test_what_commands_show();
+    test_watch_takes_keys_and_follows_the_size();
+    test_watch_gives_the_terminal_back();
+    test_watch_stops();
+    test_watch_ends_with_an_error();
     free(dir);
     return test_end("terminal");
 }
