@@ -56,7 +56,7 @@ struct cli_args {
     uint64_t limit, lines, since, timeout, every, version, end;
     bool http, calls, follow, strict, orphans;
     bool ids, watch, close, detach, hide_command, dry_run;
-    bool decline, cancel, again, reset_time, hooks, any_repo;
+    bool decline, cancel, again, reset_time, hooks, any_repo, brief;
 };
 
 enum cli_opens { CLOSED, READ, WRITE,

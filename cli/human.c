@@ -492,10 +492,11 @@ human_text(struct table *t, size_t indent, struct str text, size_t max,
     while (text.len > 0 && max > 0) {
         struct buf plain = {0};
         struct str line = str_cut(&text, '\n'), rest;
-        bool whole = is_figure(line);
+        bool whole;
 
         view_plain(&plain, line, SIZE_MAX, ' ');
         rest = buf_view(&plain);
+        whole = is_figure(line) && indent + cli_width(rest) <= t->width;
         do { /* a line that is empty, too */
             struct str piece = max == 1 || whole ? rest
                                                  : break_line(&rest, width);
@@ -579,9 +580,8 @@ human_question(struct table *t, size_t indent, const struct task *k,
     arena_fini(&a);
 }
 
-/* "codex asked anna 25m ago", as far as it is known. */
-static struct str
-asked_text(const struct cli *c, struct arena *a, struct str question)
+struct str
+human_asked_text(const struct cli *c, struct arena *a, struct str question)
 {
     struct str by = raw_text(a, raw_member(question, "by"));
     struct str to = raw_text(a, raw_member(question, "to"));
@@ -602,6 +602,6 @@ human_asked(struct table *t, const struct task *k, struct str question)
 
     table_line(t, 0, (struct table_cell){
         arena_printf(&a, "%.*s  %.*s  %.*s", STR_ARG(p), STR_ARG(k->ev.id),
-                     STR_ARG(asked_text(t->c, &a, question))), "1;35"});
+                     STR_ARG(human_asked_text(t->c, &a, question))), "1;35"});
     arena_fini(&a);
 }

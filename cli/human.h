@@ -8,7 +8,8 @@
 #include "cli/table.h"
 #include "task/task.h"
 
-/* A column of the board (enum task_column). */
+/* The name and the colour of a column of the board (enum task_column), or of
+   what human_sign_of returns. */
 const char *human_column(int column);
 const char *human_column_sgr(int column);
 
@@ -60,6 +61,9 @@ struct str human_open_question(const struct task *k, struct str item);
    and the command that answers it. */
 void human_question(struct table *t, size_t indent, const struct task *k,
                     struct str question, size_t max);
+/* "codex asked anna 25m ago", as far as a question tells. In a. */
+struct str human_asked_text(const struct cli *c, struct arena *a,
+                            struct str question);
 /* The heading of a task in a list of questions: "P0  PAY-1185  codex asked anna
    25m ago". */
 void human_asked(struct table *t, const struct task *k, struct str question);

@@ -6,6 +6,7 @@
 #include "cli/call.h"
 #include "cli/human.h"
 #include "cli/id.h"
+#include "cli/sheet.h"
 #include "cli/store.h"
 #include "mcp/calls.h"
 #include "cli/table.h"
@@ -495,6 +496,36 @@ read_version(struct cli *c, struct task *k)
     return rc < 0 ? cli_fail_task(c, rc, id) : 0;
 }
 
+static bool
+show_part(void *ctx, const struct task *k)
+{
+    sheet_add_part(ctx, k);
+    return true;
+}
+
+/* Shows a task to a person, with its parts. */
+static int
+show_person(struct cli *c, const struct task *k)
+{
+    struct task_query q = {.include_done = true, .order = ORDER_WORK,
+                           .limit = TASK_LIST_MAX};
+    struct arena kept = c->a; /* k is in it, and each page resets c->a */
+    struct str args = arena_printf(&kept, "\"include_done\":true,"
+                                   "\"order\":\"work\",\"parent_id\":%.*s",
+                                   STR_ARG(k->f[F_TASK_ID]));
+    struct sheet s;
+    int rc;
+
+    c->a = (struct arena){NULL, NULL};
+    q.has[ATOM_PARENT_ID] = k->f[F_TASK_ID];
+    sheet_begin(&s, c, k);
+    rc = args.p == NULL ? ERR_NOMEM : cli_each_task(c, &q, args, show_part, &s);
+    sheet_end(&s);
+    arena_fini(&c->a);
+    c->a = kept;
+    return rc < 0 ? cli_fail_store(c, rc) : rc;
+}
+
 int
 cli_show(struct cli *c)
 {
@@ -508,6 +539,8 @@ cli_show(struct cli *c)
         return rc;
     if (c->args.artifact != NULL)
         return show_artifact(c, &k);
+    if (c->tty && !c->json && !c->args.brief)
+        return show_person(c, &k);
     cli_put_whole(c, &k, !c->json);
     return CLI_OK;
 }

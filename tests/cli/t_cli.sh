@@ -1204,8 +1204,11 @@ if script -qec true /dev/null >out 2>&1 </dev/null; then
         '  MCP    http://127.0.0.1:' "  store  $log" 'Ctrl-C stops it.'
     LC_ALL=C TERM=xterm script -qec "'$bin' list" /dev/null >out </dev/null
     has out "${esc}[36m*${esc}[0m"
-    TERM=xterm script -qec "'$bin' show evil" /dev/null >out </dev/null
+    TERM=xterm script -qec "'$bin' show evil --brief" /dev/null >out </dev/null
     has out "${esc}[1m# Task evil"
+    TERM=xterm script -qec "'$bin' show evil" /dev/null >out </dev/null
+    has out "${esc}[1mevil  <U+202E>right [31m  to left${esc}[0m"
+    lacks out "$rlo" "$bell"
     TERM=xterm NO_COLOR=1 script -qec "'$bin' list; '$bin' board" /dev/null \
         >out </dev/null
     lacks out "$esc"

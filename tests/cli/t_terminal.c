@@ -308,6 +308,8 @@ test_what_commands_show(void)
         {"list", "list"}, {"list --all -n 12", "list-all"},
         {"list --ready", "list-ready"},
         {"list --needs-input", "needs-input"}, {"board", "board"},
+        {"show PAY-1185", "show"}, {"show PAY-1182", "show-parts"},
+        {"show api-41", "show-failed"},
         {"history PAY-1185", "history"}, {"tail -n 20", "tail"},
     };
 
