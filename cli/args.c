@@ -8,6 +8,7 @@
 
 #include "cli/args.h"
 #include "cli/call.h"
+#include "cli/human.h"
 #include "cli/id.h"
 #include "cli/store.h"
 #include "cli/text.h"
@@ -543,6 +544,6 @@ cli_change_and_tell(struct cli *c, enum task_tool tool)
     }
     receipt = raw_inner(raw_member(receipt, "task_id"));
     if (cli_task(c, arena_str(&c->a, receipt).p, &k, &e) == 0)
-        view_task_line(&c->out, &c->a, &k);
+        human_put_task(c, &k);
     return 0;
 }

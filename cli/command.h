@@ -116,6 +116,7 @@ struct cli {
     int out_errno;  /* of the write that failed; nothing is written after it */
     size_t columns; /* how many cli_flush aligns, each ends with two blanks */
     size_t width[CLI_COLUMNS];
+    bool fit;       /* these lines are cut where the terminal ends */
     struct cli_args args;
     union cli_value arg[TASK_N_ARGS]; /* by enum task_field and task_arg */
     struct cli_tool_args tool;

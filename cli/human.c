@@ -200,6 +200,21 @@ human_row(struct table *t, const struct task *k)
     arena_fini(&a);
 }
 
+void
+human_put_task(struct cli *c, const struct task *k)
+{
+    struct table t;
+
+    if (!c->tty) {
+        view_task_line(&c->out, &c->a, k);
+        return;
+    }
+    table_begin(&t, c, human_list, HUMAN_COLUMNS, screen_columns());
+    t.headed = true; /* one row says enough */
+    human_row(&t, k);
+    table_end(&t);
+}
+
 /* ---- cards ---- */
 
 static const struct table_column cards[HUMAN_CARD_COLUMNS] = {
@@ -208,9 +223,22 @@ static const struct table_column cards[HUMAN_CARD_COLUMNS] = {
     {.right = true, .may_go = true},
 };
 
+struct str
+human_cause(const struct cli *c, struct arena *a, const struct task *k)
+{
+    struct str why = task_cause_text(a, k), from;
+    size_t utc = strlen("from Z") + task_from_text(k).len;
+
+    if (task_cause(k) != CAUSE_LATER || k->garbled || why.len < utc)
+        return why;
+    from = human_time(c, a, raw_inner(k->f[F_NOT_BEFORE]), true);
+    return arena_printf(a, "from %.*s%.*s", STR_ARG(from),
+                        STR_ARG(str_from(why, utc)));
+}
+
 /* Why a person should look at the task; empty: there is no need. */
 static struct str
-reason_text(struct arena *a, const struct task *k)
+reason_text(const struct cli *c, struct arena *a, const struct task *k)
 {
     struct str question = human_open_question(k, STR_NONE), to;
     enum task_column column = task_column(k);
@@ -222,7 +250,7 @@ reason_text(struct arena *a, const struct task *k)
     if (column == COLUMN_NEEDS_INPUT && to.len > 0)
         return arena_printf(a, "for %.*s: %.*s", STR_ARG(to),
                             STR_ARG(task_cause_text(a, k)));
-    return task_cause_text(a, k);
+    return human_cause(c, a, k);
 }
 
 void
@@ -238,7 +266,7 @@ human_make_card(const struct cli *c, struct arena *a, const struct task *k,
                   {arena_str(a, raw_text(a, k->f[F_CURRENT_OWNER])), NULL},
                   {steps_text(a, k), NULL},
                   {human_age(c, a, k->ev.r.time), "2"}},
-        .reason = arena_str(a, reason_text(a, k)),
+        .reason = arena_str(a, reason_text(c, a, k)),
     };
 }
 

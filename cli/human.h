@@ -24,6 +24,13 @@ enum { HUMAN_COLUMNS = 7 };
 extern const struct table_column human_list[HUMAN_COLUMNS];
 void human_row(struct table *t, const struct task *k);
 
+/* Appends a task to c->out: on a terminal as a row, in a pipe as
+   view_task_line. */
+void human_put_task(struct cli *c, const struct task *k);
+/* task_cause_text with local times. */
+struct str human_cause(const struct cli *c, struct arena *a,
+                       const struct task *k);
+
 /* A task on the board: a row, and below it the reason, if a person should look
    at the task. Texts are in a. */
 enum { HUMAN_CARD_COLUMNS = 6 };

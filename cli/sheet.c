@@ -12,7 +12,6 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "json/raw.h"
-#include "task/cause.h"
 
 #include <string.h>
 
@@ -129,7 +128,7 @@ add_reason(struct sheet *s)
 {
     int sign = human_sign_of(s->k);
     struct arena a = {0};
-    struct str why = task_cause_text(&a, s->k);
+    struct str why = human_cause(s->t.c, &a, s->k);
 
     if (why.len > 0 && !s->k->needs_input)
         human_text(&s->t, 0, arena_printf(&a, "%s: %.*s", human_column(sign),

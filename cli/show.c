@@ -251,6 +251,7 @@ list_calls(struct cli *c)
     int rc = 0;
 
     c->columns = 6;
+    c->fit = true;
     while (rc == 0 && more && left > 0 && cli_drain(c)) {
         size_t n = calls_list(c->s.calls, owner, before, ids, CALLS_PAGE,
                               &before, &more);

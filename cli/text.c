@@ -152,13 +152,15 @@ add_line(struct table *t, struct str line)
 static void
 align_columns(struct cli *c)
 {
-    static const struct table_column cols[CLI_COLUMNS + 1];
+    static const struct table_column cols[CLI_COLUMNS + 1] = {
+        [CLI_COLUMNS] = {.rest = true}};
     struct buf lines = c->out;
     struct str rest = buf_view(&lines);
     struct table t;
 
     c->out = (struct buf){.err = lines.err};
-    table_begin(&t, c, cols, c->columns + 1, 0);
+    table_begin(&t, c, cols, c->columns + 1,
+                c->fit && c->tty ? screen_columns() : 0);
     memcpy(t.wide, c->width, sizeof c->width);
     while (rest.len > 0)
         add_line(&t, str_cut(&rest, '\n'));

@@ -7,6 +7,7 @@
 #include "cli/work.h"
 #include "cli/args.h"
 #include "cli/call.h"
+#include "cli/human.h"
 #include "cli/id.h"
 #include "cli/show.h"
 #include "cli/store.h"
@@ -360,7 +361,7 @@ show_met(struct cli *c, struct str answer)
 
         if (rc != 0)
             return rc;
-        view_task_line(&c->out, &c->a, &k);
+        human_put_task(c, &k);
         if (raw_member(answer, "never").p != NULL)
             cli_fail(c, 0, task_status_ended(k.status)
                          ? "the task has ended, so this can no longer happen"

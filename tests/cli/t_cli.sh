@@ -655,6 +655,12 @@ run 0 list --calls
 has out '  working  wait_for_task  ' '  1h left  task/evil' owner/codex
 checks=$((checks + 1))
 [ "$(grep -c working out)" -eq 2 ] || fail "$(cat out)"
+if script -qec true /dev/null >out 2>&1 </dev/null; then
+    NO_COLOR=1 script -qec "stty cols 70; '$bin' list --calls" /dev/null >out </dev/null
+    checks=$((checks + 1))
+    ! grep -q '^.\{74\}' out || fail "$(cat out)"
+    has out working
+fi
 run 0 list --calls --limit 1 --json
 has out '{"call_id":"' '"status":"working"' '"waits_for":"owner/codex"' \
     '"questions":0}'

@@ -385,7 +385,7 @@ run 0 handoff a -a you -t codex --not-before 2999-01-01 -r quota
 run 0 list
 has out 'a  handoff_ready (from 2999-01-01T00:00Z)'
 COLUMNS=300 run 0 board
-has out 'from 2999-01-01T00:00Z: quota'
+has out 'from 2999-01-01: quota'
 run 0 show a --json
 has out '"not_before":"2999-01-01T00:00:00.000Z"' \
     '"expires_at":"2999-01-01T01:00:00.000Z"'

@@ -310,6 +310,7 @@ test_what_commands_show(void)
         {"list --needs-input", "needs-input"}, {"board", "board"},
         {"show PAY-1185", "show"}, {"show PAY-1182", "show-parts"},
         {"show api-41", "show-failed"},
+        {"wait PAY-1180 --until terminal", "wait"},
         {"history PAY-1185", "history"}, {"tail -n 20", "tail"},
     };
 
