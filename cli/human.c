@@ -236,15 +236,15 @@ human_cause(const struct cli *c, struct arena *a, const struct task *k)
                         STR_ARG(str_from(why, utc)));
 }
 
-/* Why a person should look at the task; empty: there is no need. */
+/* Why the task is in its column; empty: that says it all. */
 static struct str
 reason_text(const struct cli *c, struct arena *a, const struct task *k)
 {
     struct str question = human_open_question(k, STR_NONE), to;
     enum task_column column = task_column(k);
 
-    if (k->status != TASK_FAILED && column != COLUMN_STUCK &&
-        column != COLUMN_NEEDS_INPUT && column != COLUMN_IN_PROGRESS)
+    if (k->status != TASK_FAILED &&
+        (column == COLUMN_HANDED_OVER || column == COLUMN_DONE))
         return STR("");
     to = raw_text(a, raw_member(question, "to"));
     if (column == COLUMN_NEEDS_INPUT && to.len > 0)
