@@ -510,29 +510,61 @@ is_figure(struct str line)
            str_starts(line, "\t") || str_starts(line, "```");
 }
 
+/* How far the lines go in that continue this one: below its text, if it is an
+   item of a list ("- ", "[x] ", "1) "). */
+static size_t
+hang_of(struct str line)
+{
+    size_t n = 0, mark = 0;
+
+    while (n < line.len && line.p[n] == ' ')
+        n++;
+    line = str_from(line, n);
+    if (str_starts(line, "- ") || str_starts(line, "* "))
+        mark = 2;
+    else if (str_starts(line, "[x] ") || str_starts(line, "[ ] "))
+        mark = 4;
+    else if (line.len > 2 && line.p[0] >= '0' && line.p[0] <= '9' &&
+             (line.p[1] == ')' || line.p[1] == '.') && line.p[2] == ' ')
+        mark = 3;
+    return n + mark;
+}
+
+/* Adds a line, plain text, in pieces of width cells, at most max of them.
+   Returns how many. */
+static size_t
+add_pieces(struct table *t, size_t indent, struct str line, size_t width,
+           size_t max, const char *sgr)
+{
+    size_t hang = hang_of(line), n = 0;
+    struct str piece;
+
+    hang = hang < width / 2 ? hang : 0;
+    do { /* a line that is empty, too */
+        piece = n + 1 < max ? break_line(&line, n > 0 ? width - hang : width)
+                            : line;
+        table_line(t, n > 0 ? indent + hang : indent,
+                   (struct table_cell){piece, sgr});
+    } while (++n < max && line.len > 0);
+    return n;
+}
+
 void
 human_text(struct table *t, size_t indent, struct str text, size_t max,
-          const char *sgr)
+           const char *sgr)
 {
     size_t width = t->width > 0 && t->width < TEXT_MAX ? t->width : TEXT_MAX;
 
     width = width > indent + 8 ? width - indent : 8;
     while (text.len > 0 && max > 0) {
         struct buf plain = {0};
-        struct str line = str_cut(&text, '\n'), rest;
+        struct str line = str_cut(&text, '\n'), shown;
         bool whole;
 
         view_plain(&plain, line, SIZE_MAX, ' ');
-        rest = buf_view(&plain);
-        whole = is_figure(line) && indent + cli_width(rest) <= t->width;
-        do { /* a line that is empty, too */
-            struct str piece = max == 1 || whole ? rest
-                                                 : break_line(&rest, width);
-
-            table_line(t, indent, (struct table_cell){piece, sgr});
-            if (max == 1 || whole)
-                rest.len = 0;
-        } while (--max > 0 && rest.len > 0);
+        shown = buf_view(&plain);
+        whole = is_figure(line) && indent + cli_width(shown) <= t->width;
+        max -= add_pieces(t, indent, shown, width, whole ? 1 : max, sgr);
         t->c->out.err |= plain.err;
         buf_fini(&plain);
     }
