@@ -633,8 +633,10 @@ human_question(struct table *t, size_t indent, const struct task *k,
         buf_printf(&b, "%.*s ",
                    STR_ARG(raw_inner(raw_member(question, "question_id"))));
     first = raw_text(&a, raw_list_next(answers, STR_NONE));
+    if (str_starts(first, "-"))
+        buf_z(&b, "-- "); /* it is no option */
     cli_put_word(&b, first.p != NULL ? first : STR("TEXT"));
-    table_line(t, indent, (struct table_cell){buf_view(&b), "36"});
+    table_whole_line(t, indent, (struct table_cell){buf_view(&b), "36"});
     t->c->out.err |= b.err;
     buf_fini(&b);
     arena_fini(&a);

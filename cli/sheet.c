@@ -250,9 +250,9 @@ add_artifacts(struct sheet *s)
             STR_ARG(text)), SIZE_MAX, NULL);
     }
     if (id.p != NULL)
-        human_text(&s->t, 2, arena_printf(&a, "mcptask show %.*s --artifact "
-                                          "%.*s", STR_ARG(s->k->ev.id),
-                                          STR_ARG(id)), 1, "36");
+        table_whole_line(&s->t, 2, (struct table_cell){
+            arena_printf(&a, "mcptask show %.*s --artifact %.*s",
+                         STR_ARG(s->k->ev.id), STR_ARG(id)), "36"});
     arena_fini(&a);
 }
 

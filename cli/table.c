@@ -21,7 +21,7 @@
 struct table_row {
     struct table_row *next;
     size_t indent;
-    bool is_line; /* it has only the first cell */
+    enum row_kind { CELLS, LINE, WHOLE_LINE } kind; /* a line has one cell */
     struct table_cell cell[];
 };
 
@@ -56,7 +56,7 @@ table_begin(struct table *t, struct cli *c, const struct table_column *cols,
 
 /* Adds a row of n cells, the texts of which are made plain. */
 static void
-add_cells(struct table *t, size_t indent, bool is_line,
+add_cells(struct table *t, size_t indent, enum row_kind kind,
           const struct table_cell *cells, size_t n)
 {
     struct table_row *r = arena_alloc(&t->a,
@@ -66,7 +66,7 @@ add_cells(struct table *t, size_t indent, bool is_line,
         t->c->out.err = ERR_NOMEM;
         return;
     }
-    *r = (struct table_row){.indent = indent, .is_line = is_line};
+    *r = (struct table_row){.indent = indent, .kind = kind};
     for (size_t i = 0; i < n; i++) {
         struct buf plain = {0};
 
@@ -85,13 +85,19 @@ add_cells(struct table *t, size_t indent, bool is_line,
 void
 table_row(struct table *t, const struct table_cell *cells)
 {
-    add_cells(t, t->indent, false, cells, t->n);
+    add_cells(t, t->indent, CELLS, cells, t->n);
 }
 
 void
 table_line(struct table *t, size_t indent, struct table_cell line)
 {
-    add_cells(t, indent, true, &line, 1);
+    add_cells(t, indent, LINE, &line, 1);
+}
+
+void
+table_whole_line(struct table *t, size_t indent, struct table_cell line)
+{
+    add_cells(t, indent, WHOLE_LINE, &line, 1);
 }
 
 /* ---- drawing ---- */
@@ -129,9 +135,9 @@ measure_rows(struct table *t)
     bool any = false;
 
     for (const struct table_row *r = t->first; r != NULL; r = r->next) {
-        for (size_t i = 0; i < t->n && !r->is_line; i++)
+        for (size_t i = 0; i < t->n && r->kind == CELLS; i++)
             measure_cell(t, i, r->cell[i].s);
-        any |= !r->is_line;
+        any |= r->kind == CELLS;
     }
     for (size_t i = 0; i < t->n; i++)
         if (t->wide[i] > 0 && t->width > 0 && t->cols[i].head != NULL)
@@ -233,7 +239,7 @@ put_line(struct table *t, const struct table_row *r)
     size_t left = t->width > r->indent + 1 ? t->width - r->indent : 1;
 
     put_blanks(out, r->indent);
-    put_cell(t, &r->cell[0], t->width > 0 ? left : 0, false);
+    put_cell(t, &r->cell[0], r->kind == LINE && t->width > 0 ? left : 0, false);
     end_line(out, from);
 }
 
@@ -259,10 +265,10 @@ table_draw(struct table *t)
     if (any && t->width > 0 && !t->headed && t->cols[0].head != NULL)
         put_heads(t, wide);
     for (const struct table_row *r = t->first; r != NULL; r = r->next) {
-        if (r->is_line)
-            put_line(t, r);
-        else
+        if (r->kind == CELLS)
             put_cells(t, r->cell, wide);
+        else
+            put_line(t, r);
     }
     arena_reset(&t->a);
     t->first = NULL;

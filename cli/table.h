@@ -46,6 +46,8 @@ void table_begin(struct table *t, struct cli *c,
 void table_row(struct table *t, const struct table_cell *cells);
 /* Adds a line that has no columns, indented by so many blanks. */
 void table_line(struct table *t, size_t indent, struct table_cell line);
+/* The same, but it is not cut: for a command, which is to be copied. */
+void table_whole_line(struct table *t, size_t indent, struct table_cell line);
 /* Writes the rows to c->out. Rows that follow have columns that are no
    narrower. */
 void table_draw(struct table *t);

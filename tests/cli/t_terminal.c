@@ -319,6 +319,7 @@ test_what_commands_show(void)
         look_at(commands[i][0], commands[i][1], 140);
     }
     look_at("list", "list", 40);
+    look_at("list --needs-input", "needs-input", 40);
     unsetenv("NO_COLOR");
     look_at("board -n 2", "board-colour", 80);
     setenv("NO_COLOR", "1", 1);
