@@ -312,6 +312,8 @@ test_what_commands_show(void)
         {"show api-41", "show-failed"},
         {"wait PAY-1180 --until terminal", "wait"},
         {"history PAY-1185", "history"}, {"tail -n 20", "tail"},
+        {"history web-306", "history-answered"},
+        {"show web-306", "show-answered"},
     };
 
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
