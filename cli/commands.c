@@ -220,7 +220,7 @@ const struct cli_command cli_commands[] = {
           FLAG("all", 'a', ARG(ARG_INCLUDE_DONE),
                "include done, failed and cancelled tasks"),
           NUMBER("limit", 'n', args.limit, "N",
-                 "at most N, on a terminal 50; 0: all"))},
+                 "at most N (on a terminal 50); 0: all"))},
     {"show", "ID", GROUP_LOOK, "Show a task, or an artifact of it",
      cli_show, 1, 1, READ | SERVED,
      OPTS(FLAG("brief", 0, args.brief,

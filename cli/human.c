@@ -131,8 +131,9 @@ human_time(const struct cli *c, struct arena *a, struct str time,
 {
     const char *format = "%Y-%m-%d %H:%M:%S";
     struct tm tm, now;
-    char text[64];
+    char text[64] = "";
     int64_t ms;
+    size_t len;
 
     tzset();
     if (!time_parse(time, &ms) || !local_time(ms, &tm) ||
@@ -144,8 +145,8 @@ human_time(const struct cli *c, struct arena *a, struct str time,
         format = "%b %e %H:%M";
     else if (is_short)
         format = "%Y-%m-%d";
-    return arena_str(a, (struct str){text, strftime(text, sizeof text, format,
-                                                    &tm)});
+    len = strftime(text, sizeof text, format, &tm);
+    return arena_str(a, (struct str){text, len});
 }
 
 /* ---- rows ---- */
@@ -541,10 +542,12 @@ add_pieces(struct table *t, size_t indent, struct str line, size_t width,
 
     hang = hang < width / 2 ? hang : 0;
     do { /* a line that is empty, too */
-        piece = n + 1 < max ? break_line(&line, n > 0 ? width - hang : width)
-                            : line;
-        table_line(t, n > 0 ? indent + hang : indent,
-                   (struct table_cell){piece, sgr});
+        piece = n + 1 < max ? break_line(&line, width) : line;
+        table_line(t, indent, (struct table_cell){piece, sgr});
+        if (n == 0) {
+            indent += hang;
+            width -= hang;
+        }
     } while (++n < max && line.len > 0);
     return n;
 }

@@ -246,7 +246,7 @@ put_line(struct table *t, const struct table_row *r)
 static void
 put_heads(struct table *t, const size_t wide[TABLE_COLUMNS])
 {
-    struct table_cell heads[TABLE_COLUMNS];
+    struct table_cell heads[TABLE_COLUMNS] = {{STR_NONE, NULL}};
 
     for (size_t i = 0; i < t->n; i++)
         heads[i] = (struct table_cell){str_of(t->cols[i].head), "2"};
