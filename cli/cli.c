@@ -12,6 +12,7 @@
 #include "cli/help.h"
 #include "cli/id.h"
 #include "cli/service.h"
+#include "cli/show.h"
 #include "cli/store.h"
 #include "cli/text.h"
 #include "task/task.h"
@@ -166,7 +167,10 @@ static void
 tell_empty(const struct cli *c)
 {
     const char *server = c->env->server;
-    uint64_t all = 0;
+    const char *at = server != NULL ? server : c->env->log_path;
+    bool ended = c->arg[ARG_INCLUDE_DONE].flag || c->arg[ARG_READY].flag ||
+                 c->arg[ARG_NEEDS_INPUT].flag || c->arg[ARG_STALE].flag;
+    uint64_t all = c->head; /* what a server has told */
 
     if (c->wrote || c->out.len > 0 || c->json || c->args.follow ||
         c->args.limit == 0 || c->args.lines == 0 ||
@@ -174,12 +178,16 @@ tell_empty(const struct cli *c)
         return;
     for (int s = 0; server == NULL && s < TASK_N_STATUSES; s++)
         all += tasks_count(c->s.tasks, (enum task_status)s);
-    if (all > 0)
-        cli_fail(c, 0, "no task matches in %s\nto include those that have "
-                 "ended, run \"mcptask list --all\"", c->env->log_path);
-    else
+    if (c->cmd->run == cli_history)
+        cli_fail(c, 0, "%s: no event after seq " U64, c->operand[0],
+                 c->args.since);
+    else if (all == 0)
         cli_fail(c, 0, "no tasks in %s\nto create one, run \"mcptask add "
-                 "TITLE\"", server != NULL ? server : c->env->log_path);
+                 "TITLE\"", at);
+    else
+        cli_fail(c, 0, ended ? "no task matches in %s"
+                             : "no task matches in %s\nto include those that "
+                               "have ended, run \"mcptask list --all\"", at);
 }
 
 static int

@@ -233,7 +233,7 @@ const struct cli_command cli_commands[] = {
           TEXT("match", 0, args.match, "TEXT",
                "only its lines with TEXT, and their numbers"))},
     {"history", "ID", GROUP_LOOK, "List the events of a task, newest first",
-     cli_history, 1, 1, READ | SERVED,
+     cli_history, 1, 1, READ | SERVED | LISTS,
      OPTS(NUMBER("since", 0, args.since, "SEQ", "only events after SEQ"),
           NUMBER("limit", 'n', args.limit, "N", "at most N"))},
     {"tail", "", GROUP_LOOK,

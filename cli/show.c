@@ -164,16 +164,13 @@ show_task(void *ctx, const struct task *k)
 static void
 end_listing(struct listing *s)
 {
-    static const char *const none[] = {NULL};
     struct cli *c = s->c;
     bool all = s->shown >= c->found && !c->found_more;
     char text[160];
 
     if (s->shown == 0)
-        text_put(text, sizeof text, cli_args_others(c, none)
-                     ? "no task matches"
-                     : "no live tasks; run \"mcptask add TITLE\"");
-    else if (all)
+        return;
+    if (all)
         text_put(text, sizeof text, U64 " task%s%s", s->shown,
                  s->shown == 1 ? "" : "s",
                  c->arg[ARG_READY].flag ? " can be claimed" : "");

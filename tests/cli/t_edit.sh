@@ -133,7 +133,7 @@ owner: no title' The title
 - it works\\
   at night\\
 - quickly/" -e "s/^One\\./# Two/" "$2" >new; cp new "$2"' one
-    has out 'one  open' 'exit 0'
+    has out 'Another: title' 'exit 0'
     run 0 show one --json
     has out '"title":"Another: title"' '"priority":0' '"depends_on":["two"]' \
         '"tags":["green, blue","a,b"]' '"version":2' '"paths":["src"]' \

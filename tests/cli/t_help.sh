@@ -206,7 +206,7 @@ END_TRY
     zsh -f try show '' >out
     has out ' --match ' ' first ' ' first  -- The first '
     zsh -f try '' >out
-    has out ' board  -- Show all tasks in columns '
+    has out ' board  -- Show all tasks by what they wait for '
     zsh -f try answer first '' >out
     has out ' Wait up to 3 s '
 fi

@@ -416,4 +416,22 @@ checks=$((checks + 3))
 wait $follower || fail "tail -f ended with $?"
 stop
 
+if script -qec true /dev/null >out 2>&1 </dev/null; then
+    begin an_empty_list_is_told
+    serve
+    script -qec "'$bin' --server unix:$dir/s list" /dev/null >out
+    has out "mcptask: no tasks in unix:$dir/s" 'mcptask add TITLE'
+    run 0 add --id one One
+    run 0 'done' one
+    script -qec "'$bin' --server unix:$dir/s list" /dev/null >out
+    has out "mcptask: no task matches in unix:$dir/s" 'mcptask list --all'
+    script -qec "'$bin' --server unix:$dir/s list --ready" /dev/null >out
+    has out "mcptask: no task matches in unix:$dir/s"
+    lacks out 'mcptask list --all'
+    script -qec "'$bin' --server unix:$dir/s history one --since 9" /dev/null \
+        >out
+    has out 'mcptask: one: no event after seq 9'
+    stop
+fi
+
 finish

@@ -442,7 +442,7 @@ test_watch_ends_with_an_error(void)
     CHECK(WEXITSTATUS(ends(&p)) == CLI_STORE);
     closed = strstr(seen, CLOSE);
     CHECK(strstr(seen, OPEN) != NULL && closed != NULL &&
-          strstr(closed, "mcptask: unix:/nowhere") != NULL);
+          strstr(closed, "mcptask board: unix:/nowhere") != NULL);
     CHECK(closed != NULL && strstr(closed, OPEN) == NULL);
     close(p.tty);
 }
