@@ -584,9 +584,8 @@ human_open_question(const struct task *k, struct str item)
     return item;
 }
 
-/* The answers that a question can have, a raw array; .p NULL: any text. */
-static struct str
-answers_of(struct str question)
+struct str
+human_answers(struct str question)
 {
     struct str options = raw_member(question, "options");
 
@@ -624,7 +623,7 @@ void
 human_question(struct table *t, size_t indent, const struct task *k,
                struct str question, size_t max)
 {
-    struct str answers = answers_of(question), first;
+    struct str answers = human_answers(question), first;
     struct arena a = {0};
     struct buf b = {0};
 

@@ -64,6 +64,8 @@ struct str human_time(const struct cli *c, struct arena *a, struct str time,
 /* The open question of a task that follows item, raw; after STR_NONE the first;
    .p NULL: there is none. A summary has only the first. */
 struct str human_open_question(const struct task *k, struct str item);
+/* The answers that a question can have, a raw array; .p NULL: any text. */
+struct str human_answers(struct str question);
 /* Adds an open question of a task (raw), at most max lines of it, its options,
    and the command that answers it. */
 void human_question(struct table *t, size_t indent, const struct task *k,

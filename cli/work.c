@@ -293,6 +293,40 @@ is_question(struct cli *c, bool *is_one)
     return rc > 0 ? rc : 0; /* the change tells why there is no task */
 }
 
+/* Takes the number of an answer for the answer, as human_question shows them.
+   id, of the question, may be NULL if only one is open; it is set, so that
+   the number never answers a later question. Returns 0, or an exit code after
+   printing the error. */
+static int
+take_numbered(struct cli *c, const char **id, struct str *text)
+{
+    struct str asked, answers, answer = STR_NONE;
+    struct task_error e;
+    struct task k;
+    int rc;
+
+    if (text->len != 1 || *text->p < '1' || *text->p > '9')
+        return 0;
+    rc = cli_task(c, c->operand[0], &k, &e);
+    if (rc != 0)
+        return rc > 0 ? rc : 0; /* the change tells why there is no task */
+    asked = human_open_question(&k, STR_NONE);
+    if (*id != NULL)
+        asked = raw_list_find(k.f[F_QUESTIONS], "question_id",
+                              raw_quote(&c->a, str_of(*id)));
+    else if (human_open_question(&k, asked).p != NULL)
+        return 0; /* the change tells that there are several */
+    answers = human_answers(asked);
+    if (raw_list_has(answers, raw_quote(&c->a, *text)))
+        return 0;
+    for (int n = *text->p - '0'; n > 0; n--)
+        if ((answer = raw_list_next(answers, answer)).p == NULL)
+            return 0;
+    *text = raw_text(&c->kept, answer);
+    *id = arena_str(&c->kept, raw_inner(raw_member(asked, "question_id"))).p;
+    return *id != NULL ? 0 : cli_fail_store(c, ERR_NOMEM);
+}
+
 /* After the task come the question, the text, or both. To decline or cancel
    needs no text. */
 int
@@ -302,6 +336,7 @@ cli_answer(struct cli *c)
     const char *action = a->cancel ? "cancel" : NULL;
     bool refuses = a->decline || a->cancel, asked = refuses;
     int n = c->n_operands, rc = 0;
+    const char *question;
     struct str text;
 
     if (a->decline && a->cancel)
@@ -313,9 +348,12 @@ cli_answer(struct cli *c)
     text = cli_args_join(c, c->operand + (n > 1) + (n > 1 && asked));
     if (text.p == NULL || rc != 0)
         return rc != 0 ? rc : cli_fail_store(c, ERR_NOMEM);
+    question = asked ? c->operand[1] : NULL;
+    if (!refuses && (rc = take_numbered(c, &question, &text)) != 0)
+        return rc;
     cli_args_begin(c, NULL, c->operand[0]);
     json_put_obj(&c->tool.w, "answer");
-    cli_args_put(c, "question_id", asked ? c->operand[1] : NULL);
+    cli_args_put(c, "question_id", question);
     if (n > 2 || !refuses)
         json_put_str(&c->tool.w, "text", text);
     cli_args_put(c, "action", a->decline ? "decline" : action);

@@ -93,6 +93,23 @@ has out '"text":"no more of it"'
 run 0 message d go on please
 run 0 show d --json
 has out '"text":"go on please"'
+run 0 ask d --option 409 --option 2 --option 'wait 3 s' Which
+run 0 answer d 2 # it is an option itself
+run 0 ask d --option 409 --option 'wait 3 s' Which
+run 2 answer d 3
+has err 'the answer must be one of ["409","wait 3 s"]'
+run 0 answer d 2
+run 0 ask d --kind approval Really
+run 0 answer d 2
+run 0 ask d --option x One
+run 0 ask d --option y Two --json
+question=$(sed -n 's/.*"question_id":"\([^"]*\)".*/\1/p' out)
+run 2 answer d 1
+has err '2 questions are open'
+run 0 answer d "$question" 1
+run 0 show d --json
+has out '"text":"2"' '"text":"wait 3 s"' '"text":"decline","action":"decline"' \
+    '"text":"y"'
 if script -qec true /dev/null >out 2>&1 </dev/null; then
     echo n | script -qec "'$bin' done d needs c" /dev/null >out
     has out '"c" is the id of a task; is it a word of the result of d? [y/N]'
