@@ -204,8 +204,7 @@ const struct cli_command cli_commands[] = {
                "only tasks with TEXT in title, goal, id, tags, resume prompt "
                "or what an import carried along"),
           TEXT("order", 0, ARG(ARG_ORDER), "changed|work",
-               "newest change first (default), or by priority and then by how "
-               "long it waits"),
+               "newest change first (default), or by priority and age"),
           FLAG("ready", 0, ARG(ARG_READY),
                "only tasks that can be claimed, also those that are stuck or "
                "handed over, in the order of work"),
