@@ -111,6 +111,13 @@ run 0 show d --json
 has out '"text":"2"' '"text":"wait 3 s"' '"text":"decline","action":"decline"' \
     '"text":"y"'
 if script -qec true /dev/null >out 2>&1 </dev/null; then
+    run 0 add --id mine Mine
+    MCP_TASK_AGENT='' script -qec "'$bin' done mine" /dev/null >out
+    has out mine
+    lacks out test_results # a person needs no advice to run tests
+    run 0 add --id its Its
+    script -qec "'$bin' done its -a codex" /dev/null >out
+    has out 'its: done without test_results'
     echo n | script -qec "'$bin' done d needs c" /dev/null >out
     has out '"c" is the id of a task; is it a word of the result of d? [y/N]'
     run 0 show d
