@@ -16,6 +16,7 @@
 #include "cli/call.h"
 #include "cli/config.h"
 #include "cli/help.h"
+#include "cli/human.h"
 #include "cli/id.h"
 #include "cli/show.h"
 #include "cli/store.h"
@@ -95,20 +96,15 @@ static void
 put_answers(struct cli *c, const char *id)
 {
     struct wanted_words w = {.c = c};
-    struct str question, option = STR_NONE;
+    struct str answers, answer = STR_NONE;
     struct task_error e;
     struct task k;
 
     if (cli_task(c, id, &k, &e) != 0)
         return;
-    question = task_open_question(k.f[F_QUESTIONS]);
-    if (str_is(raw_member(question, "kind"), "\"approval\"")) {
-        buf_z(&c->out, "approve\ndecline\n");
-        return;
-    }
-    while ((option = raw_list_next(raw_member(question, "options"),
-                                   option)).p != NULL)
-        put_word(&w, option);
+    answers = human_answers(human_open_question(&k, STR_NONE));
+    while ((answer = raw_list_next(answers, answer)).p != NULL)
+        put_word(&w, answer);
 }
 
 /* Prints the words that a script asks for. Returns whether there is such a

@@ -116,28 +116,22 @@ human_age(const struct cli *c, struct arena *a, struct str time)
     return arena_str(a, str_of(cli_span(age, cli_now_ms(c) - ms)));
 }
 
-/* The local time; false: there is none. */
-static bool
-local_time(int64_t ms, struct tm *tm)
-{
-    time_t at = (time_t)(ms / 1000);
-
-    return localtime_r(&at, tm) != NULL;
-}
-
 struct str
 human_time(const struct cli *c, struct arena *a, struct str time,
           bool is_short)
 {
     const char *format = "%Y-%m-%d %H:%M:%S";
+    time_t at, today = (time_t)(cli_now_ms(c) / 1000);
     struct tm tm, now;
     char text[64] = "";
     int64_t ms;
     size_t len;
 
     tzset();
-    if (!time_parse(time, &ms) || !local_time(ms, &tm) ||
-        !local_time(cli_now_ms(c), &now))
+    if (!time_parse(time, &ms))
+        return time;
+    at = (time_t)(ms / 1000);
+    if (localtime_r(&at, &tm) == NULL || localtime_r(&today, &now) == NULL)
         return time;
     if (is_short && tm.tm_year == now.tm_year && tm.tm_yday == now.tm_yday)
         format = "%H:%M";
@@ -344,16 +338,15 @@ deed_text(const struct task_event *ev)
     return ev->op; /* a newer version's */
 }
 
-/* The names of the fields that changed, with commas; empty: none did. */
-static struct str
-changed_text(struct arena *a, struct str set)
+struct str
+human_joined(struct arena *a, struct str list)
 {
     struct str item = STR_NONE;
     struct buf b = {0};
 
-    while ((item = raw_list_next(set, item)).p != NULL)
+    while ((item = raw_list_next(list, item)).p != NULL)
         buf_printf(&b, "%s%.*s", b.len > 0 ? ", " : "",
-                   STR_ARG(raw_inner(item)));
+                   STR_ARG(raw_text(a, item)));
     return buf_take(&b, a);
 }
 
@@ -414,7 +407,7 @@ matter_text(struct arena *a, const struct task_event *ev, struct str deed)
         return handoff_text(a, raw_member(v, "handoff"));
     if (str_is(deed, "stopped"))
         return raw_text(a, raw_member(raw_member(v, "exhausted"), "reason"));
-    return str_is(deed, "changed") ? changed_text(a, ev->set) : STR_NONE;
+    return str_is(deed, "changed") ? human_joined(a, ev->set) : STR_NONE;
 }
 
 /* What was said about it, and of which task. */
@@ -454,7 +447,7 @@ add_event(struct human_events *e, struct arena *a,
           const struct task_event *ev)
 {
     struct table_cell cells[8] = {{STR_NONE, NULL}}, *cell = cells;
-    struct str changed = changed_text(a, ev->set);
+    struct str changed = human_joined(a, ev->set);
 
     cell++->s = arena_printf(a, "%llu", (unsigned long long)ev->r.n);
     cell++->s = human_time(e->t.c, a, ev->r.time, false);

@@ -64,6 +64,8 @@ struct str human_time(const struct cli *c, struct arena *a, struct str time,
 /* The open question of a task that follows item, raw; after STR_NONE the first;
    .p NULL: there is none. A summary has only the first. */
 struct str human_open_question(const struct task *k, struct str item);
+/* The texts of a list (raw) with commas between them. In a. */
+struct str human_joined(struct arena *a, struct str list);
 /* The answers that a question can have, a raw array; .p NULL: any text. */
 struct str human_answers(struct str question);
 /* Adds an open question of a task (raw), at most max lines of it, its options,

@@ -335,19 +335,6 @@ add_carried(struct sheet *s)
 
 /* ---- facts ---- */
 
-/* The texts of a list with commas between them. */
-static struct str
-joined_text(struct arena *a, struct str raw)
-{
-    struct str item = STR_NONE;
-    struct buf b = {0};
-
-    while ((item = raw_list_next(raw, item)).p != NULL)
-        buf_printf(&b, "%s%.*s", b.len > 0 ? ", " : "",
-                   STR_ARG(raw_text(a, item)));
-    return buf_take(&b, a);
-}
-
 /* The tasks that must be done first, and which of them are not. */
 static struct str
 depends_text(struct sheet *s, struct arena *a)
@@ -390,13 +377,13 @@ add_facts(struct sheet *s)
     struct str from = raw_inner(f[F_NOT_BEFORE]);
 
     add_heading(s, "Facts", "1");
-    add_fact(s, "tags", joined_text(&a, f[F_TAGS]));
+    add_fact(s, "tags", human_joined(&a, f[F_TAGS]));
     add_fact(s, "part of", raw_inner(f[F_PARENT_ID]));
     add_fact(s, "depends on", depends_text(s, &a));
     if (from.len > 0)
         add_fact(s, "not before", human_time(s->t.c, &a, from, true));
     add_fact(s, "repository", raw_text(&a, f[F_REPO_PATH]));
-    add_fact(s, "paths", joined_text(&a, f[F_PATHS]));
+    add_fact(s, "paths", human_joined(&a, f[F_PATHS]));
     add_fact(s, "branch", raw_text(&a, f[F_BRANCH]));
     add_fact(s, "commit", arena_printf(&a, "%.*s%s",
                                        STR_ARG(raw_text(&a, f[F_COMMIT])),

@@ -591,7 +591,6 @@ history(struct human_events *e, struct str id, uint64_t since, uint64_t left)
 
 /* A reader of a server's history. */
 struct reader {
-    struct cli *c;
     struct human_events *e;
     int rc; /* why it ended, or 0 */
 };
@@ -600,21 +599,22 @@ static bool
 collect_event(void *ctx, struct str raw)
 {
     struct reader *r = ctx;
+    struct cli *c = r->e->t.c;
     struct arena a = {0};
     struct task_event ev;
 
-    r->rc = call_event_of(r->c, &a, raw, STR_NONE, &ev);
+    r->rc = call_event_of(c, &a, raw, STR_NONE, &ev);
     if (r->rc == 0)
         print_event(r->e, &ev);
     arena_fini(&a);
-    return r->rc == 0 && cli_drain(r->c);
+    return r->rc == 0 && cli_drain(c);
 }
 
 static int
 ask_history(struct human_events *e, const char *id)
 {
     struct cli *c = e->t.c;
-    struct reader r = {.c = c, .e = e};
+    struct reader r = {.e = e};
     bool dropped;
     int rc = call_history(c, id, c->args.since, c->args.limit, collect_event,
                           &r, &dropped);

@@ -9,7 +9,6 @@
 #include "cli/human.h"
 #include "cli/show.h"
 #include "cli/text.h"
-#include "cli/width.h"
 #include "base/clock.h"
 #include "base/text.h"
 #include "json/raw.h"
@@ -24,7 +23,6 @@
 #define DAYS 14
 #define AGENTS_MAX 500 /* that are counted; only the first are shown: */
 #define AGENTS_SHOWN 8
-#define NAME_CELLS 32
 
 enum { N_DONE, N_FAILED, N_HANDED, N_COUNTS };
 
@@ -186,24 +184,11 @@ sum_of(const uint64_t n[DAYS])
     return sum;
 }
 
-static bool
-terminal_has_utf8(void)
-{
-    static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
-    const char *v = NULL;
-
-    for (int i = 0; i < 3 && v == NULL; i++)
-        v = env_get(names[i]);
-    return v != NULL && (strstr(v, "UTF-8") != NULL ||
-                         strstr(v, "utf8") != NULL ||
-                         strstr(v, "utf-8") != NULL);
-}
-
 /* One character a day: blocks, or digits from 1 to 8 in ASCII. */
 static void
 put_sparkline(struct buf *b, const uint64_t n[DAYS])
 {
-    bool utf8 = terminal_has_utf8();
+    bool utf8 = screen_is_utf8();
     uint64_t most = 1;
 
     for (int i = 0; i < DAYS; i++)
@@ -248,27 +233,31 @@ compare_agents(const void *a, const void *b)
 static void
 put_agents(struct stats *s)
 {
-    struct buf *b = &s->c->out;
-    size_t used, from;
+    static const struct table_column cols[] = {
+        {.rest = true}, {.right = true}, {.right = true}, {.right = true}};
+    const char *names[] = {"", "done", "failed", "handed over"};
+    struct table_cell cells[1 + N_COUNTS];
+    struct arena a = {0};
+    struct table t;
 
     if (s->n_agents == 0)
         return;
-    buf_printf(b, "\n%-*s  done  failed  handed over\n", NAME_CELLS, "");
+    buf_char(&s->c->out, '\n');
+    table_begin(&t, s->c, cols, 1 + N_COUNTS, screen_columns());
+    for (int i = 0; i < 1 + N_COUNTS; i++)
+        cells[i] = (struct table_cell){str_of(names[i]), "2"};
+    table_row(&t, cells); /* in a pipe, too */
     for (size_t i = 0; i < s->n_agents && i < AGENTS_SHOWN; i++) {
-        const struct agent_count *a = &s->agent[i];
-
-        from = b->len;
-        buf_str(b, cli_cut(a->name, NAME_CELLS, &used));
-        cli_safe(b, from, SAFE_LINE);
-        for (; used < NAME_CELLS; used++)
-            buf_char(b, ' ');
-        buf_printf(b, "  %4llu  %6llu  %11llu\n",
-                   (unsigned long long)a->n[N_DONE],
-                   (unsigned long long)a->n[N_FAILED],
-                   (unsigned long long)a->n[N_HANDED]);
+        cells[0] = (struct table_cell){s->agent[i].name, NULL};
+        for (int n = 0; n < N_COUNTS; n++)
+            cells[1 + n] = (struct table_cell){
+                arena_printf(&a, U64, s->agent[i].n[n]), NULL};
+        table_row(&t, cells);
     }
+    table_end(&t);
+    arena_fini(&a);
     if (s->n_agents > AGENTS_SHOWN)
-        buf_printf(b, "and %zu more\n", s->n_agents - AGENTS_SHOWN);
+        buf_printf(&s->c->out, "and %zu more\n", s->n_agents - AGENTS_SHOWN);
 }
 
 static void

@@ -94,14 +94,10 @@ static const char *
 color_of(struct str s)
 {
     static const struct { char word[13], sgr[3]; } colors[] = {
-        {"in_progress", "36"}, {"handoff_rea", "33"}, {"agent_exhau", "31"},
-        {"done", "32"}, {"failed", "31"}, {"cancelled", "2"},
+        {"failed", "31"}, {"cancelled", "2"},
         {"problem", "31"}, {"ok", "32"}, {"working", "36"},
         {"input_requi", "35"}, {"completed", "32"}};
 
-    if (s.len > 13 &&
-        str_is((struct str){s.p + s.len - 13, 13}, "(needs input)"))
-        return "35";
     for (size_t i = 0; i < sizeof(colors) / sizeof(colors[0]); i++)
         if (str_starts(s, colors[i].word))
             return colors[i].sgr;

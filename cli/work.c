@@ -322,9 +322,9 @@ take_numbered(struct cli *c, const char **id, struct str *text)
     for (int n = *text->p - '0'; n > 0; n--)
         if ((answer = raw_list_next(answers, answer)).p == NULL)
             return 0;
-    *text = raw_text(&c->kept, answer);
+    *text = arena_str(&c->kept, raw_text(&c->a, answer));
     *id = arena_str(&c->kept, raw_inner(raw_member(asked, "question_id"))).p;
-    return *id != NULL ? 0 : cli_fail_store(c, ERR_NOMEM);
+    return *id != NULL && text->p != NULL ? 0 : cli_fail_store(c, ERR_NOMEM);
 }
 
 /* After the task come the question, the text, or both. To decline or cancel

@@ -1195,6 +1195,11 @@ if script -qec true /dev/null >out 2>&1 </dev/null; then
     done
     script -qec "'$bin' list -o nobody" /dev/null >out
     has out "mcptask: no task matches in $log" 'run "mcptask list --all"'
+    script -qec "'$bin' list --all -o nobody" /dev/null >out
+    has out "mcptask: no task matches in $log"
+    lacks out 'mcptask list --all'
+    script -qec "'$bin' history later --since 99999" /dev/null >out
+    has out 'mcptask: later: no event after seq 99999'
     script -qec "'$bin' list -n 1; '$bin' tail -n 0" /dev/null >out
     lacks out 'mcptask: '
     mkfifo stop

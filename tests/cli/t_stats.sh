@@ -32,7 +32,7 @@ checks=$((checks + 1))
 grep -q '^Ended per day    [.8]\{14\}  4' out || fail "$(cat out)"
 checks=$((checks + 1))
 grep -q '^codex  *2  *0  *1$' out || fail "$(cat out)"
-has out 'gemini<U+001B>[31m'
+has out 'gemini [31m'
 checks=$((checks + 1))
 [ "$(wc -l <out)" -le 24 ] || fail "$(cat out)"
 LC_ALL=C.UTF-8 run 0 stats
