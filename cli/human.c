@@ -36,30 +36,21 @@ static const struct human_sign {
     [COLUMN_HANDED_OVER] = {"Handed over", "handed over", "\xc2\xbb", ">",
                             "33"},
     [COLUMN_STUCK] = {"Stuck", "stuck", "!", "!", "1;31"},
+    [COLUMN_WAITING] = {"Waiting", "waiting", "\xc2\xb7", ".", "2"},
     [COLUMN_DONE] = {"Done", "done", "\xe2\x9c\x93", "+", "32"},
     [SIGN_FAILED] = {"Failed", "failed", "\xe2\x9c\x97", "x", "31"},
     [SIGN_CANCELLED] = {"Cancelled", "cancelled", "-", "-", "2"},
 };
-/* That of a column that has none of its own: it waits for other tasks. */
-static const struct human_sign other_sign = {
-    "Waiting", "waiting", "\xc2\xb7", ".", "2"};
-
-static const struct human_sign *
-sign_at(int i)
-{
-    return signs[i].title != NULL ? &signs[i] : &other_sign;
-}
-
 const char *
 human_column(int column)
 {
-    return sign_at(column)->title;
+    return signs[column].title;
 }
 
 const char *
 human_column_sgr(int column)
 {
-    return sign_at(column)->sgr;
+    return signs[column].sgr;
 }
 
 int
@@ -75,7 +66,7 @@ human_sign_of(const struct task *k)
 static struct table_cell
 sign_cell(int i)
 {
-    const struct human_sign *s = sign_at(i);
+    const struct human_sign *s = &signs[i];
 
     return (struct table_cell){str_of(screen_is_utf8() ? s->sign : s->ascii),
                                s->sgr};
@@ -91,7 +82,7 @@ human_legend(struct table *t, unsigned bits, const char *text)
         struct str sign = sign_cell(i).s;
 
         if (bits & 1u << i && sign.len > 0)
-            buf_printf(&b, "%.*s %s  ", STR_ARG(sign), sign_at(i)->word);
+            buf_printf(&b, "%.*s %s  ", STR_ARG(sign), signs[i].word);
     }
     if (b.len > 0 && 4 + cli_width(buf_view(&b)) + 1 + strlen(text) > room) {
         human_text(t, 4, buf_view(&b), SIZE_MAX, "2");

@@ -1,8 +1,8 @@
 /* cause - why a task stands where it does.
 
    A task may have several causes to stand still. The one that counts is the
-   one that must go first: a question is answered before the task is handed on,
-   and a blocked task is of no use to an agent even if its lease ran out. */
+   one that must go first: a question is answered before the task is handed on.
+   An agent that may have died counts more than what its task depends on. */
 
 #include "task/cause.h"
 #include "json/raw.h"
@@ -11,10 +11,10 @@
 enum task_cause
 task_cause(const struct task *k)
 {
-    bool left = k->lease_expired || k->stale;
+    bool open = k->status == TASK_OPEN;
 
     if (task_status_ended(k->status))
-        return CAUSE_ENDED;
+        return k->recent ? CAUSE_FAILED : CAUSE_ENDED;
     if (k->needs_input)
         return CAUSE_QUESTION;
     if (k->early)
@@ -25,9 +25,11 @@ task_cause(const struct task *k)
         return CAUSE_EXHAUSTED;
     if (k->garbled)
         return CAUSE_DAMAGED;
-    if (k->blocked && (left || k->status == TASK_OPEN))
+    if (open && k->deps_failed.p)
         return CAUSE_BLOCKED;
-    if (k->clashes.p && (left || k->status == TASK_OPEN))
+    if (open && k->blocked)
+        return CAUSE_WAITS;
+    if (open && k->clashes.p)
         return CAUSE_BESIDE;
     if (k->lease_expired)
         return CAUSE_EXPIRED;
@@ -40,14 +42,16 @@ enum task_column
 task_column(const struct task *k)
 {
     static const enum task_column columns[TASK_N_CAUSES] = {
+        [CAUSE_FAILED] = COLUMN_STUCK,
         [CAUSE_ENDED] = COLUMN_DONE,
         [CAUSE_QUESTION] = COLUMN_NEEDS_INPUT,
-        [CAUSE_LATER] = COLUMN_STUCK,
+        [CAUSE_LATER] = COLUMN_WAITING,
         [CAUSE_HANDED] = COLUMN_HANDED_OVER,
         [CAUSE_EXHAUSTED] = COLUMN_STUCK,
         [CAUSE_DAMAGED] = COLUMN_STUCK,
         [CAUSE_BLOCKED] = COLUMN_STUCK,
-        [CAUSE_BESIDE] = COLUMN_STUCK,
+        [CAUSE_WAITS] = COLUMN_WAITING,
+        [CAUSE_BESIDE] = COLUMN_WAITING,
         [CAUSE_EXPIRED] = COLUMN_STUCK,
         [CAUSE_STALE] = COLUMN_STUCK,
         [CAUSE_HELD] = COLUMN_IN_PROGRESS,
@@ -96,11 +100,16 @@ handed_over(struct arena *a, struct str handoff)
                    raw_member(handoff, "reason"));
 }
 
+/* The first of these tasks, with the number of the others. */
 static struct str
-blocked(struct arena *a, const struct task *k)
+task_and_others(struct arena *a, const char *what, struct str tasks)
 {
-    return because(a, STR("blocked by"),
-                   raw_list_next(k->blocked_by, STR_NONE));
+    struct str id = stored_text(a, raw_list_next(tasks, STR_NONE));
+    size_t n = raw_list_n(tasks);
+
+    if (n < 2)
+        return arena_printf(a, "%s %.*s", what, STR_ARG(id));
+    return arena_printf(a, "%s %.*s and %zu more", what, STR_ARG(id), n - 1);
 }
 
 /* From when on it may be begun, and why an agent left it until then. */
@@ -124,6 +133,8 @@ task_cause_text(struct arena *a, const struct task *k)
     if (k->garbled) /* whatever else it is */
         return STR("damaged: mcptask verify");
     switch (task_cause(k)) {
+    case CAUSE_FAILED:
+        return because(a, STR("failed"), k->ev.note);
     case CAUSE_ENDED:
         return stored_text(a, k->ev.note);
     case CAUSE_QUESTION:
@@ -137,19 +148,23 @@ task_cause_text(struct arena *a, const struct task *k)
         return because(a, STR("exhausted"),
                        raw_member(k->f[F_EXHAUSTED], "reason"));
     case CAUSE_BLOCKED:
-        return blocked(a, k);
+        return task_and_others(a, "blocked by", k->deps_failed);
+    case CAUSE_WAITS:
+        return task_and_others(a, "waits for", k->blocked_by);
     case CAUSE_BESIDE:
-        return because(a, STR("paths overlap with"),
-                       raw_member(raw_list_next(k->clashes, STR_NONE),
-                                  "task_id"));
+        return arena_printf(a, "paths overlap with %.*s",
+                            STR_ARG(stored_text(a, raw_member(
+                                raw_list_next(k->clashes, STR_NONE),
+                                "task_id"))));
     case CAUSE_EXPIRED:
-        return STR("the lease ran out");
+        return STR("lease expired");
     case CAUSE_STALE:
-        return STR("unchanged for a day");
+        return STR("no activity for 24 h");
     case CAUSE_HELD: /* perhaps it was begun before it was blocked */
         if (k->gone)
             return STR("agent gone");
-        return k->blocked ? blocked(a, k) : STR("");
+        return k->blocked ? task_and_others(a, "waits for", k->blocked_by)
+                          : STR("");
     case CAUSE_DAMAGED: case CAUSE_READY: case TASK_N_CAUSES:
         break;
     }

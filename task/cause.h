@@ -8,14 +8,16 @@
 
 /* The first of these that is so, in the order of task_cause. */
 enum task_cause {
+    CAUSE_FAILED,    /* it failed a short while ago */
     CAUSE_ENDED,     /* it is done, failed or cancelled */
     CAUSE_QUESTION,  /* it waits for an answer */
     CAUSE_LATER,     /* it may not be begun yet */
     CAUSE_HANDED,    /* it waits for the agent it was handed to, or any */
     CAUSE_EXHAUSTED, /* its agent gave it up */
     CAUSE_DAMAGED,   /* its newest record is not JSON */
-    CAUSE_BLOCKED,   /* nobody works on it, and it waits for other tasks */
-    CAUSE_BESIDE,    /* the same, and an agent works on paths that overlap */
+    CAUSE_BLOCKED,   /* it is open, and tasks that it needs have failed */
+    CAUSE_WAITS,     /* it is open, and waits for other tasks */
+    CAUSE_BESIDE,    /* it is open, and an agent works on paths that overlap */
     CAUSE_EXPIRED,   /* the lease of its agent ran out */
     CAUSE_STALE,     /* its agent has no lease, and was silent for a day */
     CAUSE_HELD,      /* an agent works on it */
@@ -35,11 +37,12 @@ enum task_column {
     COLUMN_IN_PROGRESS, /* nothing: an agent works on it */
     COLUMN_HANDED_OVER, /* the agent it was handed to, or anyone */
     COLUMN_STUCK,       /* a person to look after it */
+    COLUMN_WAITING,     /* other tasks, or a time */
     COLUMN_DONE,        /* nothing more: it has ended */
     TASK_N_COLUMNS
 };
 /* board/board.html has the same rule, since there a task changes its column
-   when those that it depends on are done. */
+   when those that it depends on end. */
 enum task_column task_column(const struct task *k);
 /* Whether what has waited longest comes first in a column, by priority, as in
    ORDER_WORK; in the others the newest change does. */

@@ -11,6 +11,7 @@
 #define TASK_HANDOFF_MAX_MS (7 * 86400 * 1000)
 #define TASK_STALE_MS (86400 * 1000) /* in_progress without an event for this
                                         long */
+#define TASK_RECENT_MS (3 * 86400 * 1000) /* a failure is news this long */
 
 /* When a lease {agent, expires_at, seconds, session} ends; or false. */
 bool task_lease_end(struct str lease, int64_t *ms);

@@ -211,6 +211,16 @@ judge_time(const struct tasks *t, struct task *k)
     k->free = k->status != TASK_IN_PROGRESS || !kept;
 }
 
+/* A failure is news for a while, and then history. */
+static bool
+failed_lately(const struct task *k, int64_t now)
+{
+    int64_t at;
+
+    return k->status == TASK_FAILED && time_parse(k->ev.r.time, &at) &&
+           now - at < TASK_RECENT_MS;
+}
+
 static int
 derive(struct tasks *t, struct arena *a, struct task *k)
 {
@@ -225,6 +235,7 @@ derive(struct tasks *t, struct arena *a, struct task *k)
     rc = task_find_blockers(t, a, k->f[F_DEPENDS_ON], &k->blocked_by,
                             &k->deps_failed);
     k->blocked = k->blocked_by.p;
+    k->recent = failed_lately(k, store_now_ms(t->store));
     k->needs_input = !ended && task_open_question(k->f[F_QUESTIONS]).p;
     k->free = true;
     if (k->f[F_LEASE].p || k->status == TASK_IN_PROGRESS ||
@@ -372,6 +383,7 @@ task_of_json(struct arena *a, struct str raw, struct task *out)
     out->version = raw_u64(out->f[F_VERSION]);
     out->ev.id = raw_inner(out->f[F_TASK_ID]);
     out->blocked = out->blocked_by.p != NULL;
+    out->recent = failed_lately(out, clock_wall_ms());
     out->leased = out->f[F_LEASE].p != NULL && !out->lease_expired;
     out->early = !task_status_ended(out->status) &&
                  (out->status != TASK_IN_PROGRESS || out->lease_expired ||

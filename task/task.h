@@ -77,6 +77,7 @@ struct task {
     enum sight sight;           /* of the holder, while the lease runs */
     bool gone;                  /* it is seen to be gone */
     bool needs_input;           /* it has an open question */
+    bool recent;                /* it failed less than TASK_RECENT_MS ago */
     bool kept;          /* for its owner, to whom it was just handed over */
     bool garbled;       /* its record is not JSON: see tasks_list */
     struct task_event ev;

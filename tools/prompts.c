@@ -202,7 +202,8 @@ write_brief(struct brief *p)
 static const struct group { char head[12]; uint8_t column; } groups[] = {
     {"Needs input", COLUMN_NEEDS_INPUT}, {"Stuck", COLUMN_STUCK},
     {"Handed over", COLUMN_HANDED_OVER}, {"In progress", COLUMN_IN_PROGRESS},
-    {"Open", COLUMN_READY}, {"Done", COLUMN_DONE},
+    {"Open", COLUMN_READY}, {"Waiting", COLUMN_WAITING},
+    {"Done", COLUMN_DONE},
 };
 _Static_assert(sizeof groups / sizeof *groups == TASK_N_COLUMNS,
                "each column once");

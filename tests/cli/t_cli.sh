@@ -1119,7 +1119,8 @@ done
 begin board
 tasks | "$bin" import - >out
 "$bin" import - >out <<'END'
-[{"task_id":"bored","title":"b","status":"agent_exhausted"},
+[{"task_id":"tired","title":"b","status":"agent_exhausted"},
+ {"task_id":"bored","title":"b","status":"agent_exhausted"},
  {"task_id":"blocked","title":"b","depends_on":["later"]},
  {"task_id":"asks","title":"b","status":"in_progress"},
  {"task_id":"given","title":"b","status":"handoff_ready"}]
@@ -1138,18 +1139,20 @@ P2 evil
 HANDED OVER 1
 P2 given
 STUCK 2
-P2 blocked
 P2 bored
+P2 tired
+WAITING 1
+P2 blocked
 DONE 1
 END
 grep '^[A-Z]\|^  P' out | sed 's/^  \(P. [a-z]*\).*/\1/' >actual
 same actual expected
-has out '     Sure?' '     blocked by: later' '     exhausted' '  first '
+has out '     Sure?' '     waits for later' '     exhausted' '  first '
 run 0 board -n 1
-has out 'STUCK 2' blocked '  +1 more; run "mcptask board -n 0"'
-lacks out bored
+has out 'STUCK 2' bored '  +1 more; run "mcptask board -n 0"'
+lacks out tired
 run 0 board -n 0
-has out blocked bored
+has out tired bored
 lacks out more
 run 0 handoff asks -a me -t codex -r 'out of context'
 # The limit leaves out what is least urgent, whatever changed last.

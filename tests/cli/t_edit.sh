@@ -435,7 +435,7 @@ run 0 claim -a you
 run 1 claim -a you
 has err '3 held by'
 COLUMNS=300 run 0 board
-has out 'paths overlap with: a'
+has out 'paths overlap with a'
 run 0 show a --json
 has out '"paths":["src/api","docs"]'
 run 2 add --path ../x X

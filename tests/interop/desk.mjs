@@ -75,8 +75,8 @@ export async function desk(t, { args = [], hash = '', expect = /^$/, agent } = {
 }
 
 export const live = (page) => page.locator('#state.live').waitFor({ timeout: SOON });
-export const unfold = (page) =>
-  page.locator('.lane.done').getByRole('button', { name: 'Done' }).click();
+export const unfold = (page, lane = 'done') =>
+  page.locator(`.lane.${lane} h2 button`).click();
 export const cardOf = (page, lane, title) =>
   page.locator(`.lane.${lane} .card`, { hasText: title });
 

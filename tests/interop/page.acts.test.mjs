@@ -4,7 +4,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { cardOf, desk, LIMIT, live, sent, SOON, tokens } from './desk.mjs';
+import { cardOf, desk, LIMIT, live, sent, SOON, tokens, unfold }
+  from './desk.mjs';
 
 const button = (page, name) => page.getByRole('button', { name, exact: true });
 
@@ -34,7 +35,8 @@ test('a task is made, edited, and both taken back', LIMIT, async (t) => {
   await fill(page, { Title: 'Second', 'Goal (Markdown)': 'A **goal**',
     Priority: '0', 'Tags, with commas': 'red, blue',
     'Depends on (ids, with commas)': 'x.0' }, 'Create');
-  await cardOf(page, 'stuck', 'blocked by x.0: First').waitFor();
+  await unfold(page, 'wait');
+  await cardOf(page, 'wait', 'waits for x.0: First').waitFor();
   const { tasks: [made] } = await worker.tool('list_tasks', { tag: 'blue' });
   assert.deepEqual(((k) => [k.title, k.goal, k.priority, k.tags, k.depends_on,
     k.created_by])(await get(made.task_id)),
@@ -126,7 +128,7 @@ test('a task is handed over, closed, reopened, asked', LIMIT, async (t) => {
   await page.locator('.time li').first().getByText('no disk').waitFor();
   assert.match(await page.locator('.time li').first().textContent(),
     /^person set it to failed, changed result .*ago.*no disk$/s);
-  await button(page, 'Reopen').click();
+  await page.locator('#acts button').click();
   await fill(page, { Reason: 'a new disk' }, 'Reopen');
   await status('open');
 

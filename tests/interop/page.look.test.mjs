@@ -110,6 +110,8 @@ test('print shows the whole', LIMIT, async (t) => {
   assert.deepEqual([few, many], [40, 92]);
   await page.emulateMedia({ media: 'print' });
   assert.equal(await hidden('.card'), 0);
+  assert.equal(await page.locator('.lane.done h2').evaluate((el) =>
+    getComputedStyle(el).writingMode), 'horizontal-tb');
   assert.equal(await hidden('.reply'), 2); /* nobody writes there */
   const board = await pages();
   assert.ok(board > 3, `${board} pages`);

@@ -61,16 +61,15 @@ test('a card says why it is where it is', LIMIT, async (t) => {
   await go();
   await live(page);
   await says('hand', 'ops-4', /^claude-code -> hermes: context full$/);
-  await says('stuck', 'ops-5', /^codex cannot go on: quota until noon$/);
-  await says('stuck', 'api-142',
-    /^blocked by api-141: Limit requests per token$/);
+  await says('stuck', 'ops-5', /^codex stopped: quota until noon$/);
+  await says('wait', 'api-142',
+    /^waits for api-141: Limit requests per token$/);
   assert.match(await cardOf(page, 'prog', 'api-141').textContent(),
     /^P0 · api-141 · Limit requests per tokenclaude-code\d+ s ago2\/3✓ 48 passedapi/);
-  await unfold(page);
-  await says('done', 'ops-2', /^failed: no gain$/);
+  await says('stuck', 'ops-2', /^failed: no gain$/);
   await worker.tool('update_task', { task_id: 'api-141', agent: 'claude-code',
     status: 'cancelled', reason: 'no longer wanted' });
-  await page.getByText('blocked by api-141, which is cancelled').waitFor();
+  await page.getByText('blocked by api-141 (cancelled): Limit').waitFor();
   /* Compact: what one needs at a glance. */
   const meta = cardOf(page, 'ready', 'db-3').locator('.meta');
   assert.ok(await meta.isVisible());
@@ -78,7 +77,7 @@ test('a card says why it is where it is', LIMIT, async (t) => {
   assert.ok(!await meta.isVisible());
   await page.reload();
   await live(page);
-  await cardOf(page, 'done', 'ops-2').waitFor();
+  await cardOf(page, 'stuck', 'ops-2').waitFor();
   assert.ok(!await meta.isVisible());
   await page.evaluate(() => localStorage.clear());
   await worker.close();

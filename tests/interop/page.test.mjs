@@ -42,12 +42,17 @@ test('each task has its column', LIMIT, async (t) => {
   const { page, worker, go } = await desk(t);
   const file = new URL('../lib/columns.h', import.meta.url);
   const rows = [...readFileSync(file, 'utf8')
-    .matchAll(/^COLUMN\((\w+), "([01-]{4})", (\w+)\)$/gm)];
+    .matchAll(/^COLUMN\((\w+), "([01-]{8})", (\w+)\)$/gm)];
   const statuses = new Set(rows.map(([, status]) => status));
   const tasks = [...statuses].flatMap((status) =>
-    Array.from({ length: 16 }, (_, flags) => ({ status, version: 1,
+    Array.from({ length: 256 }, (_, flags) => ({ status, seq: 1, version: 1, flags,
       needs_input: !!(flags & 1), lease_expired: !!(flags & 4),
-      stale: !!(flags & 8), flags, blocked_by: flags & 2 ? ['x'] : [] })));
+      stale: !!(flags & 8), blocked_by: flags & 18 ? ['x'] : [],
+      ...flags & 16 && { deps_failed: ['x'] },
+      ...flags & 32 && { overlaps: [{ task_id: 'x' }] },
+      ...flags & 64 && { not_before: '2999-01-01T00:00:00Z' },
+      updated_at: new Date(Date.now() - (flags & 128 ? 71 : 73) * 3600000)
+        .toISOString() })));
 
   assert.equal(statuses.size, 7);
   await go();
@@ -82,7 +87,8 @@ test('the board shows what another process does', LIMIT, async (t) => {
   await cardOf(page, 'prog', '7 passed').waitFor({ timeout: SOON });
   await worker.tool('create_task', { task_id: 'b.3', title: 'Third',
     depends_on: [task_id] });
-  await cardOf(page, 'stuck', `blocked by ${task_id}: First`).waitFor();
+  await unfold(page, 'wait');
+  await cardOf(page, 'wait', `waits for ${task_id}: First`).waitFor();
   await timed(t, 'a hand-over', cardOf(page, 'hand', 'alice -> bob: lunch'),
     () => worker.tool('handoff_task', { task_id, from_agent: 'alice',
       to_agent: 'bob', reason: 'lunch' }));
@@ -97,9 +103,10 @@ test('the board shows what another process does', LIMIT, async (t) => {
   /* A page that has never seen Third wait hears that it does. */
   await page.reload();
   await live(page);
+  await cardOf(page, 'done', 'First').waitFor(); /* it is still unfolded */
   await worker.tool('update_task', { task_id, agent: 'bob', status: 'open',
     reason: 'again' });
-  await cardOf(page, 'stuck', `blocked by ${task_id}: First`)
+  await cardOf(page, 'wait', `waits for ${task_id}: First`)
     .waitFor({ timeout: SOON });
   await worker.close();
 });

@@ -130,16 +130,25 @@ test_each_task_has_its_column(void)
 #include "tests/lib/columns.h"
     };
     static const char *const names[TASK_N_COLUMNS] = {
-        "need", "ready", "prog", "hand", "stuck", "done",
+        "need", "ready", "prog", "hand", "stuck", "wait", "done",
     };
     unsigned status, flags;
     size_t i, n;
 
     for (status = 0; status < TASK_N_STATUSES; status++)
-        for (flags = 0; flags < 16; flags++) {
+        for (flags = 0; flags < 256; flags++) {
             struct task k = {.status = (enum task_status)status,
                              .needs_input = flags & 1, .blocked = flags & 2,
-                             .lease_expired = flags & 4, .stale = flags & 8};
+                             .lease_expired = flags & 4, .stale = flags & 8,
+                             .early = flags & 64, .recent = flags & 128 &&
+                                       status == TASK_FAILED};
+
+            if (flags & 16)
+                k.deps_failed = STR("[\"x\"]");
+            if (flags & 32)
+                k.clashes = STR("[{\"task_id\":\"x\"}]");
+            if (k.status == TASK_IN_PROGRESS && !(flags & 12))
+                k.early = false; /* an agent works on it */
 
             for (i = n = 0; i < sizeof(rows) / sizeof(*rows); i++)
                 if (fits(&rows[i], k.status, flags)) {

@@ -890,6 +890,24 @@ test_json_is_read_as_the_task(void)
 }
 
 static void
+test_a_failure_is_news_for_three_days(void)
+{
+    struct fixture f;
+    struct task k;
+
+    begin_with(&f, "a");
+    call(&f, "update_task", "{'task_id':'a','status':'failed','reason':'r'}");
+    for (int over = 0; over < 2; over++) {
+        clock_ahead_s = 3 * 86400 + (over ? 60 : -60);
+        CHECK(task_get(f.t, &f.a, STR("a"), &k) == 0);
+        CHECK(task_column(&k) == (over ? COLUMN_DONE : COLUMN_STUCK));
+        check_all_alike(&f);
+    }
+    clock_ahead_s = 0;
+    fixture_fini(&f);
+}
+
+static void
 test_names_to_watch(void)
 {
     static const struct {
@@ -1121,6 +1139,7 @@ main(int argc, char **argv)
     test_the_index_agrees_with_may();
     test_a_brief_tells();
     test_json_is_read_as_the_task();
+    test_a_failure_is_news_for_three_days();
     test_names_to_watch();
     test_exported_and_imported();
     test_what_an_import_drops();
