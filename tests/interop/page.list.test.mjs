@@ -128,3 +128,95 @@ test('what gets stuck is told while nobody looks', LIMIT, async (t) => {
     'Task g.1: lease expired: the agent may have died']);
   await worker.close();
 });
+
+test('a card has its facts in four rows', LIMIT, async (t) => {
+  const { page, worker, go } = await desk(t);
+  const row = (lane, id, of) => cardOf(page, lane, id).locator(of);
+  const high = async (lane, id, of) =>
+    (await row(lane, id, of).boundingBox()).height;
+  const long = 'The webhook of the second merchant is called three times when '
+    + 'the first answer takes more than the half second that we allow for it';
+
+  await morning(worker);
+  await worker.tool('create_task', { task_id: 'k.1', title: 'Plain' });
+  await worker.tool('create_task', { task_id: 'k.2', title: long });
+  await worker.tool('create_task', { task_id: 'k.3', title: long,
+    current_owner: 'a-name-as-long-as-those-of-some-agents-are-0123456789',
+    tags: ['payments', 'incident', 'customers', 'regression'] });
+  await page.setViewportSize({ width: 1024, height: 768 });
+  await go();
+  await live(page);
+  assert.match(await cardOf(page, 'ready', 'k.1').textContent(),
+    /^P2k\.1\d+ \w+Plain$/);
+  /* However much there is, it is one line, and its tags are whole. */
+  const meta = row('ready', 'k.3', '.meta');
+  assert.equal((await meta.boundingBox()).height, 20);
+  assert.deepEqual(await meta.locator('.tag').evaluateAll((all) => {
+    const { top, right } = all[0].parentElement.getBoundingClientRect();
+    return all.map((el) => el.getBoundingClientRect()).filter((r) =>
+      r.top < top + 10 && r.right > right + 1);
+  }), []);
+  const line = await high('ready', 'k.1', '.title');
+  assert.ok(await high('ready', 'k.3', '.title') < line * 2.5);
+  assert.ok(await high('ready', 'k.2', '.title') > line * 2.5);
+  assert.ok(!await page.getByText(/nobody|\u00b7$/).count());
+
+  /* A column that is folded costs little room. */
+  for (const id of ['wait', 'done']) {
+    assert.equal((await page.locator(`.lane.${id}`).boundingBox()).width, 40);
+  }
+  await unfold(page, 'wait');
+  await cardOf(page, 'wait', 'waits for api-141').waitFor();
+  await unfold(page, 'wait');
+  await cardOf(page, 'wait', 'waits for').waitFor({ state: 'hidden' });
+  await worker.close();
+});
+
+test('a list in place of columns', LIMIT, async (t) => {
+  const { page, worker, go } = await desk(t);
+  const titles = ['ops-5', 'ops-4', 'ui-9', 'db-3'];
+  const tops = (of) => page.locator(of).evaluateAll((all) =>
+    all.map((el) => Math.round(el.getBoundingClientRect().top)));
+
+  await morning(worker);
+  for (let i = 0; i < 30; i++) {
+    await worker.tool('create_task', { task_id: `l.${i}`,
+      title: `One of the tasks that stand below each other, ${i}` });
+  }
+  await page.setViewportSize({ width: 1280, height: 800 });
+  await go();
+  await live(page);
+  await cardOf(page, 'need', 'ui-9').locator('.title').focus();
+  await page.keyboard.press('v');
+  /* A task is one row of 30 points, and its title can be read. */
+  assert.deepEqual(await page.locator('.card:visible').evaluateAll((all) =>
+    [...new Set(all.map((el) => el.offsetHeight))].filter((n) => n > 31)), []);
+  assert.deepEqual(await page.locator('.card:visible .title').evaluateAll(
+    (all) => all.filter((el) => el.scrollWidth > el.clientWidth)
+      .map((el) => el.textContent)), []);
+  for (const id of titles) {
+    const card = page.locator('.card', { hasText: id });
+    const [row, title, age] = await Promise.all([card, card.locator('.title'),
+      card.locator('.age')].map((el) => el.boundingBox()));
+    assert.ok(title.y >= row.y && age.y < row.y + 30 && age.x > title.x, id);
+  }
+  await cardOf(page, 'need', 'ui-9').locator('.why')
+    .getByText('The lanes become tabs').waitFor();
+  await cardOf(page, 'prog', 'api-141').getByText('48 passed').waitFor();
+  assert.ok(!await page.locator('.ask').first().isVisible());
+  assert.ok(!await page.locator('.lane.prog').getByText('None').isVisible());
+
+  /* The head of a group stays; j goes from one group to the next. */
+  await page.locator('main').evaluate((el) => { el.scrollTop = 400; });
+  const [top] = await tops('main');
+  assert.equal((await tops('.lane.ready h2'))[0], top);
+  for (let n = 0; n < 2; n++) {
+    await page.keyboard.press('j');
+  }
+  await page.waitForFunction(() => document.activeElement.closest('.ready'));
+  await page.reload();
+  await live(page);
+  await button(page, 'List').and(page.locator('[aria-pressed=true]')).click();
+  await page.locator('.ask').first().waitFor();
+  await worker.close();
+});
