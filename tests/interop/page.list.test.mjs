@@ -84,48 +84,12 @@ test('a failure is reopened or dismissed', LIMIT, async (t) => {
   /* After three days it has been history for everyone. */
   await fail();
   await failed.waitFor({ timeout: SOON });
-  await page.clock.setFixedTime(Date.now() + 73 * 3600000);
-  await page.evaluate(() => drawNow());
-  await cardOf(page, 'done', 'failed: no disk').waitFor();
-  await worker.close();
-});
-
-test('what gets stuck is told while nobody looks', LIMIT, async (t) => {
-  const { page, worker, go } = await desk(t);
-  const titled = (n, timeout = SOON) => page.waitForFunction((count) =>
-    document.title === `(${count}) mcptask`, n, { timeout });
-
-  await page.addInitScript(() => {
-    window.notes = [];
-    window.Notification = class {
-      static permission = 'granted';
-      constructor(title, { body }) { notes.push(`${title}: ${body}`); }
-    };
-    Object.defineProperty(document, 'hidden', { get: () => window.away });
+  await page.evaluate(() => {
+    const then = Date.now() + 73 * 3600000;
+    Date.now = () => then;
+    drawNow();
   });
-  for (const task_id of ['g.1', 'g.2']) {
-    await worker.tool('create_task', { task_id, title: `Task ${task_id}` });
-  }
-  await worker.tool('claim_task', { task_id: 'g.1', agent: 'ann',
-    lease_seconds: 1 });
-  await page.clock.install();
-  await go();
-  await live(page);
-  await page.evaluate(() => { window.away = true; });
-  await worker.tool('update_task', { task_id: 'g.2', status: 'failed',
-    reason: 'no disk' });
-  await titled(1);
-  assert.equal(await page.evaluate(() => decodeURIComponent($('icon').href)
-    .match(/fill="#(\w+)/)[1]), 'b3261e');
-  /* The server has to find that the lease is over, too. */
-  for (let n = 0; n < 20 && await page.title() !== '(2) mcptask'; n++) {
-    await page.clock.fastForward(61000);
-    await titled(2, 1000).catch(() => {});
-  }
-  assert.deepEqual(await page.evaluate(() => [document.title, ...notes]
-    .map((s) => s.replace(/expired .* ago/, 'expired'))), ['(2) mcptask',
-    'Task g.2: failed: no disk',
-    'Task g.1: lease expired: the agent may have died']);
+  await cardOf(page, 'done', 'failed: no disk').waitFor();
   await worker.close();
 });
 
@@ -218,5 +182,152 @@ test('a list in place of columns', LIMIT, async (t) => {
   await live(page);
   await button(page, 'List').and(page.locator('[aria-pressed=true]')).click();
   await page.locator('.ask').first().waitFor();
+  await worker.close();
+});
+
+test('several tasks are changed and taken back', LIMIT, async (t) => {
+  const { page, worker, go } = await desk(t);
+  const form = page.locator('#form');
+  const count = (n) => page.locator('#picks b', { hasText: `${n} selected` })
+    .waitFor();
+  const all = async (key) => (await worker.tool('list_tasks',
+    { include_done: true })).tasks.sort((a, b) => a.task_id < b.task_id ? -1 : 1)
+    .map((k) => String(k[key]));
+  const asked = [];
+
+  for (const n of [1, 2, 3, 4]) {
+    await worker.tool('create_task', { task_id: `s.${n}`, title: `Task ${n}`,
+      priority: n, ...n === 1 && { tags: ['old'] } });
+  }
+  await go();
+  await live(page);
+  await cardOf(page, 'ready', 'Task 4').waitFor();
+  page.on('request', (r) => asked.push(r.postDataJSON()?.params.name));
+
+  /* x selects, X all up to it, the mouse one. */
+  await page.keyboard.press('j');
+  await page.keyboard.press('x');
+  await count(1);
+  await page.keyboard.press('j');
+  await page.keyboard.press('j');
+  await page.keyboard.press('X');
+  await count(3);
+  await page.keyboard.press('x');
+  await count(2);
+  await cardOf(page, 'ready', 'Task 4').hover();
+  await page.getByLabel('Select s.4').click();
+  await count(3);
+  await button(page, 'Tag').click();
+  await form.getByLabel('Tag to add').fill('new');
+  await form.locator('.main').click();
+  await form.waitFor({ state: 'hidden' });
+  await page.locator('#toast', { hasText: 'Changed 3 tasks' }).waitFor();
+  assert.equal(asked.filter((name) => name === 'update_task').length, 3);
+  assert.deepEqual(await all('tags'), ['old,new', 'new', 'undefined', 'new']);
+  await page.locator('#picks').waitFor({ state: 'hidden' });
+  await page.keyboard.press('u');
+  await page.getByText('Undone', { exact: true }).waitFor();
+  assert.deepEqual(await all('tags'),
+    ['old', 'undefined', 'undefined', 'undefined']);
+
+  /* Each that is refused says why, and stays selected. */
+  await cardOf(page, 'ready', 'Task 1').locator('.title').focus();
+  await page.keyboard.press('x');
+  await page.keyboard.press('End');
+  await page.keyboard.press('X');
+  await count(4);
+  await button(page, 'Close').and(page.locator('#picks *')).click();
+  await form.getByLabel('Reason').fill('too late');
+  await form.getByLabel('Status').selectOption('cancelled');
+  await worker.tool('update_task', { task_id: 's.2', goal: 'Another' });
+  await worker.tool('claim_task', { task_id: 's.3', agent: 'ann' });
+  await form.locator('.main').click();
+  await page.locator('#toast', { hasText: 'Changed 2 tasks' }).waitFor();
+  await page.locator('#refused', { hasText:
+    /^Not changed: (?=.*s\.2: someone else changed it)(?=.*s\.3: ).*\.$/ })
+    .waitFor();
+  await count(2);
+  assert.deepEqual(await all('status'),
+    ['cancelled', 'open', 'in_progress', 'cancelled']);
+  await page.keyboard.press('u');
+  await page.getByText('Undone', { exact: true }).waitFor();
+  assert.deepEqual(await all('status'),
+    ['open', 'open', 'in_progress', 'open']);
+
+  /* What cannot be seen is not selected. */
+  await page.locator('#q').fill('Task 2');
+  await count(1);
+  await button(page, 'Owner').click();
+  await form.getByLabel('Owner').fill('bob');
+  await form.locator('.main').click();
+  await cardOf(page, 'ready', 'bob').waitFor();
+  assert.deepEqual(await all('current_owner'),
+    ['undefined', 'bob', 'ann', 'undefined']);
+  await worker.close();
+});
+
+test('failures are dismissed together', LIMIT, async (t) => {
+  const { page, worker, go } = await desk(t);
+
+  for (const task_id of ['f.1', 'f.2', 'f.3']) {
+    await worker.tool('create_task', { task_id, title: `Task ${task_id}` });
+    if (task_id !== 'f.3') {
+      await worker.tool('update_task', { task_id, status: 'failed' });
+    }
+  }
+  await go();
+  await live(page);
+  await page.keyboard.press('v');
+  await page.getByLabel('Select f.3').click({ force: true });
+  const dismiss = page.locator('#picks').getByRole('button', { name: 'Dismiss' });
+  assert.ok(!await dismiss.isVisible());
+  for (const id of ['f.1', 'f.2']) {
+    await page.getByLabel(`Select ${id}`).click();
+  }
+  await dismiss.click();
+  await page.locator('.lane.done h2', { hasText: '2' }).waitFor();
+  assert.equal(await page.title(), 'mcptask');
+  await page.keyboard.press('u');
+  await cardOf(page, 'stuck', 'f.1').waitFor();
+  await worker.close();
+});
+
+/* The last one: all pages share its clock. */
+test('what gets stuck is told while nobody looks', LIMIT, async (t) => {
+  const { page, worker, go } = await desk(t);
+  const titled = (n, timeout = SOON) => page.waitForFunction((count) =>
+    document.title === `(${count}) mcptask`, n, { timeout });
+
+  await page.addInitScript(() => {
+    window.notes = [];
+    window.Notification = class {
+      static permission = 'granted';
+      constructor(title, { body }) { notes.push(`${title}: ${body}`); }
+    };
+    Object.defineProperty(document, 'hidden', { get: () => window.away });
+  });
+  for (const task_id of ['g.1', 'g.2']) {
+    await worker.tool('create_task', { task_id, title: `Task ${task_id}` });
+  }
+  await worker.tool('claim_task', { task_id: 'g.1', agent: 'ann',
+    lease_seconds: 1 });
+  await page.clock.install();
+  await go();
+  await live(page);
+  await page.evaluate(() => { window.away = true; });
+  await worker.tool('update_task', { task_id: 'g.2', status: 'failed',
+    reason: 'no disk' });
+  await titled(1);
+  assert.equal(await page.evaluate(() => decodeURIComponent($('icon').href)
+    .match(/fill="#(\w+)/)[1]), 'b3261e');
+  /* The server has to find that the lease is over, too. */
+  for (let n = 0; n < 20 && await page.title() !== '(2) mcptask'; n++) {
+    await page.clock.fastForward(61000);
+    await titled(2, 1000).catch(() => {});
+  }
+  assert.deepEqual(await page.evaluate(() => [document.title, ...notes]
+    .map((s) => s.replace(/expired .* ago/, 'expired'))), ['(2) mcptask',
+    'Task g.2: failed: no disk',
+    'Task g.1: lease expired: the agent may have died']);
   await worker.close();
 });

@@ -85,6 +85,17 @@ test('axe finds nothing in what opens', LIMIT, async (t) => {
   }
   await page.getByRole('button', { name: 'List', exact: true }).click();
   assert.deepEqual(await faults(page), [], 'list');
+  for (const rows of ['list', 'columns']) {
+    await page.getByLabel('Select db-3').click({ force: true });
+    await page.locator('#picks').waitFor();
+    assert.deepEqual(await faults(page), [], `selection in ${rows}`);
+    await page.keyboard.press('Escape');
+    await page.locator('#picks').waitFor({ state: 'hidden' });
+    await page.keyboard.press('v');
+  }
+  await page.getByRole('button', { name: 'Waiting' }).click();
+  await cardOf(page, 'wait', 'api-142').waitFor();
+  assert.deepEqual(await faults(page), [], 'unfolded');
   await worker.close();
 });
 

@@ -391,7 +391,7 @@ test('it is small, and on the phone one column', LIMIT, async (t) => {
   const { page, worker, server, go } = await desk(t);
   const got = await fetch(server.url('/'));
 
-  assert.ok((await got.text()).length <= 96 * 1024);
+  assert.ok((await got.text()).length <= 112 * 1024);
   await worker.tool('create_task', { task_id: 'p.1', title: 'Small' });
   await page.setViewportSize({ width: 360, height: 740 });
   await go();
