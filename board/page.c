@@ -71,7 +71,8 @@ page_put_fields(struct buf *b)
         put_digest(b, page.p, "<script>", "</script>");
         buf_z(b, "; style-src ");
         put_digest(b, page.p, "<style>", "</style>");
-        buf_printf(b, "; connect-src 'self'; img-src data:; base-uri 'none'; "
+        buf_printf(b, "; connect-src 'self'; img-src data:; "
+                   "manifest-src data:; base-uri 'none'; "
                    "form-action 'none'; frame-ancestors 'none'\r\n"
                    "Referrer-Policy: no-referrer\r\n"
                    "Cache-Control: no-cache\r\nVary: Accept-Encoding\r\n"

@@ -292,6 +292,46 @@ test('failures are dismissed together', LIMIT, async (t) => {
   await worker.close();
 });
 
+test('on a phone, what is touched is large enough', LIMIT, async (t) => {
+  const { page, worker, go } = await desk(t);
+
+  await morning(worker);
+  await page.setViewportSize({ width: 360, height: 740 });
+  await go();
+  await live(page);
+  await cardOf(page, 'need', 'ui-9').waitFor();
+  const small = () => page.evaluate(() =>
+    [...document.querySelectorAll('button, input, select, .pick')]
+      .filter((el) => el.offsetParent && el.type !== 'checkbox'
+        && (el.offsetHeight < 44 || el.offsetWidth < 40
+          || /^(INPUT|SELECT)$/.test(el.tagName)
+          && parseFloat(getComputedStyle(el).fontSize) < 16))
+      .map((el) => el.outerHTML));
+  assert.deepEqual(await small(), []);
+  /* All columns are in sight, below, with the number of their tasks. */
+  const bar = await page.locator('#tabs').boundingBox();
+  assert.equal(Math.round(bar.y + bar.height), 740);
+  assert.deepEqual(await page.locator('#tabs button').allTextContents(),
+    ['2Needs you', '2Ready', '1In progress', '1Handed over', '2Stuck',
+      '1Waiting', '1Done']);
+  for (const tab of await page.locator('#tabs button').all()) {
+    const { x, width } = await tab.boundingBox();
+    assert.ok(x >= 0 && x + width <= 360);
+    assert.ok(await tab.evaluate((el) => el.scrollWidth <= el.clientWidth));
+  }
+  await page.locator('#tabs .stuck').click();
+  await cardOf(page, 'stuck', 'ops-2').waitFor();
+  await page.getByLabel('Select ops-2').click({ force: true });
+  assert.deepEqual(await small(), []);
+  await page.locator('#tabs .done').click();
+  await cardOf(page, 'done', 'ops-1').locator('.title[tabindex="0"]').waitFor();
+  const { start_url, icons } = await page.evaluate(() => JSON.parse(
+    decodeURIComponent($('manifest').href.replace(/^[^,]*,/, ''))));
+  assert.equal(start_url, `${new URL(page.url()).origin}/`);
+  assert.match(icons[0].src, /^data:image\/svg/);
+  await worker.close();
+});
+
 /* The last one: all pages share its clock. */
 test('what gets stuck is told while nobody looks', LIMIT, async (t) => {
   const { page, worker, go } = await desk(t);
