@@ -292,6 +292,38 @@ test('failures are dismissed together', LIMIT, async (t) => {
   await worker.close();
 });
 
+test('a search says what it found, and that it found nothing', LIMIT,
+  async (t) => {
+    const { page, worker, go } = await desk(t);
+    const nothing = page.locator('#nothing');
+
+    await worker.tool('create_task', { task_id: 'n.1', title: 'Plain',
+      goal: `${'Before it. '.repeat(9)}Find the <b>Needle</b> in the hay.` });
+    await worker.tool('create_task', { task_id: 'n.2', title: 'A needle' });
+    await go();
+    await live(page);
+    await page.locator('#q').fill('needle');
+    const hit = cardOf(page, 'ready', 'n.1').locator('.hit');
+    await hit.waitFor();
+    assert.match(await hit.textContent(),
+      /^\u2026.{0,24}Find the <b>Needle<\/b> in the hay\.$/);
+    assert.equal(await hit.locator('mark').textContent(), 'Needle');
+    assert.equal(await page.locator('.hit').count(), 1);
+    await page.locator('#q').fill('pin');
+    await nothing.getByText('No task matches \u201cpin\u201d').waitFor();
+    assert.equal(await page.locator('.lane:visible').count(), 0);
+    await nothing.getByRole('button', { name: 'Clear' }).click();
+    await cardOf(page, 'ready', 'n.2').waitFor();
+    assert.ok(!await nothing.isVisible());
+    assert.equal(await page.locator('.hit').count(), 0);
+    await page.keyboard.type('needle');
+    await hit.waitFor();
+    await page.keyboard.press('Enter');
+    await page.waitForFunction(() =>
+      document.activeElement.matches('.title'));
+    await worker.close();
+  });
+
 test('on a phone, what is touched is large enough', LIMIT, async (t) => {
   const { page, worker, go } = await desk(t);
 
