@@ -324,6 +324,45 @@ test('a search says what it found, and that it found nothing', LIMIT,
     await worker.close();
   });
 
+test('Tab passes the title before the answers', LIMIT, async (t) => {
+  const { page, worker, go } = await desk(t);
+  const at = () => page.evaluate(() => document.activeElement.textContent
+    || document.activeElement.ariaLabel);
+  const tabs = async (n) => {
+    const all = [];
+    for (; n > 0; n--) {
+      await page.keyboard.press('Tab');
+      all.push(await at());
+    }
+    return all;
+  };
+
+  for (const n of [1, 2]) {
+    await worker.tool('create_task', { task_id: `t.${n}`, title: `Task ${n}` });
+    await worker.tool('request_input', { task_id: `t.${n}`, agent: 'ann',
+      question: 'Well?' });
+  }
+  await worker.tool('create_task', { task_id: 't.3', title: 'Task 3' });
+  await go();
+  await live(page);
+  await cardOf(page, 'need', 'Task 2').waitFor();
+  await page.keyboard.press('j');
+  assert.deepEqual(await tabs(5), ['Your answer', 'Answer', 'Decline', 'Task 2',
+    'Your answer']);
+  await page.keyboard.press('Shift+Tab');
+  await page.keyboard.press('k');
+  assert.equal(await at(), 'Task 1');
+  assert.equal(await page.locator('.title[tabindex="0"]').count(), 2);
+  /* The title of the tab is that of the open task. */
+  assert.equal(await page.title(), '(2) mcptask');
+  await page.keyboard.press('Enter');
+  await page.waitForFunction(() =>
+    document.title === '(2) Task 1 - mcptask');
+  await page.keyboard.press('Escape');
+  await page.waitForFunction(() => document.title === '(2) mcptask');
+  await worker.close();
+});
+
 test('on a phone, what is touched is large enough', LIMIT, async (t) => {
   const { page, worker, go } = await desk(t);
 
