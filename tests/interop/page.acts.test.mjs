@@ -193,7 +193,7 @@ test('a token of a person takes a task over', LIMIT, async (t) => {
   await worker.tool('claim_task', { task_id: 'x.5', agent: 'carol' });
   await go('#task/x.5');
   await page.getByRole('textbox', { name: 'Token' }).fill(token);
-  await button(page, 'Go on').click();
+  await button(page, 'Continue').click();
   await button(page, 'Edit').waitFor(); /* it is known whose the token is */
   await go('#task/x.4');
   await button(page, 'Take over').click();

@@ -225,7 +225,7 @@ test('who may only read is offered no more', LIMIT, async (t) => {
     question: 'Well?', options: ['Yes'] });
   await go();
   await page.getByRole('textbox', { name: 'Token' }).fill(token);
-  await button(page, 'Go on').click();
+  await button(page, 'Continue').click();
   await page.locator('#state', { hasText: 'live, read only' }).waitFor();
   await cardOf(page, 'need', 'Well?').waitFor();
   await hidden('#new', '.reply', '.ask button');
@@ -419,7 +419,7 @@ test('an empty board fits whoever sees it', LIMIT, async (t) => {
   await page.setViewportSize({ width: 1024, height: 700 });
   await go();
   await page.getByRole('textbox', { name: 'Token' }).fill(token);
-  await button(page, 'Go on').click();
+  await button(page, 'Continue').click();
   await page.locator('#empty pre').getByText(
     'mcp --header "Authorization: Bearer $MCPTASK_TOKEN"').waitFor();
   await worker.tool('create_task', { task_id: 'y.12', title: 'Only' });

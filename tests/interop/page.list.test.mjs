@@ -403,6 +403,20 @@ test('on a phone, what is touched is large enough', LIMIT, async (t) => {
   await worker.close();
 });
 
+test('the commands of an empty board are copied', LIMIT, async (t) => {
+  const { page, worker, go } = await desk(t);
+
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+  await go();
+  await live(page);
+  const row = page.locator('#empty li', { hasText: 'Add a task' });
+  await row.getByRole('button', { name: 'Copy' }).click();
+  await row.getByText('Copied').waitFor();
+  assert.equal(await page.evaluate(() => navigator.clipboard.readText()),
+    'mcptask add "Say hello"');
+  await worker.close();
+});
+
 /* The last one: all pages share its clock. */
 test('what gets stuck is told while nobody looks', LIMIT, async (t) => {
   const { page, worker, go } = await desk(t);

@@ -211,7 +211,7 @@ test('a token is remembered where that is wanted', LIMIT, async (t) => {
   await go();
   await page.getByRole('textbox', { name: 'Token' }).fill(token);
   await page.getByRole('checkbox').check();
-  await page.getByRole('button', { name: 'Go on' }).click();
+  await page.getByRole('button', { name: 'Continue' }).click();
   await cardOf(page, 'ready', 'Locked').waitFor();
   const other = await browser.newPage();
   await other.goto(String(server.url('/')));

@@ -159,8 +159,8 @@ test('a token is asked for, and kept for the tab alone', LIMIT, async (t) => {
     await page.keyboard.press('Escape');
   }
   await page.getByRole('textbox', { name: 'Token' }).fill('wrong');
-  await page.getByRole('button', { name: 'Go on' }).click();
-  await page.getByText('not known here').waitFor();
+  await page.getByRole('button', { name: 'Continue' }).click();
+  await page.getByText('Unknown token.').waitFor();
   assert.equal(await page.locator('.card').count(), 0);
   await page.getByRole('textbox', { name: 'Token' }).fill(good);
   await page.getByRole('textbox', { name: 'Token' }).press('Enter');
