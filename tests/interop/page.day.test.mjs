@@ -118,7 +118,7 @@ test('what one reads and writes stays', LIMIT, async (t) => {
   await page.locator('summary', { hasText: 'c.log' }).click();
   await page.locator('pre.log', { hasText: 'line 9\n' }).waitFor();
   await button(page, 'Show the end').click();
-  await page.locator('pre.log', { hasText: /line 9997\nline 9998$/ }).waitFor();
+  await page.locator('pre.log', { hasText: /line 9997\nline 9998\n$/ }).waitFor();
   assert.ok(!await page.getByRole('button', { name: 'Load more' }).last()
     .isVisible());
 

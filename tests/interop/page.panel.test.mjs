@@ -73,3 +73,98 @@ test('right to left is laid out so', LIMIT, async (t) => {
     getComputedStyle(el).direction), 'rtl');
   await worker.close();
 });
+
+/* What a text shows at the top of its own scroller. */
+const seen = (el) => [...el.children].find((line) =>
+  line.offsetTop + line.offsetHeight > el.scrollTop)?.textContent;
+
+test('a log opens at its first failure', LIMIT, async (t) => {
+  const { page, worker } = await opened(t, { task_id: 'l.1', title: 'Logs' });
+  const log = page.locator('pre.log').first();
+  const find = page.getByLabel('Find in log');
+  const attach = (name, all) => worker.tool('attach_artifact',
+    { task_id: 'l.1', name, type: 'log', content: all.join('\n') });
+  const rows = () => log.locator('span').evaluateAll((all) => all.map((el) =>
+    [el.dataset.n, el.textContent, el.className]));
+
+  /* Far behind the first piece; the lines before it tell of no failure. */
+  const all = Array.from({ length: 6000 }, (_, i) => `case ${i} ok`);
+  all[10] = 'ERRORS: 0, 0 FAILED';
+  all[11] = 'the FAILover works';
+  all[4321] = '\x1b[31m--- FAIL\x1b[0m: TestReplay';
+  all[5000] = 'panic: later';
+  await attach('long.log', all);
+  await page.locator('summary', { hasText: 'long.log' }).click();
+  const hit = log.locator('.hit');
+  await hit.waitFor({ timeout: SOON });
+  assert.deepEqual(await hit.evaluate((el) =>
+    [el.dataset.n, el.textContent]), ['4322', '--- FAIL: TestReplay\n']);
+  assert.match(await log.evaluate(seen), /^case 43[01]\d ok\n$/);
+  assert.equal((await rows()).findIndex(([n], i) => Number(n) !== i + 1), -1);
+
+  /* Lines that match stand with their numbers between those around them. */
+  await find.fill('case 77 ok');
+  await find.press('Enter');
+  await page.waitForFunction(() => document.querySelector('pre.log')
+    .childElementCount === 7);
+  assert.deepEqual((await rows())[3], ['78', 'case 77 ok\n', 'hit']);
+  await find.fill('case 1');
+  await page.getByRole('button', { name: 'Find', exact: true }).click();
+  await log.locator('span', { hasText: '\u22ef' }).first().waitFor();
+  await find.fill('no such line');
+  await find.press('Enter');
+  await log.getByText('No line contains \u201cno such line\u201d.').waitFor();
+  await page.getByRole('button', { name: 'First failure' }).click();
+  await hit.waitFor();
+  assert.match(await log.evaluate(seen), /^case 43[01]\d ok\n$/);
+  await find.fill('');
+  await find.press('Enter');
+  await page.waitForFunction(() => document.querySelector('pre.log')
+    .firstChild.textContent === 'case 0 ok\n');
+
+  /* One without a failure offers no way there. */
+  await attach('good.log', ['all is well', '0 failed']);
+  await page.locator('summary', { hasText: 'good.log' }).click();
+  await page.locator('pre', { hasText: 'all is well' }).waitFor();
+  assert.equal(await page.getByRole('button', { name: 'First failure' })
+    .and(page.locator(':visible')).count(), 1);
+  await worker.close();
+});
+
+test('a diff is folded by files, and numbered', LIMIT, async (t) => {
+  const { page, worker } = await opened(t, { task_id: 'l.2', title: 'Diffs' });
+  const content = ['diff --git a/src/a.c b/src/a.c', 'index 1..2 100644',
+    '--- a/src/a.c', '+++ b/src/a.c', '@@ -10,4 +10,5 @@ int a(void)', ' a',
+    '--- b', '+++ c', '+d', ' e', '', '@@ -40,2 +41,1 @@', ' x', '-y',
+    '\\ No newline at end of file',
+    'diff --git a/old name b/old name', 'deleted file mode 100644',
+    '--- a/old name', '+++ /dev/null', '@@ -1 +0,0 @@', '-z',
+    /* A hunk that says it is longer than it is. */
+    '--- one\t2026-11-27', '+++ two\t2026-11-27', '@@ -1,9 +1,9 @@', '-1',
+    'diff --git a/b/c b/b/c', 'Binary files differ'].join('\n');
+
+  await worker.tool('attach_artifact', { task_id: 'l.2', name: 'all.diff',
+    type: 'diff', content });
+  await worker.tool('attach_artifact', { task_id: 'l.2', name: 'bare.diff',
+    type: 'diff', content: '+more\n-less\n' });
+  for (const name of ['all', 'bare']) {
+    await page.locator('summary', { hasText: `${name}.diff` }).click();
+  }
+  const files = page.locator('details.file');
+  await files.nth(3).waitFor();
+  assert.deepEqual(await files.locator('summary').allTextContents(),
+    ['src/a.c+2 -2', 'old name+0 -1', 'two+0 -1', 'b/c']);
+  assert.deepEqual(await files.first().locator('span[data-o], span[data-n]')
+    .evaluateAll((all) => all.map((el) =>
+      [el.dataset.o, el.dataset.n, el.textContent, el.className])),
+  [['10', '10', ' a', ''], ['11', undefined, '--- b', 'del'],
+    [undefined, '11', '+++ c', 'add'], [undefined, '12', '+d', 'add'],
+    ['12', '13', ' e', ''], ['13', '14', '', ''], ['40', '41', ' x', ''],
+    ['41', undefined, '-y', 'del']]);
+  await files.first().locator('summary').click();
+  assert.ok(!await files.first().locator('pre').isVisible());
+  assert.deepEqual(await page.locator('pre.diff').last().locator('span')
+    .evaluateAll((all) => all.map((el) => [el.className, el.textContent])),
+  [['add', '+more'], ['del', '-less']]);
+  await worker.close();
+});
