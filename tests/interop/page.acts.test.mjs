@@ -135,7 +135,7 @@ test('a task is handed over, closed, reopened, asked', LIMIT, async (t) => {
 
   await button(page, 'Ask').click();
   await fill(page, { Question: 'May I?', Kind: 'approval', To: 'ann' }, 'Ask');
-  await page.locator('#body').getByText('May I?').waitFor();
+  await page.locator('#body .ask').getByText('May I?').waitFor();
   await page.locator('#body').getByRole('button', { name: 'Approve' })
     .and(page.locator('.main')).click();
   await sent(page);
@@ -160,7 +160,7 @@ test('whoever works is told, and not disturbed', LIMIT, async (t) => {
     ['Message', 'Ask to stop', 'Take over']);
   await button(page, 'Message').click();
   await fill(page, { Message: 'Mind the gap' }, 'Send');
-  await page.locator('#body').getByText('Mind the gap').waitFor();
+  await page.locator('#body .past').getByText('Mind the gap').waitFor();
   await button(page, 'Ask to stop').click();
   await fill(page, { Reason: 'wrong branch' }, 'Ask');
   await page.getByText('person asked to stop: wrong branch').waitFor();
@@ -175,9 +175,10 @@ test('whoever works is told, and not disturbed', LIMIT, async (t) => {
   assert.equal((await worker.refused('update_task', { task_id: 'x.3',
     agent: 'alice', goal: 'y' })).code, 'lease_held');
   for (const [i, said] of ['person claimed it', 'alice changed goal', 'person asked to stop',
-    'person left a message', 'alice claimed it'].entries()) {
-    assert.match(await page.locator('.time li').nth(i).textContent(),
-      new RegExp(`^${said} `));
+    'person left a message: \u201cMind the gap\u201d', 'alice claimed it']
+    .entries()) {
+    await page.locator(`.time li:nth-child(${i + 1})`)
+      .filter({ hasText: new RegExp(`^${said} `) }).waitFor();
   }
   await worker.close();
 });

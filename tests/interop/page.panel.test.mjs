@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { desk, LIMIT, live, SOON } from './desk.mjs';
+import { cardOf, desk, LIMIT, live, SOON } from './desk.mjs';
 
 /* A desk with one task open. */
 async function opened(t, task, options) {
@@ -166,5 +166,221 @@ test('a diff is folded by files, and numbered', LIMIT, async (t) => {
   assert.deepEqual(await page.locator('pre.diff').last().locator('span')
     .evaluateAll((all) => all.map((el) => [el.className, el.textContent])),
   [['add', '+more'], ['del', '-less']]);
+  await worker.close();
+});
+
+/* ---- the panel ---- */
+
+const now = (page, text) => page.waitForFunction((s) =>
+  new RegExp(s).test(document.getElementById('now').textContent),
+text.source, { timeout: SOON }).catch(async () =>
+  assert.match(await page.locator('#now').textContent(), text));
+
+test('a task says first what it waits for', LIMIT, async (t) => {
+  const { page, worker } = await opened(t, { task_id: 'n.1', title: 'Now' });
+  const call = (name, more) => worker.tool(name, { task_id: 'n.1', ...more });
+  const at = '\\d\\d:\\d\\d( [AP]M)?';
+
+  await now(page, /^Ready\. Any agent may claim it\.$/);
+  await worker.tool('create_task', { task_id: 'n.0', title: 'Before' });
+  await call('update_task', { depends_on: ['n.0'] });
+  await now(page, /^Waiting for n\.0 \(open\)\.$/);
+  await call('update_task', { depends_on: [],
+    not_before: '2999-01-01T00:00:00Z' });
+  await now(page, /^Not before .*2998|^Not before .*2999/);
+  await call('update_task', { clear: ['not_before'] });
+  await call('claim_task', { agent: 'alice' });
+  await now(page, new RegExp(`^alice is working on it and holds it until ${at}\\.$`));
+  await call('update_task', { cancel_requested: { reason: 'wrong branch' } });
+  await now(page, /asked to stop: wrong branch\.$/);
+  await call('request_input', { agent: 'alice', question: 'Which?' });
+  await now(page, new RegExp('^Waiting for your answer for \\d+ s\\. '
+    + `alice holds it until ${at}\\. `));
+  await call('update_task', { answer: { text: 'This' }, agent: 'bob' });
+  await call('request_input', { agent: 'alice', question: 'And?', to: 'carol' });
+  await now(page, /^Waiting for carol\u2019s answer for \d+ s\./);
+  await call('update_task', { answer: { text: 'That' }, agent: 'carol' });
+  await call('handoff_task', { from_agent: 'alice', reason: 'lunch' });
+  await now(page, /^alice handed it over to any agent \d+ s ago\./);
+  await page.getByRole('heading', { name: 'Handoff' }).waitFor();
+  await call('claim_task', { agent: 'dave' });
+  await call('mark_exhausted', { agent: 'dave', reason: 'quota' });
+  await now(page, /^dave stopped \d+ s ago\. Any agent may claim it\./);
+  await page.getByRole('heading', { name: 'Why the agent stopped' }).waitFor();
+  await call('update_task', { status: 'failed', reason: 'no disk',
+    result: 'Nothing' });
+  await now(page, /^Failed \d+ s ago: no disk/);
+  assert.deepEqual(await page.locator('#body h3:visible').allTextContents(),
+    ['Result', 'Questions', 'History']);
+  await page.evaluate(() => { location.hash = '#task/n.none'; });
+  await page.locator('#facts').getByText('there is no task n.none').waitFor();
+  assert.deepEqual(await page.locator('#body h3:visible').allTextContents(), []);
+  assert.equal(await page.locator('#now').textContent(), '');
+  await worker.close();
+});
+
+test('a task stands beside the board, or over it', LIMIT, async (t) => {
+  const { page, worker } = await opened(t, { task_id: 'w.1', title: 'One' });
+  const modal = () => page.locator('#task').evaluate((el) =>
+    el.matches(':modal'));
+  const open = (is) => page.waitForFunction((want) =>
+    document.getElementById('task').open === want, is, { timeout: SOON });
+
+  await worker.tool('create_task', { task_id: 'w.2', title: 'Two' });
+  await worker.tool('request_input', { task_id: 'w.1', agent: 'alice',
+    question: 'Which?' });
+  await page.setViewportSize({ width: 1200, height: 800 });
+  assert.equal(await modal(), false);
+  const card = cardOf(page, 'need', 'One');
+  assert.equal(await card.getAttribute('aria-current'), 'true');
+  /* Nothing of the board is behind it. */
+  const [left, right] = await page.evaluate(() =>
+    [document.getElementById('task').getBoundingClientRect().left,
+      Math.max(...[...document.querySelectorAll('header, main')].map((el) =>
+        el.getBoundingClientRect().right))]);
+  assert.ok(right <= left, `${right} > ${left}`);
+  /* The board is used meanwhile. */
+  await cardOf(page, 'ready', 'Two').locator('.title').click();
+  await page.getByRole('heading', { name: 'Two', level: 2 }).waitFor();
+  assert.equal(await card.getAttribute('aria-current'), null);
+  await page.keyboard.press('/');
+  await page.keyboard.type('two');
+  await page.waitForFunction(() => document.activeElement.id === 'q'
+    && document.querySelectorAll('.card').length === 1);
+  await page.keyboard.press('Escape');
+  await page.locator('#name').focus();
+  await page.keyboard.press('Escape');
+  await open(false);
+  await page.waitForFunction(() => document.activeElement.className === 'title'
+    && document.activeElement.textContent === 'Two');
+
+  /* A window that becomes too narrow for both puts it over the board. */
+  await page.keyboard.press('Enter');
+  await open(true);
+  await page.setViewportSize({ width: 1199, height: 800 });
+  await page.waitForFunction(() =>
+    document.getElementById('task').matches(':modal'));
+  assert.equal(await page.locator('#body').evaluate(() => view.id), 'w.2');
+  await page.locator('#acts').getByRole('button', { name: 'Close' }).waitFor();
+  await page.getByRole('button', { name: 'Back to the board' }).click();
+  await open(false);
+
+  /* The answer stands in its box as it does on a card. */
+  await page.setViewportSize({ width: 1440, height: 800 });
+  await card.locator('.title').click();
+  const box = page.locator('#body .ask');
+  await box.waitFor();
+  const [outer, inner, above] = await Promise.all([box, box.locator('input'),
+    box.locator('.when')].map((el) => el.boundingBox()));
+  assert.equal(inner.x - outer.x, 8);
+  assert.ok(inner.y - above.y - above.height < 12);
+  await worker.close();
+});
+
+test('j and k go through a column, Back leaves it', LIMIT, async (t) => {
+  const { page, worker, go } = await desk(t);
+  const shown = (title) => page.locator('#name', { hasText: title })
+    .waitFor({ timeout: SOON });
+  const titled = (title) => page.waitForFunction((s) => document.title === s,
+    title, { timeout: SOON });
+  const entries = () => page.evaluate(() => history.length);
+
+  for (let n = 1; n < 5; n++) {
+    await worker.tool('create_task', { task_id: `j.${n}`, title: `Task ${n}` });
+  }
+  await go('?tag=');
+  await live(page);
+  await cardOf(page, 'ready', 'Task 4').waitFor();
+  const before = await entries();
+  await cardOf(page, 'ready', 'Task 1').locator('.title').click();
+  await shown('Task 1');
+  await titled('Task 1 - mcptask');
+  assert.ok(await page.getByRole('button', { name: 'Previous task' })
+    .isDisabled());
+  for (const [key, title] of [['k', 'Task 1'], ['j', 'Task 2'], ['j', 'Task 3'],
+    ['k', 'Task 2']]) {
+    await page.keyboard.press(key);
+    await shown(title);
+  }
+  assert.match(page.url(), /#task\/j\.2$/);
+  /* One that left the column leaves its place to the next. */
+  await worker.tool('claim_task', { task_id: 'j.2', agent: 'alice' });
+  await cardOf(page, 'prog', 'Task 2').waitFor({ timeout: SOON });
+  await page.keyboard.press('j');
+  await shown('Task 3');
+  await page.getByRole('button', { name: 'Next task' }).click();
+  await shown('Task 4');
+  await page.keyboard.press('j');
+  await titled('Task 4 - mcptask');
+  assert.equal(await entries(), before + 1);
+  await page.goBack();
+  await titled('mcptask');
+  assert.ok(!await page.locator('#task').isVisible());
+
+  /* However many are opened and closed, they leave one entry. */
+  for (const title of ['Task 1', 'Task 3', 'Task 4', 'Task 1']) {
+    await cardOf(page, 'ready', title).locator('.title').click();
+    await titled(`${title} - mcptask`);
+    await page.keyboard.press('Escape');
+    await titled('mcptask');
+  }
+  assert.equal(await entries(), before + 1);
+
+  /* A letter that is typed is no key, and a name may hold any character. */
+  await worker.tool('create_task', { task_id: 'j.5', title: 'Task 5' });
+  await cardOf(page, 'ready', 'Task 4').locator('.title').focus();
+  await page.keyboard.press('Enter');
+  await shown('Task 4');
+  await page.locator('#acts').getByRole('button', { name: 'Message' }).click();
+  await page.keyboard.type('jkjk');
+  await page.keyboard.press('Escape');
+  await shown('Task 4');
+  await worker.close();
+});
+
+test('the history names what was said and changed', LIMIT, async (t) => {
+  const { page, worker } = await opened(t, { task_id: 'h.1', title: 'Past' });
+  const call = (name, more) => worker.tool(name,
+    { task_id: 'h.1', agent: 'alice', ...more });
+  const row = (text) => page.locator('.time li', { hasText: text });
+  const asked = [];
+
+  await call('save_checkpoint', { completed_steps: ['Read'],
+    remaining_steps: ['Write', 'Test'], commit: 'aa11bb22' });
+  await call('save_checkpoint', { completed_steps: ['Read', 'Write', 'Test'],
+    remaining_steps: [], commit: '0c4411f', decisions: ['<b>Less</b>'],
+    test_results: [{ command: 'make test', exit_code: 1, passed: 899,
+      failed: 1 }], notes: 'half done' });
+  await call('attach_artifact', { name: 'a.log', content: 'x' });
+  await call('request_input', { question: 'Which one?', options: ['A', 'B'] });
+  await worker.tool('update_task', { task_id: 'h.1', agent: 'bob',
+    answer: { text: 'B' } });
+  await worker.tool('update_task', { task_id: 'h.1', agent: 'bob',
+    message: 'Mind the gap' });
+  await call('update_task', { goal: 'One\nTwo', priority: 1 });
+  await call('update_task', { goal: 'One\nThree' });
+  await page.locator('.time li').nth(8).waitFor({ timeout: SOON });
+  for (const text of [/^alice asked: \u201cWhich one\?\u201d /,
+    /^bob answered \u201cWhich one\?\u201d: B /, /^alice attached a\.log /,
+    /^bob left a message: \u201cMind the gap\u201d /]) {
+    await row(text).waitFor();
+  }
+  /* Both states are read when it is opened, and only then. */
+  page.on('request', (r) => asked.push(r.postDataJSON()?.params.arguments));
+  const open = async (li, lines) => {
+    await li.locator('summary').click();
+    await li.locator('dd').first().waitFor({ timeout: SOON });
+    assert.deepEqual(await li.locator('dl').evaluate((el) =>
+      [...el.querySelectorAll('dt, ins, del')].map((x) =>
+        `${x.tagName} ${x.textContent}`)), lines);
+  };
+  const last = row('half done');
+  await open(last, ['DT steps done', 'INS Write', 'INS Test', 'DT decisions',
+    'INS <b>Less</b>', 'DT commit', 'DEL aa11bb22', 'INS 0c4411f', 'DT tests',
+    'INS make test: exit 1, 899 passed, 1 failed']);
+  await last.getByText('+2 steps done, tests 899/1, commit 0c4411f').waitFor();
+  assert.deepEqual(asked.map((x) => x?.version).filter(Boolean).sort(),
+    [2, 3]);
+  await open(row('changed goal').first(), ['DT goal', 'DEL Two', 'INS Three']);
   await worker.close();
 });
