@@ -13,6 +13,8 @@ const button = (page, name) => page.getByRole('button', { name, exact: true });
 async function fill(page, values, verb) {
   const form = page.locator('#form');
 
+  await form.locator('details').evaluateAll((all) =>
+    all.forEach((el) => { el.open = true; }));
   for (const [label, value] of Object.entries(values)) {
     const field = form.getByLabel(label, { exact: true });
     await (await field.evaluate((el) => el.tagName) === 'SELECT'
@@ -33,8 +35,8 @@ test('a task is made, edited, and both taken back', LIMIT, async (t) => {
   await live(page);
   await page.keyboard.press('c');
   await fill(page, { Title: 'Second', 'Goal (Markdown)': 'A **goal**',
-    Priority: '0', 'Tags, with commas': 'red, blue',
-    'Depends on (ids, with commas)': 'x.0' }, 'Create');
+    Priority: '0', 'Tags (comma-separated)': 'red, blue',
+    'Depends on (task ids, comma-separated)': 'x.0' }, 'Create');
   await unfold(page, 'wait');
   await cardOf(page, 'wait', 'waits for x.0: First').waitFor();
   const { tasks: [made] } = await worker.tool('list_tasks', { tag: 'blue' });
@@ -87,7 +89,7 @@ test('a conflict shows both states', LIMIT, async (t) => {
   assert.equal(await title(), 'Before One');
   await page.getByRole('heading', { name: 'Before One' }).waitFor();
   await edit('Two');
-  await button(page, 'Keep mine').click();
+  await button(page, 'Overwrite with mine').click();
   await closed(page);
   assert.equal(await title(), 'Two');
   await worker.close();
@@ -114,15 +116,14 @@ test('a task is handed over, closed, reopened, asked', LIMIT, async (t) => {
   await button(page, 'Hand over').click();
   await worker.tool('update_task', { task_id: 'x.2', goal: 'More' });
   await page.locator('#form').getByRole('button', { name: 'Hand over' }).click();
-  await button(page, 'Keep mine').click();
+  await button(page, 'Overwrite with mine').click();
   await closed(page);
   await cardOf(page, 'hand', 'person -> anyone').waitFor();
   await button(page, 'Undo').click();
   await status('open');
 
   await button(page, 'Close').click();
-  await fill(page, { Status: 'failed', Result: 'Nothing', Reason: 'no disk' },
-    'Close');
+  await fill(page, { Result: 'Nothing', Reason: 'no disk' }, 'Failed');
   await status('failed');
   assert.deepEqual(await page.locator('#acts button').allTextContents(),
     ['Reopen']);

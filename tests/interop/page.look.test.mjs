@@ -150,6 +150,7 @@ test('long texts leave room for the rest', LIMIT, async (t) => {
   await page.getByText('The goal').scrollIntoViewIfNeeded();
   await page.getByText('The goal').click({ timeout: SOON });
   await page.getByRole('button', { name: 'Edit', exact: true }).click();
+  await page.locator('#form').getByText('More', { exact: true }).click();
   await page.getByLabel('Depends on').fill('q'.repeat(120));
   await page.getByRole('button', { name: 'Save', exact: true }).click();
   await page.locator('#form').getByText('no such task').waitFor();

@@ -257,9 +257,15 @@ test('a task stands beside the board, or over it', LIMIT, async (t) => {
   /* A window that becomes too narrow for both puts it over the board. */
   await page.keyboard.press('Enter');
   await open(true);
+  await page.locator('#acts').getByRole('button', { name: 'Message' }).click();
+  await page.keyboard.type('half');
   await page.setViewportSize({ width: 1199, height: 800 });
   await page.waitForFunction(() =>
     document.getElementById('task').matches(':modal'));
+  await page.keyboard.type(' way');
+  assert.equal(await page.locator('#form textarea').inputValue(), 'half way');
+  await page.keyboard.press('Escape');
+  await page.locator('#form').waitFor({ state: 'hidden' });
   assert.equal(await page.locator('#body').evaluate(() => view.id), 'w.2');
   await page.locator('#acts').getByRole('button', { name: 'Close' }).waitFor();
   await page.getByRole('button', { name: 'Back to the board' }).click();
@@ -382,5 +388,85 @@ test('the history names what was said and changed', LIMIT, async (t) => {
   assert.deepEqual(asked.map((x) => x?.version).filter(Boolean).sort(),
     [2, 3]);
   await open(row('changed goal').first(), ['DT goal', 'DEL Two', 'INS Three']);
+  await worker.close();
+});
+
+/* ---- forms ---- */
+
+test('a new task has what agents need', LIMIT, async (t) => {
+  const { page, worker, go } = await desk(t);
+  const form = page.locator('#form');
+  const field = (label) => form.getByLabel(label, { exact: true });
+  const offered = (label) => field(label).evaluate((el) =>
+    [...el.list.options].map((o) => [o.value, o.label]));
+
+  await worker.tool('create_task', { task_id: 'f.1', title: 'Epic',
+    tags: ['red', 'blue'], repo_path: '/src/a', current_owner: 'alice' });
+  await worker.tool('create_task', { task_id: 'f.2', title: 'Ended' });
+  await worker.tool('update_task', { task_id: 'f.2', agent: 'alice',
+    status: 'done' });
+  await go();
+  await live(page);
+  await cardOf(page, 'ready', 'Epic').waitFor();
+  await page.keyboard.press('c');
+  await field('Title').fill('Part');
+  await field('Acceptance (one per line)').fill('It works, mostly\n\n It is fast ');
+  await field('Owner').focus();
+  assert.deepEqual(await offered('Owner'), [['alice', '']]);
+  await field('Tags (comma-separated)').fill('green, b');
+  assert.deepEqual(await offered('Tags (comma-separated)'),
+    [['green, blue', '']]);
+  await field('Part of (task id)').fill('F.');
+  assert.deepEqual(await offered('Part of (task id)'), [['f.1', 'Epic']]);
+  await field('Part of (task id)').fill('f.1');
+  await field('Repository (a path)').focus();
+  assert.deepEqual(await offered('Repository (a path)'),
+    [['/src/a', '']]);
+  await field('Repository (a path)').fill('/src/b');
+  const depends = field('Depends on (task ids, comma-separated)');
+  assert.ok(!await depends.isVisible());
+  await form.getByText('More', { exact: true }).click();
+  await depends.fill('f.2');
+  await form.getByRole('button', { name: 'Create' }).click();
+  await cardOf(page, 'ready', 'Part').locator('.title').click();
+  const { tasks } = await worker.tool('list_tasks', { parent_id: 'f.1' });
+  const made = await worker.tool('get_task', { task_id: tasks[0].task_id });
+  assert.deepEqual([made.acceptance, made.repo_path, made.depends_on,
+    made.tags], [['It works, mostly', 'It is fast'], '/src/b', ['f.2'],
+    ['green', 'b']]);
+
+  /* What is folded and has a value is open. A list can be changed by a line. */
+  await page.locator('#acts').getByRole('button', { name: 'Edit' }).click();
+  assert.equal(await depends.inputValue(), 'f.2');
+  assert.ok(await depends.isVisible());
+  await field('Acceptance (one per line)').fill('It works, mostly');
+  await field('Part of (task id)').fill('');
+  await form.getByRole('button', { name: 'Save' }).click();
+  await form.waitFor({ state: 'hidden' });
+  const { acceptance, parent_id } = await worker.tool('get_task',
+    { task_id: made.task_id });
+  assert.deepEqual([acceptance, parent_id], [['It works, mostly'], undefined]);
+  await worker.close();
+});
+
+/* Enter in its only field must not end a task. */
+test('a task is closed by one of three buttons', LIMIT, async (t) => {
+  const { page, worker } = await opened(t, { task_id: 'f.3', title: 'Ends' });
+  const form = page.locator('#form');
+  const status = async () => (await worker.tool('get_task',
+    { task_id: 'f.3' })).status;
+
+  await page.locator('#acts').getByRole('button', { name: 'Close' }).click();
+  assert.deepEqual(await form.getByRole('button').allTextContents(),
+    ['Done', 'Failed', 'Cancelled', 'Keep open']);
+  await form.getByLabel('Reason').fill('no longer wanted');
+  await form.getByLabel('Reason').press('Enter');
+  assert.ok(await form.isVisible());
+  await form.getByRole('button', { name: 'Keep open' }).click();
+  assert.equal(await status(), 'open');
+  await page.locator('#acts').getByRole('button', { name: 'Close' }).click();
+  await form.getByRole('button', { name: 'Cancelled' }).click();
+  await page.locator('#toast', { hasText: 'Closed as cancelled' }).waitFor();
+  assert.equal(await status(), 'cancelled');
   await worker.close();
 });
