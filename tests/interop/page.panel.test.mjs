@@ -207,6 +207,8 @@ test('a task says first what it waits for', LIMIT, async (t) => {
   await call('mark_exhausted', { agent: 'dave', reason: 'quota' });
   await now(page, /^dave stopped \d+ s ago\. Any agent may claim it\./);
   await page.getByRole('heading', { name: 'Why the agent stopped' }).waitFor();
+  await page.locator('.time li', { hasText:
+    /^dave stopped \(quota, context or time\) / }).waitFor();
   await call('update_task', { status: 'failed', reason: 'no disk',
     result: 'Nothing' });
   await now(page, /^Failed \d+ s ago: no disk/);
