@@ -96,6 +96,34 @@ test('axe finds nothing in what opens', LIMIT, async (t) => {
   await page.getByRole('button', { name: 'Waiting' }).click();
   await cardOf(page, 'wait', 'api-142').waitFor();
   assert.deepEqual(await faults(page), [], 'unfolded');
+
+  /* A task with all that it may hold, beside the board, over it, and small. */
+  await worker.tool('update_task', { task_id: 'ui-9', agent: 'codex',
+    goal: '| a | |\n|---|---|\n| `1` | 2 |\n\n> said\n\n\u05e9\u05dc\u05d5\u05dd.' });
+  for (const [name, type, content] of [['a.log', 'log', 'ok\nFAIL: it\n'],
+    ['a.diff', 'diff', '--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n']]) {
+    await worker.tool('attach_artifact', { task_id: 'ui-9', agent: 'codex',
+      name, type, content });
+  }
+  await go('#task/ui-9');
+  await live(page);
+  await page.locator('.time li').last().waitFor();
+  for (const name of ['a.log', 'a.diff', 'changed goal']) {
+    await page.locator('#body summary', { hasText: name }).click();
+  }
+  for (const there of ['.hit', '.del', 'ins']) {
+    await page.locator(there).first().waitFor();
+  }
+  for (const [width, colorScheme] of [[1440, 'light'], [1024, 'dark'],
+    [390, 'light']]) {
+    await page.emulateMedia({ colorScheme });
+    await page.setViewportSize({ width, height: 844 });
+    assert.deepEqual(await faults(page), [], `${width} ${colorScheme}`);
+    assert.ok(await page.locator('#task').evaluate((el) =>
+      el.scrollWidth <= el.clientWidth), `${width}`);
+  }
+  await page.locator('#acts').getByRole('button', { name: 'Message' }).click();
+  assert.deepEqual(await faults(page), [], 'a form');
   await worker.close();
 });
 
