@@ -26,7 +26,9 @@
 #define WHOLE ",\"truncated\":false}" /* the end of an answer that is not cut */
 #define EVENTS 20   /* of a history, if no limit is given */
 #define NOTE_MAX 12288 /* cost of a note in a history */
+#define BRIEF_NOTE 1024 /* and among the events of all tasks */
 #define READ_COST 2048 /* of an event in it, besides its own bytes */
+#define GAP_COST 16384 /* of a number that no event has: it is sought twice */
 
 /* An answer that is being written. */
 struct piece {
@@ -404,6 +406,38 @@ tools_put_history(const struct tools *s, const struct task_ctx *x,
     else
         buf_printf(out, "]%s" WHOLE, dropped ? ",\"older_dropped\":true" : "");
     return rc == ERR_NOT_FOUND ? 0 : rc;
+}
+
+int
+tools_put_events(const struct tools *s, const struct task_ctx *x, uint64_t n,
+                 uint64_t limit, struct buf *out)
+{
+    uint64_t shown = 0, head = store_next_n(tasks_store(s->t)) - 1;
+    struct task_event ev;
+    size_t read = 0;
+    int rc = 0;
+
+    buf_z(out, "{\"events\":[");
+    n = n > 0 && n < head ? n : head;
+    for (; n > 0 && shown < limit && (x->read_max == 0 || read < x->read_max);
+         n--) {
+        rc = task_event_n(s->t, x->a, n, &ev);
+        if (rc == ERR_NOT_FOUND || rc == ERR_FORMAT) { /* gone; of no task */
+            read += GAP_COST;
+            continue;
+        }
+        if (rc != 0 && rc != ERR_GARBLED)
+            return rc;
+        read += ev.v.len + READ_COST;
+        buf_z(out, shown++ ? "," : "");
+        put_event_piece(out, &ev, x->a, BRIEF_NOTE);
+    }
+    if (n > 0)
+        buf_printf(out, "],\"truncated\":true,\"next_cursor\":\"%llu\"}",
+                   (unsigned long long)n);
+    else
+        buf_z(out, "]" WHOLE);
+    return 0;
 }
 
 static int

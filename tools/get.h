@@ -19,6 +19,11 @@ int tools_put_event(struct mcp_call *c, struct task_ctx *x,
 int tools_put_history(const struct tools *s, const struct task_ctx *x,
                       struct task_event *ev, uint64_t since, uint64_t limit,
                       size_t room, struct buf *out);
+/* Appends the events of all tasks from event n (0: the newest) back: at most
+   limit, as many as x->read_max allows, each with at most the first 512 bytes
+   of its note. Returns 0, or an error of task_event_n. */
+int tools_put_events(const struct tools *s, const struct task_ctx *x,
+                     uint64_t n, uint64_t limit, struct buf *out);
 /* Appends a list of tasks like list_tasks, as much as fits in one answer. */
 void tools_put_list(struct buf *out, const struct task_list *list);
 

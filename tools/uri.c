@@ -1,9 +1,9 @@
-/* uri - tasks as resources: task://{id} and the uris below it, and task:// for
-   all of them.
+/* uri - tasks as resources: task://{id} and the uris below it; task:// for all
+   of them, and task:///history for what happened to any of them.
 
    1. A resource is whole: the limit of 48 KB is for tools. Only a history stops
-      after HISTORY_MAX events, or as many bytes as a call may read, and says
-      where to continue.
+      after HISTORY_MAX events (of all tasks, EVENTS_MAX), or as many bytes as
+      a call may read, and says where to continue.
    2. A uri that names nothing is ERR_NOT_FOUND, whatever its form; no part of a
       uri is ever used as the path of a file.
    3. Every uri that can be read can be subscribed to, since one function splits
@@ -22,6 +22,7 @@
 #define LIST_PART 50 /* resources of one part of the list */
 #define SCHEME "task://"
 #define HISTORY_MAX 1000
+#define EVENTS_MAX 100
 #define HISTORY_ON "history?cursor="
 #define ARTIFACTS "artifacts/"
 
@@ -156,6 +157,8 @@ split_uri(struct arena *a, struct str uri, struct place *to)
         to->kind = ARTIFACT;
         to->artifact = str_from(s, sizeof ARTIFACTS - 1);
     }
+    if (to->kind == HISTORY && to->id.len == 0)
+        return 0;
     return to->kind != TASK && task_is_id(to->id) &&
            (to->kind != ARTIFACT || task_is_id(to->artifact))
         ? 0 : ERR_NOT_FOUND;
@@ -238,6 +241,8 @@ write_text(struct mcp_call *c, struct buf *b, struct task *k,
         view_task_json(b, k);
     else if (at->kind == RESUME)
         view_task_markdown(b, c->arena, k);
+    else if (at->id.len == 0)
+        rc = tools_put_events(s, &x, at->event, EVENTS_MAX, b);
     else if (at->event == 0 ||
              (rc = tools_event_at(s, x.a, at->event, &k->ev)) == 0)
         rc = tools_put_history(s, &x, &k->ev, 0, HISTORY_MAX, SIZE_MAX, b);
@@ -280,7 +285,7 @@ tools_resource_read(struct mcp_call *c, struct str uri)
     if (str_is(uri, TOOLS_SKILL))
         return read_skill(c, uri);
     rc = split_uri(c->arena, uri, &at);
-    if (rc == 0 && at.kind != ALL)
+    if (rc == 0 && at.id.len > 0)
         rc = task_get(s->t, c->arena, at.id, &k);
     if (rc == 0 && at.kind == ARTIFACT)
         return put_artifact_resource(c, uri, &k, at.artifact);
@@ -306,7 +311,7 @@ tools_resource_key(void *ctx, struct arena *a, struct str uri,
     (void)ctx;
     if (rc != 0)
         return rc;
-    *key = at.kind == ALL ? STR("")
+    *key = at.id.len == 0 ? STR("")
                           : arena_printf(a, "task/%.*s", STR_ARG(at.id));
     return key->p != NULL ? 0 : ERR_NOMEM;
 }

@@ -32,6 +32,7 @@ static const char *const for_all[] = {
     CALL("list_tasks", "'query':'a','ready':true"),
     REQUEST("resources/list", ""),
     READ("task://"),
+    READ("task:///history"),
     PROMPT("standup", ""),
     PROMPT("resume_task", "'agent':'bob'"),
     COMPLETE("'type':'ref/prompt','name':'resume_task'", "task_id", ""),

@@ -228,6 +228,9 @@ test_long_histories(void)
     all_ask(&r, READERS, RPC(1, "resources/read",
                              "{\"uri\":\"task://t/history\"}"),
             "truncated\\\":true,\\\"next_cursor");
+    all_ask(&r, READERS, RPC(1, "resources/read",
+                             "{\"uri\":\"task:///history\"}"),
+            "truncated\\\":true,\\\"next_cursor");
     all_ask(&r, READERS, CALL("get_task", "\"task_id\":\"t\","
                               "\"section\":\"history\",\"limit\":200"),
             "truncated\\\":true,\\\"next_cursor");

@@ -565,6 +565,80 @@ test_history_in_pieces(void)
     fixture_fini(&f);
 }
 
+/* Reads the history of all tasks once, as history_from. Returns its events. */
+static const struct json_tok *
+events_from(struct fixture *f, size_t max, char cursor[32])
+{
+    const struct mcp_catalogue *c = tools_catalogue(f->tools);
+    struct mcp_call m = {.ctx = c->ctx, .arena = &f->a, .out = &f->out,
+                         .rev = MCP_2025_11_25, .read_max = max};
+    const struct json_tok *t;
+    char uri[100];
+
+    snprintf(uri, sizeof uri, "task:///history%s%s",
+             cursor[0] != '\0' ? "?cursor=" : "", cursor);
+    arena_reset(&f->a);
+    buf_reset(&f->out, f->out.cap);
+    if (!CHECK(c->resource_read(&m, str_of(uri)) == 0) ||
+        !CHECK(json_parse(&f->a, buf_view(&f->out), &t, NULL) == 0) ||
+        !CHECK(json_parse(&f->a, json_str(&f->a, json_get(t, "text")), &t,
+                          NULL) == 0))
+        return NULL;
+    snprintf(cursor, 32, "%.*s",
+             STR_ARG(json_str(&f->a, json_get(t, "next_cursor"))));
+    CHECK((json_get(t, "truncated")->type == JSON_TRUE) == (cursor[0] != '\0'));
+    return json_get(t, "events");
+}
+
+/* What happened to any task, the newest first, without records of others. */
+static void
+test_history_of_all(void)
+{
+    const struct json_tok *events;
+    struct fixture f;
+    struct buf b = {0};
+    char cursor[32] = "";
+    int seen = 0, reads = 0;
+    bool unknown;
+
+    fixture_init(&f);
+    events = events_from(&f, 0, cursor);
+    CHECK(events && events->n == 0 && cursor[0] == '\0');
+    call(&f, "create_task", "{'task_id':'a','title':'A'}");
+    call(&f, "create_task", "{'task_id':'b','title':'B'}");
+    CHECK(store_lock(f.s) == 0);
+    CHECK(store_stage(f.s, STR("call/1"), STR("\"op\":\"x\"")) == 0);
+    CHECK(store_commit(f.s, &unknown) == 0);
+    store_unlock(f.s);
+    buf_z(&b, "{'task_id':'a','status':'failed','reason':'");
+    put_times(&b, "r", 2000);
+    buf_put(&b, "'}", 3);
+    call(&f, "update_task", b.p);
+    events = events_from(&f, 0, cursor);
+    CHECK(events && events->n == 3 && cursor[0] == '\0');
+    CHECK(json_is(json_get(events + 1, "task_id"), "a"));
+    CHECK(json_is(json_get(events + 1, "status"), "failed"));
+    CHECK(json_str(&f.a, json_get(events + 1, "note")).len == 512);
+    CHECK(json_get(events + 1, "note_cut")->type == JSON_TRUE);
+
+    for (int i = 0; i < 228; i++)
+        call(&f, "update_task", "{'task_id':'b','dirty':true}");
+    cursor[0] = '\0';
+    do {
+        events = events_from(&f, reads == 0 ? 8000 : 0, cursor);
+        CHECK(events && events->n > 0 && events->n <= 100);
+        CHECK(reads > 0 || events->n < 5); /* no more was to be read */
+        seen += events ? (int)events->n : 0;
+    } while (cursor[0] != '\0' && ++reads < 9);
+    CHECK(seen == 231 && reads == 3);
+    /* One that is not there yet is as the newest. */
+    snprintf(cursor, sizeof cursor, "9999");
+    events = events_from(&f, 0, cursor);
+    CHECK(events && events->n == 100);
+    buf_fini(&b);
+    fixture_fini(&f);
+}
+
 static void
 test_resource_pages(void)
 {
@@ -616,6 +690,7 @@ main(void)
     test_listed_uris();
     test_template_of_artifacts();
     test_history_in_pieces();
+    test_history_of_all();
     test_resource_pages();
     return test_end("pieces");
 }
