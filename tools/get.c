@@ -707,9 +707,19 @@ tools_get(struct mcp_call *c)
 
 /* ---- list_tasks ---- */
 
+/* Adds what a task depends on, raw, if anything, to its summary. */
+static void
+put_depends_on(struct buf *out, struct str ids)
+{
+    if (!ids.p || out->err != 0)
+        return;
+    out->len--;
+    buf_printf(out, ",\"depends_on\":%.*s}", STR_ARG(ids));
+}
+
 /* Appends the summaries that fit into one answer; returns their number. */
 static size_t
-put_summaries(struct buf *out, const struct task_list *list)
+put_summaries(struct buf *out, const struct task_list *list, bool deps)
 {
     size_t used = TOOLS_ENVELOPE + 1024, i;
 
@@ -718,6 +728,8 @@ put_summaries(struct buf *out, const struct task_list *list)
 
         buf_z(out, i ? "," : "");
         view_summary_json(out, &list->tasks[i]);
+        if (deps)
+            put_depends_on(out, list->tasks[i].f[F_DEPENDS_ON]);
         used += cost_from(out, start);
         if (used > TOOLS_ANSWER_MAX && i > 0) {
             out->len = start;
@@ -728,13 +740,13 @@ put_summaries(struct buf *out, const struct task_list *list)
 }
 
 void
-tools_put_list(struct buf *out, const struct task_list *list)
+tools_put_list(struct buf *out, const struct task_list *list, bool deps)
 {
     struct str next = list->next;
     size_t n;
 
     buf_z(out, "{\"tasks\":[");
-    n = put_summaries(out, list);
+    n = put_summaries(out, list, deps);
     if (n < list->n)
         next = list->after[n - 1];
     buf_printf(out, "],\"head_seq\":%llu,\"%s\":%llu%s%s",
@@ -772,7 +784,7 @@ tools_list(struct mcp_call *c)
         task_fail_store(&x, rc);
     if (rc != 0)
         return tools_error(c, &x.e);
-    tools_put_list(c->out, &list);
+    tools_put_list(c->out, &list, q.has[ATOM_PARENT_ID].p != NULL);
     tools_put_notes(c->out, &args);
     return c->out->err;
 }

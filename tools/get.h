@@ -24,8 +24,9 @@ int tools_put_history(const struct tools *s, const struct task_ctx *x,
    of its note. Returns 0, or an error of task_event_n. */
 int tools_put_events(const struct tools *s, const struct task_ctx *x,
                      uint64_t n, uint64_t limit, struct buf *out);
-/* Appends a list of tasks like list_tasks, as much as fits in one answer. */
-void tools_put_list(struct buf *out, const struct task_list *list);
+/* Appends a list of tasks like list_tasks, as much as fits in one answer; with
+   deps each says what it depends on. */
+void tools_put_list(struct buf *out, const struct task_list *list, bool deps);
 
 /* Makes *ev, an event of a task, its event number n. ERR_NOT_FOUND if that is
    not kept; ERR_INVALID if it is not an event of this task. */

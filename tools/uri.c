@@ -222,7 +222,7 @@ write_all_pieces(struct mcp_call *c, struct buf *b)
     int rc = tasks_list(s->t, c->arena, &q, &list);
 
     if (rc == 0)
-        tools_put_list(b, &list);
+        tools_put_list(b, &list, false);
     return rc;
 }
 

@@ -187,6 +187,34 @@ test_filters(void)
     fixture_fini(&f);
 }
 
+/* What others depend on is of use only where all of them are listed. */
+static void
+test_parts_depend(void)
+{
+    static const struct step steps[] = {
+        {"create_task", "{'task_id':'a','title':'Whole'}", 0, 0, 0},
+        {"create_task", "{'task_id':'b','title':'b','parent_id':'a'}", 0, 0,
+         0},
+        {"create_task", "{'task_id':'c','title':'c','parent_id':'a',"
+         "'depends_on':['b']}", 0, 0, 0},
+    };
+    struct fixture f;
+    const struct json_tok *c;
+
+    fixture_init(&f);
+    RUN_STEPS(&f, steps);
+    call(&f, "update_task", "{'task_id':'b','status':'done'}");
+    call(&f, "list_tasks", "{'parent_id':'a','include_done':true}");
+    CHECK(ok(&f) && json_get(f.json, "tasks")->n == 2);
+    c = json_get(f.json, "tasks") + 1;
+    c += c->span; /* after b, which changed last */
+    CHECK(json_is(json_get(c, "task_id"), "c"));
+    CHECK(json_is(json_get(c, "depends_on") + 1, "b"));
+    call(&f, "list_tasks", "{}");
+    CHECK(ok(&f) && strstr(f.out.p, "depends_on") == NULL);
+    fixture_fini(&f);
+}
+
 /* Whether the summary of a task contains part. */
 static bool
 tells(struct fixture *f, const char *id, const char *part)
@@ -405,6 +433,7 @@ main(void)
 {
     test_back_from_the_park();
     test_filters();
+    test_parts_depend();
     test_order_of_work();
     test_summaries_say_why();
     test_paging_while_tasks_change();
