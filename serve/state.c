@@ -49,6 +49,8 @@ state_put_ready(struct buf *b, struct store *store, bool read_only,
     json_put_bool(&w, "writable", st->err == 0 && !reader);
     if (agent.len > 0)
         json_put_str(&w, "agent", agent);
+    if (*store_id(store) != '\0')
+        json_put_z(&w, "store", store_id(store));
     json_put_int(&w, "head_seq", (int64_t)st->head);
     if (stale_ms > 0)
         json_put_int(&w, "stale_ms", stale_ms);

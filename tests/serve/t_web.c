@@ -166,6 +166,7 @@ test_health_ready_metrics(void)
 {
     struct rig r = rig_new(NULL);
     struct client c = dial(r.address);
+    char store[64]; /* the member with its id */
 
     CHECK(fetch(&c, "GET", "/health", "", NULL) == 200);
     CHECK(strcmp(c.body.p, "{\"status\":\"ok\",\"store\":\"\"}") == 0);
@@ -174,8 +175,11 @@ test_health_ready_metrics(void)
     CHECK(fetch(&c, "GET", "/health", "", NULL) == 200);
     CHECK(has(c.body.p, "{\"status\":\"ok\",\"store\":\"") &&
           strlen(c.body.p) == sizeof("{'status':'ok','store':''}") + 31);
+    snprintf(store, sizeof(store), "%.*s", 42,
+             c.body.p + strlen("{'status':'ok',"));
     CHECK(fetch(&c, "GET", "/ready", "", NULL) == 200);
     CHECK(has(c.body.p, "\"head_seq\":1") && has(c.body.p, "ready"));
+    CHECK(has(c.body.p, store));
     CHECK(fetch(&c, "GET", "/metrics", "", NULL) == 200);
     CHECK(has(c.body.p, "# TYPE mcptask_store_keys gauge\n"));
     CHECK(has(c.body.p, "\nmcptask_build_info{version=\""));
