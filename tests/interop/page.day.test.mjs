@@ -175,7 +175,8 @@ test('a task names its parts', LIMIT, async (t) => {
     reason: 'no' });
   await go('#task/z.1');
   await live(page);
-  const parts = page.locator('section', { hasText: 'Parts' }).locator('li');
+  const parts = page.locator('#body section', { hasText: 'Parts' })
+    .locator('li');
   await parts.nth(1).waitFor();
   assert.deepEqual(await parts.allTextContents(),
     ['z.2: Task z.2 cancelled', 'z.3: Task z.3 open']);

@@ -1,4 +1,5 @@
-/* The inbox: what wants a person, what happened, and who sits here. */
+/* The inbox: what wants a person, what happened, who sits here; and what is
+   drawn: the parts of a task. */
 
 import assert from 'node:assert/strict';
 import { readdirSync, rmSync } from 'node:fs';
@@ -265,5 +266,93 @@ test('activity tells what happened, in one request', LIMIT, async (t) => {
     .waitFor({ timeout: SOON });
   await page.getByRole('button', { name: 'Inbox', exact: true }).last().click();
   await page.getByText('codex asks').first().waitFor();
+  await worker.close();
+});
+
+/* An epic of eight parts. */
+async function epic(worker) {
+  const create = (task_id, depends_on, more) => worker.tool('create_task', {
+    task_id, title: `Part ${task_id}`, parent_id: 'e.0', depends_on, ...more });
+
+  await worker.tool('create_task', { task_id: 'e.0', title: 'Whole',
+    priority: 0 });
+  await create('e.1', []);
+  await create('e.2', ['e.1']);
+  await create('e.3', ['e.1']);
+  await create('e.4', ['e.1', 'e.2', 'e.3']);
+  await create('e.10', []);
+  await create('e.11', []);
+  await worker.tool('update_task', { task_id: 'e.1', status: 'done' });
+  await worker.tool('update_task', { task_id: 'e.3', status: 'failed',
+    reason: 'no' });
+  await worker.tool('update_task', { task_id: 'e.11', status: 'cancelled',
+    reason: 'no' });
+  await worker.tool('claim_task', { task_id: 'e.2', agent: 'codex' });
+}
+
+test('a whole shows its parts, and in which order', LIMIT, async (t) => {
+  const { page, worker, go } = await desk(t);
+  const boxes = () => page.locator('.graph li').evaluateAll((all) =>
+    Object.fromEntries(all.map((li) => [li.querySelector('span').textContent,
+      [li.className, Math.round(li.offsetLeft / 195), li.offsetTop]])));
+
+  await epic(worker);
+  await go();
+  await live(page);
+  await cardOf(page, 'ready', 'Whole').getByText('1 of 5 parts done').waitFor();
+  assert.equal(await cardOf(page, 'ready', 'e.10').locator('progress').count(),
+    0);
+  await page.evaluate(() => { location.hash = '#task/e.0'; });
+  await page.locator('.graph li').last().waitFor();
+  await page.locator('#body').getByText('1 of 5 parts done').waitFor();
+  const at = await boxes();
+  assert.deepEqual(Object.fromEntries(Object.entries(at).map(([id, [lane, x]]) =>
+    [id, [lane, x]])), { 'e.1': ['done', 0], 'e.10': ['ready', 0],
+    'e.11': ['done', 0], 'e.2': ['prog', 1], 'e.3': ['stuck', 1],
+    'e.4': ['stuck', 2] });
+  /* No two at one place, and a line for each step, none for what follows. */
+  assert.equal(new Set(Object.values(at).map(([, x, y]) => `${x} ${y}`)).size, 6);
+  assert.equal(await page.locator('.graph path').evaluate((el) =>
+    el.getAttribute('d').match(/M/g).length), 4);
+  assert.match(await page.locator('.graph li', { hasText: 'e.4' }).textContent(),
+    /^e\.4openPart e\.4 after e\.2, e\.3$/);
+  assert.deepEqual(await page.locator('.share i').evaluateAll((all) =>
+    all.filter((i) => i.offsetWidth > 4).map((i) => [i.className,
+      i.style.flexGrow])), [['done', '1'], ['stuck', '2'], ['prog', '1'],
+    ['ready', '1']]);
+
+  /* It follows what happens, is reached by keys, and opens a part. */
+  await worker.tool('update_task', { task_id: 'e.2', agent: 'codex',
+    status: 'done' });
+  await page.locator('#body').getByText('2 of 5 parts done').waitFor();
+  await worker.tool('create_task', { task_id: 'e.5', title: 'Part e.5',
+    parent_id: 'e.0', depends_on: ['e.4'] });
+  await page.locator('.graph a', { hasText: 'e.5' }).waitFor();
+  assert.equal((await boxes())['e.5'][1], 3);
+  await page.locator('.graph a', { hasText: 'e.1' }).first().focus();
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { name: 'Part e.10' }).waitFor();
+  await page.goBack();
+  await page.getByRole('heading', { name: 'Whole' }).waitFor();
+  /* There is no room for it on a phone: a list. */
+  await page.setViewportSize({ width: 390, height: 800 });
+  assert.ok(await page.locator('.pan').evaluate((el) =>
+    el.scrollWidth <= el.clientWidth && el.getBoundingClientRect().right <= 390));
+  assert.ok(!await page.locator('.graph path').isVisible());
+  await worker.close();
+});
+
+test('parts that are not read are not counted', LIMIT, async (t) => {
+  const { page, worker, go } = await desk(t);
+
+  await epic(worker);
+  await go();
+  await live(page);
+  await page.evaluate(() => {
+    unread.done = { cursor: 'x', left: 7, from: new Date().toISOString() };
+    drawNow();
+  });
+  await cardOf(page, 'ready', 'Whole').getByText('3 open parts').waitFor();
   await worker.close();
 });

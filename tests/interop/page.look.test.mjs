@@ -92,6 +92,17 @@ test('axe finds nothing in what opens', LIMIT, async (t) => {
   await page.locator('#list', { hasText: 'created it' }).waitFor();
   assert.deepEqual(await faults(page), [], 'activity');
   await page.keyboard.press('Escape');
+  for (const [task_id, depends_on] of [['ops-6', []], ['ops-7', ['ops-6']]]) {
+    await worker.tool('create_task', { task_id, title: `Part ${task_id}`,
+      parent_id: 'db-3', depends_on });
+  }
+  await page.evaluate(() => { location.hash = '#task/db-3'; });
+  await page.locator('.graph li').last().waitFor();
+  for (const colorScheme of ['dark', 'light']) {
+    await page.emulateMedia({ colorScheme });
+    assert.deepEqual(await faults(page), [], `parts, ${colorScheme}`);
+  }
+  await page.keyboard.press('Escape');
   await page.setViewportSize({ width: 1280, height: 800 });
   await page.getByRole('button', { name: 'List', exact: true }).click();
   assert.deepEqual(await faults(page), [], 'list');
