@@ -96,8 +96,19 @@ handed_over(struct arena *a, struct str handoff)
 
     return because(a, arena_printf(a, "%.*s%s-> %.*s", STR_ARG(from),
                                    from.len > 0 ? " " : "",
-                                   STR_ARG(to.len > 0 ? to : STR("anyone"))),
+                                   STR_ARG(to.len > 0 ? to : STR("any agent"))),
                    raw_member(handoff, "reason"));
+}
+
+static struct str
+agent_stopped(struct arena *a, struct str exhausted)
+{
+    struct str agent = stored_text(a, raw_member(exhausted, "agent"));
+
+    return because(a, arena_printf(a, "%.*s stopped",
+                                   STR_ARG(agent.len > 0 ? agent
+                                           : STR("the agent"))),
+                   raw_member(exhausted, "reason"));
 }
 
 /* The first of these tasks, with the number of the others. */
@@ -145,8 +156,7 @@ task_cause_text(struct arena *a, const struct task *k)
     case CAUSE_HANDED:
         return handed_over(a, k->f[F_HANDOFF]);
     case CAUSE_EXHAUSTED:
-        return because(a, STR("exhausted"),
-                       raw_member(k->f[F_EXHAUSTED], "reason"));
+        return agent_stopped(a, k->f[F_EXHAUSTED]);
     case CAUSE_BLOCKED:
         return task_and_others(a, "blocked by", k->deps_failed);
     case CAUSE_WAITS:
@@ -162,7 +172,7 @@ task_cause_text(struct arena *a, const struct task *k)
         return STR("no activity for 24 h");
     case CAUSE_HELD: /* perhaps it was begun before it was blocked */
         if (k->gone)
-            return STR("agent gone");
+            return STR("the agent exited");
         return k->blocked ? task_and_others(a, "waits for", k->blocked_by)
                           : STR("");
     case CAUSE_DAMAGED: case CAUSE_READY: case TASK_N_CAUSES:

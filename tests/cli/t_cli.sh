@@ -1147,7 +1147,7 @@ DONE 1
 END
 grep '^[A-Z]\|^  P' out | sed 's/^  \(P. [a-z]*\).*/\1/' >actual
 same actual expected
-has out '     Sure?' '     waits for later' '     exhausted' '  first '
+has out '     Sure?' '     waits for later' '     the agent stopped' '  first '
 run 0 board -n 1
 has out 'STUCK 2' bored '  +1 more; run "mcptask board -n 0"'
 lacks out tired

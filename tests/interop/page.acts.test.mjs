@@ -118,7 +118,7 @@ test('a task is handed over, closed, reopened, asked', LIMIT, async (t) => {
   await page.locator('#form').getByRole('button', { name: 'Hand over' }).click();
   await button(page, 'Overwrite with mine').click();
   await closed(page);
-  await cardOf(page, 'hand', 'person -> anyone').waitFor();
+  await cardOf(page, 'hand', 'person -> any agent').waitFor();
   await button(page, 'Undo').click();
   await status('open');
 

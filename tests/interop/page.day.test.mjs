@@ -459,6 +459,7 @@ test('the keyboard has a card that can be seen', LIMIT, async (t) => {
   await cardOf(page, 'ready', 'No 4').waitFor();
   await page.setViewportSize({ width: 390, height: 740 });
   await page.locator('#tabs .prog').click();
+  await page.locator('.prog .title[tabindex="0"]').waitFor();
   for (let n = 0; n < 5; n++) {
     await page.keyboard.press('Tab');
   }

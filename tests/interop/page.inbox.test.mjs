@@ -82,7 +82,7 @@ test('all that wants a person lands in the inbox', LIMIT, async (t) => {
   await open(page);
   assert.deepEqual((await groups(page)).map((g) => [g[0], ...g.slice(1).sort()]),
     [['Last 24 hours', 'codex asks jonas for approval Task i.2 To whom?',
-      'codex finished Well', 'dora may have died Dead the lease of dora ran out',
+      'codex finished Well', 'dora may have died Dead',
       'failed Task i.3 no disk', 'gemini stopped Out of quota at noon']]);
   assert.deepEqual(await page.locator('#list li').evaluateAll((all) =>
     all.map((li) => li.className)), ['need', 'stuck', 'stuck', 'stuck', 'done']);
@@ -192,7 +192,7 @@ test('who says a name is asked first, and writes under it', LIMIT, async (t) => 
   assert.deepEqual((await groups(page))[0].slice(1), [
     'codex asks you Task w.3 For anna',
     'codex hands over to you Given a decision',
-    'codex asks Task w.1 For whoever comes',
+    'codex asks you Task w.1 For whoever comes',
     'codex asks jonas Task w.2 For jonas']);
 
   /* The name is kept, and stands in the log. */

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import test from 'node:test';
 
 import { browser, cardOf, desk, LIMIT, live, SOON } from './desk.mjs';
-import { alike, differs, dressed, morning } from './screens.mjs';
+import { alike, differs, dressed, morning, split } from './screens.mjs';
 
 const AXE = readFileSync(new URL('node_modules/axe-core/axe.min.js',
   import.meta.url), 'utf8');
@@ -21,10 +21,23 @@ async function faults(page) {
     nodes.map((n) => `${id}: ${n.html.slice(0, 120)} ${n.any[0]?.message}`));
 }
 
-/* Where to go, and what is there then. */
+/* Where to go, and what to do there. */
 const PLACES = [
   ['board', '', (page) => cardOf(page, 'need', 'ui-9').waitFor()],
-  ['task', '#task/api-141', (page) => page.locator('.time li').last().waitFor()]
+  ['task', '#task/db-3', async (page) => {
+    await page.locator('.graph li').last().waitFor();
+    await page.locator('.time li').last().waitFor();
+  }],
+  ['inbox', '', async (page) => {
+    await page.locator('#bell').click();
+    await page.locator('#list li').last().waitFor();
+  }],
+  ['list', '', async (page) => {
+    await page.keyboard.press('v');
+    await page.getByLabel('Select api-141').click();
+    await page.getByLabel('Select ops-2').click();
+    await page.locator('#picks').waitFor();
+  }]
 ];
 
 for (const width of [390, 1024, 1440]) {
@@ -35,14 +48,18 @@ for (const width of [390, 1024, 1440]) {
 
     await page.clock.setFixedTime(new Date()); /* before all that it shows */
     await morning(worker);
+    await split(worker, 'db-3');
     await page.setViewportSize({ width, height: 844 });
     for (const colorScheme of ['light', 'dark']) {
       await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
-      for (const [name, hash, there] of PLACES) {
+      for (const [name, hash, act] of PLACES) {
+        if (name === 'list' && width < 761) { /* a phone has no list */
+          continue;
+        }
         await go(hash);
         await live(page);
-        await there(page);
         await dressed(page);
+        await act(page);
         const what = `${name}-${width}-${colorScheme}`;
         const part = await differs(lab, page, what);
         t.diagnostic(`${what}: ${(part * 100).toFixed(2)} % differ`);
@@ -50,6 +67,7 @@ for (const width of [390, 1024, 1440]) {
         if (width === 1024) {
           assert.deepEqual(await faults(page), [], what);
         }
+        await page.evaluate(() => localStorage.clear());
         await page.goto('about:blank');
       }
     }

@@ -184,21 +184,21 @@ test('a task says first what it waits for', LIMIT, async (t) => {
   await now(page, /^Ready\. Any agent may claim it\.$/);
   await worker.tool('create_task', { task_id: 'n.0', title: 'Before' });
   await call('update_task', { depends_on: ['n.0'] });
-  await now(page, /^Waiting for n\.0 \(open\)\.$/);
+  await now(page, /^Waits for n\.0: Before\.$/);
   await call('update_task', { depends_on: [],
     not_before: '2999-01-01T00:00:00Z' });
-  await now(page, /^Not before .*2998|^Not before .*2999/);
+  await now(page, /^From .*2998|^From .*2999/);
   await call('update_task', { clear: ['not_before'] });
   await call('claim_task', { agent: 'alice' });
   await now(page, new RegExp(`^alice is working on it and holds it until ${at}\\.$`));
   await call('update_task', { cancel_requested: { reason: 'wrong branch' } });
   await now(page, /asked to stop: wrong branch\.$/);
   await call('request_input', { agent: 'alice', question: 'Which?' });
-  await now(page, new RegExp('^Waiting for your answer for \\d+ s\\. '
+  await now(page, new RegExp('^Waits for you, asked \\d+ s ago\\. '
     + `alice holds it until ${at}\\. `));
   await call('update_task', { answer: { text: 'This' }, agent: 'bob' });
   await call('request_input', { agent: 'alice', question: 'And?', to: 'carol' });
-  await now(page, /^Waiting for carol\u2019s answer for \d+ s\./);
+  await now(page, /^Waits for carol, asked \d+ s ago\./);
   await call('update_task', { answer: { text: 'That' }, agent: 'carol' });
   await call('handoff_task', { from_agent: 'alice', reason: 'lunch' });
   await now(page, /^alice handed it over to any agent \d+ s ago\./);
@@ -253,7 +253,7 @@ test('a task stands beside the board, or over it', LIMIT, async (t) => {
   await page.locator('#name').focus();
   await page.keyboard.press('Escape');
   await open(false);
-  await page.waitForFunction(() => document.activeElement.className === 'title'
+  await page.waitForFunction(() => document.activeElement.matches('.title')
     && document.activeElement.textContent === 'Two');
 
   /* A window that becomes too narrow for both puts it over the board. */
@@ -430,7 +430,7 @@ test('a new task has what agents need', LIMIT, async (t) => {
   await form.getByText('More', { exact: true }).click();
   await depends.fill('f.2');
   await form.getByRole('button', { name: 'Create' }).click();
-  await cardOf(page, 'ready', 'Part').locator('.title').click();
+  await page.locator('.title', { hasText: /^Part$/ }).click();
   const { tasks } = await worker.tool('list_tasks', { parent_id: 'f.1' });
   const made = await worker.tool('get_task', { task_id: tasks[0].task_id });
   assert.deepEqual([made.acceptance, made.repo_path, made.depends_on,

@@ -57,6 +57,20 @@ export async function morning(worker) {
     reason: 'no gain' });
 }
 
+/* Makes it a task of parts, some of which depend on others. */
+export async function split(worker, parent_id) {
+  for (const [n, title, ...depends_on] of [[1, 'Copy what is closed'],
+    [2, 'Check the copy', `${parent_id}.1`],
+    [3, 'Measure the new disk', `${parent_id}.1`],
+    [4, 'Switch over', `${parent_id}.2`, `${parent_id}.3`]]) {
+    await worker.tool('create_task', { task_id: `${parent_id}.${n}`, title,
+      parent_id, depends_on });
+  }
+  await worker.tool('update_task', { task_id: `${parent_id}.1`, status: 'done',
+    agent: 'codex' });
+  await worker.tool('claim_task', { task_id: `${parent_id}.3`, agent: 'gemini' });
+}
+
 /* ---- pictures ---- */
 
 /* A picture of the page in blocks of 8 by 8 points, as the PNG of their
