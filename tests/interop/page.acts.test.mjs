@@ -106,7 +106,7 @@ test('a task is handed over, closed, reopened, asked', LIMIT, async (t) => {
   await live(page);
   await button(page, 'Hand over').click();
   await fill(page, { To: 'bob', Reason: 'lunch' }, 'Hand over');
-  await status('handoff ready');
+  await status('handed over');
   assert.equal((await get()).current_owner, 'bob');
   await cardOf(page, 'hand', 'person -> bob: lunch').waitFor();
   await button(page, 'Undo').click();
@@ -129,7 +129,7 @@ test('a task is handed over, closed, reopened, asked', LIMIT, async (t) => {
     ['Reopen']);
   await page.locator('.time li').first().getByText('no disk').waitFor();
   assert.match(await page.locator('.time li').first().textContent(),
-    /^person set it to failed, changed result .*ago.*no disk$/s);
+    /^person marked it failed, changed result .*ago.*no disk$/s);
   await page.locator('#acts button').click();
   await fill(page, { Reason: 'a new disk' }, 'Reopen');
   await status('open');

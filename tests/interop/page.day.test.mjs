@@ -76,7 +76,7 @@ test('what was given is closed, and given again', LIMIT, async (t) => {
   await send(page);
   await chip(page, 'done');
   await page.keyboard.press('u');
-  await chip(page, 'handoff ready');
+  await chip(page, 'handed over');
   const { current_owner, result } = await worker.tool('get_task',
     { task_id: 'y.2' });
   assert.deepEqual([current_owner, result], ['bob', undefined]);

@@ -255,7 +255,7 @@ test('activity tells what happened, in one request', LIMIT, async (t) => {
   /* It stays up to date, and says where it ends. */
   await page.locator('#list a').last().focus();
   await failed(worker, 'a.2');
-  await page.getByText('set it to failed').waitFor({ timeout: SOON });
+  await page.getByText('marked it failed').waitFor({ timeout: SOON });
   assert.match(await page.evaluate(() =>
     document.activeElement.textContent), /created it/);
   for (let i = 0; i < 100; i++) {
@@ -294,7 +294,7 @@ test('a whole shows its parts, and in which order', LIMIT, async (t) => {
   const { page, worker, go } = await desk(t);
   const boxes = () => page.locator('.graph li').evaluateAll((all) =>
     Object.fromEntries(all.map((li) => [li.querySelector('span').textContent,
-      [li.className, Math.round(li.offsetLeft / 195), li.offsetTop]])));
+      [li.className, Math.round(li.offsetLeft / (li.offsetWidth + 28)), li.offsetTop]])));
 
   await epic(worker);
   await go();

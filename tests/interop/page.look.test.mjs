@@ -93,6 +93,7 @@ test('axe finds nothing in what opens', LIMIT, async (t) => {
   await page.locator('#empty').waitFor();
   assert.equal(await page.locator('#empty pre').count(), 3);
   assert.deepEqual(await faults(page), []);
+  await page.emulateMedia({ reducedMotion: 'reduce' });
   await morning(worker);
   for (const key of ['New task', 'Keys']) {
     await page.getByRole('button', { name: key, exact: true }).click();
