@@ -42,7 +42,7 @@ function requests(page) {
   return all;
 }
 
-/* A task in which an agent asks somebody, or anybody. */
+/* A task in which an agent asks a person, or any person. */
 async function asked(worker, task_id, question, more) {
   await worker.tool('create_task', { task_id, title: `Task ${task_id}` });
   await worker.tool('claim_task', { task_id, agent: 'codex' });
