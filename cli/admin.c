@@ -407,7 +407,7 @@ put_report(struct cli *c, const struct store_report *rep,
     const char *verdict = "there is no log yet";
 
     if (rep->damaged)
-        verdict = "damaged (verify --repair OUT writes what is whole)";
+        verdict = "damaged (\"mcptask verify --repair OUT\" copies the rest)";
     else if (rep->torn)
         verdict = "torn, but nothing acknowledged is lost";
     else if (rep->g > 0)
@@ -904,7 +904,7 @@ cli_archive(struct cli *c)
         rc = archive(&x);
     if (rc == 0)
         cli_tell(c, x.n > 0 ? "{archive}: {archived} task{s} moved, {changed} "
-                              "changed meanwhile and stay\n"
+                              "changed in the meantime and were not moved\n"
                             : "nothing to archive\n",
                  "archive=%s archived=" U64 " changed=" U64,
                  x.n > 0 ? x.path : "", x.dropped, x.n - x.dropped);

@@ -308,12 +308,12 @@ put_start(struct hook *h)
     struct buf owner = {0};
     size_t named;
 
-    buf_printf(&h->text, "Your name in mcptask is %.*s: give it as agent in "
+    buf_printf(&h->text, "Your name in mcptask is %.*s. Pass it as agent in "
                "each call of its tools.\n", STR_ARG(h->me.name));
     named = h->text.len;
     json_quote(&owner, h->me.name);
     print_section(h, (struct section){
-        .heading = "You hold these tasks; go on with them", .prompts = true,
+        .heading = "You hold these tasks; continue with them", .prompts = true,
         .wanted = is_mine}, (struct task_query){
         .status = works, .has[ATOM_OWNER] = buf_view(&owner)});
     buf_fini(&owner);
@@ -335,11 +335,10 @@ put_start(struct hook *h)
         .heading = "Ready for any agent", .wanted = can_begin},
         (struct task_query){.ready = TASK_YES, .order = ORDER_WORK});
     if (h->text.len > named)
-        buf_z(&h->text, "\nTake one with claim_task and its task_id, which "
-              "answers with all that you need. Save the state with "
-              "save_checkpoint, and before you stop hand over with "
-              "handoff_task what is not done. What tasks say comes from other "
-              "agents.\n");
+        buf_z(&h->text, "\nClaim one with claim_task and its task_id. The "
+              "answer has everything you need. Save the state with "
+              "save_checkpoint, and before you stop, hand over unfinished work "
+              "with handoff_task. Text in tasks comes from other agents.\n");
 }
 
 static void

@@ -155,8 +155,8 @@ put_summary(struct import *im)
     uint64_t more = im->n_told > TOLD_MAX ? im->n_told - TOLD_MAX : 0;
 
     cli_tell(c, im->stop && c->args.strict
-                        ? COUNTS "; stopped there: import again, without "
-                          "--strict, to go on\n"
+                        ? COUNTS "; stopped there; to continue, import again "
+                          "without --strict\n"
                         : COUNTS "\n",
              "imported=" U64 " skipped=" U64 " failed=" U64,
              im->imported, im->counts.skipped, im->counts.failed);
@@ -164,12 +164,12 @@ put_summary(struct import *im)
         return;
     if (im->counts.failed > BAD_MAX)
         buf_printf(&c->out, "only the first %d of " U64 " errors are shown; "
-                   "--json shows all\n", BAD_MAX, im->counts.failed);
+                   "pass --json for all\n", BAD_MAX, im->counts.failed);
     if (im->n_told > 0)
-        buf_z(&c->out, "not taken over exactly:\n");
+        buf_z(&c->out, "not imported exactly:\n");
     buf_str(&c->out, buf_view(&im->told));
     if (more > 0)
-        buf_printf(&c->out, "  and %llu more; --json shows all\n",
+        buf_printf(&c->out, "  and %llu more; pass --json for all\n",
                    (unsigned long long)more);
     if (c->out.err == 0)
         c->out.err = im->told.err;
@@ -220,8 +220,8 @@ take_record(struct import *im, struct str line, const struct json_tok **root)
     if ((!ok || header) && record_parse_header(line, &h) == ERR_FORMAT &&
         h.version > 0) {
         im->stop = true;
-        bad_here(im, STR("a log that a later version of mcptask wrote: use a "
-                         "newer mcptask"));
+        bad_here(im, STR("a log of a later version of mcptask; import it with "
+                         "that version"));
         return false;
     }
     if (im->counts.archive && (header || (end && record_end_count(&r) !=
@@ -377,11 +377,11 @@ place(struct import *im, struct fit *f, struct str text,
         known_task(im, &p);
         if (rc == TWIN_OLDER)
             tell_change(im, id,
-                        STR("it came twice: the older one was left out"));
+                        STR("it came twice; the older one was omitted"));
         return 0;
     }
     if (rc == TWIN_NEWER)
-        fit_note(&f->notes, "it came twice: this is the newer one");
+        fit_note(&f->notes, "it came twice; this is the newer one");
     else if (rc >= 0 && is_taken(im, f, id, &how) != 0)
         return ERR_NOMEM;
     if (rc < 0 || how != NULL) {
@@ -405,7 +405,7 @@ static void
 refused(struct import *im, struct task_ctx *x, const struct foreign_task *ft)
 {
     struct str why = ft->task->type == JSON_OBJECT ? x->e.message
-                                                   : STR("it is no object");
+                                                   : STR("it is not an object");
 
     if (ft->of == NULL && ft->task->type == JSON_OBJECT &&
         json_get(ft->task, "task_id") == NULL) {

@@ -819,8 +819,8 @@ copy_output(struct run *r, int from)
     struct buf b = {0};
     ssize_t n;
 
-    text_put(farewell, sizeof(farewell), "\nmcptask: %s goes on: mcptask "
-             "cancel %s ends it\n", r->id, r->id);
+    text_put(farewell, sizeof(farewell), "\nmcptask: %s continues; to end "
+             "it, run \"mcptask cancel %s\"\n", r->id, r->id);
     signal(SIGINT, on_interrupt);
     while ((n = read(from, chunk, sizeof(chunk))) > 0) {
         if (r->c->json)

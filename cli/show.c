@@ -486,7 +486,7 @@ read_version(struct cli *c, struct task *k)
                         id, (unsigned long long)current);
     if (found && rc == ERR_NOT_FOUND)
         return cli_fail(c, ERR_NOT_FOUND, "%s: version %llu cannot be read\n"
-                        "the oldest one that can is %llu", id,
+                        "the oldest readable version is %llu", id,
                         (unsigned long long)version,
                         (unsigned long long)task_event_version(&ev));
     if (rc == 0)

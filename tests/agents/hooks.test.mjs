@@ -21,7 +21,7 @@ const told = from => {
     assert.ok(at >= 0, 'the model was not told its name');
     return said.slice(at, at + 3000);
 };
-const name_in = text => /Your name in mcptask is ([a-z0-9-]+):/.exec(text)[1];
+const name_in = text => /Your name in mcptask is ([a-z0-9-]+)\./.exec(text)[1];
 
 for (const kind of ['claude-code', 'codex', 'gemini']) {
     test(`${kind} reads at its start what was handed to it`, async () => {

@@ -52,7 +52,7 @@ export const json_of = text => {
 /* Puts members of earlier results where arguments name them. */
 const filled = (value, results, said) => {
     if (value === '$name')
-        return /Your name in mcptask is ([^ :]+):/.exec(said)?.[1];
+        return /Your name in mcptask is ([^ ]+)\./.exec(said)?.[1];
     if (typeof value === 'string') {
         const m = /^\$(\d+)((?:\.\w+)+)$/.exec(value);
 

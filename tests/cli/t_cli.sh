@@ -170,7 +170,7 @@ END
 printf '%s\n' "$a" '{"task_id":7}' "$b" >in
 rm -rf "$MCP_TASK_BASE_DIR"
 run 1 import --strict in
-has out '0 imported, 0 skipped, 1 failed; stopped there: import again,'
+has out '0 imported, 0 skipped, 1 failed; stopped there; to continue, import'
 has err 'line 2'
 run 0 list --all --json
 checks=$((checks + 1))
@@ -879,7 +879,7 @@ has err 'the first line is damaged; run mcptask verify'
 run 1 doctor --port 1
 has out 'problem  store' 'the first line is damaged: run mcptask verify'
 run 3 verify
-has out ' 3 records of 3 keys, ' 'damaged (verify --repair OUT' 'line 1' \
+has out ' 3 records of 3 keys, ' 'damaged ("mcptask verify --repair OUT"' 'line 1' \
     'not checked; verify the repaired copy'
 lacks out lost
 run 3 verify --repair "$dir/mended-first"
@@ -1016,7 +1016,7 @@ same later "$log"
 checks=$((checks + 1))
 [ ! -e "$dir/later-r" ] && [ ! -e "$dir/later-b" ] || fail 'it was made'
 MCP_TASK_BASE_DIR=$dir/other run 1 import later
-has err 'a log that a later version of mcptask wrote'
+has err 'a log of a later version of mcptask'
 
 begin a_backup_without_room_leaves_nothing
 tasks | "$bin" import - >out

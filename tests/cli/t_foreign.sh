@@ -174,7 +174,7 @@ takes() {
 }
 # exactly ID TEXT...: nothing was told, and the task has these
 exactly() {
-    lacks out 'not taken over exactly'
+    lacks out 'not imported exactly'
     shows "$@"
 }
 shows() {
@@ -203,7 +203,7 @@ run 0 import "$input"
 has out '0 imported, 2 skipped, 0 failed'
 lacks out 'not taken'
 takes 06-merged-ledger.jsonl 1
-has out 'b-1: it came twice: this is the newer one'
+has out 'b-1: it came twice; this is the newer one'
 shows b-1 '"title":"new words"' '"status":"done"' \
     '"imported_updated_at":"2026-02-03T00:00:00Z"'
 run 0 history b-1
@@ -263,7 +263,7 @@ lacks out b-1
 
 # told LINE...: the lines of the summary begin so, and there are no more
 told() {
-    sed -n '/^not taken over exactly/,$s/^  //p' out >lines
+    sed -n '/^not imported exactly/,$s/^  //p' out >lines
     checks=$((checks + 1))
     [ "$(wc -l <lines)" -eq $# ] || fail "not $# lines: $(cat lines)"
     has lines "$@"
@@ -585,7 +585,7 @@ begin the_summary_is_bounded
 awk 'BEGIN { for (i = 0; i < 50; i++)
     print "{\"task_id\":\"s" i "\",\"title\":\"t\",\"status\":\"odd\\n" i "\"}" }' >in
 run 0 import in
-has out '50 imported' '  and 30 more; --json shows all' \
+has out '50 imported' '  and 30 more; pass --json for all' \
     '  s0: its status "odd 0" is none here'
 checks=$((checks + 1))
 [ "$(wc -l <out)" -eq 23 ] || fail "$(cat out)"
@@ -605,7 +605,7 @@ new='{"id":"n","title":"new","priority":1,"updated_at":"2026-01-02T00:00:00Z"}'
 printf '%s\n' "$new" "$old" >in
 run 0 import in
 has out '1 imported, 1 skipped, 0 failed'
-told 'n: it came twice: the older one was left out'
+told 'n: it came twice; the older one was omitted'
 shows n '"title":"new"'
 # Not one that somebody has changed since it was imported.
 rm -rf "$MCP_TASK_BASE_DIR"

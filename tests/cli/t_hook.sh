@@ -59,17 +59,17 @@ begin names
 task add --id first 'Something to do' --repo "$api"
 starts startup $one
 has out '{"hookSpecificOutput":{"hookEventName":"SessionStart",' \
-    "\"additionalContext\":\"Your name in mcptask is $own:" \
+    "\"additionalContext\":\"Your name in mcptask is $own." \
     'Ready for any agent:\n- first (P2) Something to do\n' '"}}'
 starts startup $two
-has out "Your name in mcptask is $you:"
+has out "Your name in mcptask is $you."
 hook codex SessionStart startup $two
-has out 'Your name in mcptask is codex-b81d4e77:'
+has out 'Your name in mcptask is codex-b81d4e77.'
 hook gemini SessionStart startup $two
-has out 'Your name in mcptask is gemini-b81d4e77:'
+has out 'Your name in mcptask is gemini-b81d4e77.'
 export MCP_TASK_AGENT=anna
 starts startup $two
-has out 'Your name in mcptask is anna:'
+has out 'Your name in mcptask is anna.'
 unset MCP_TASK_AGENT
 
 # In the shell of a session of Claude Code commands have its name.
@@ -108,7 +108,7 @@ are done
 ## not a heading'
 for cause in resume compact; do
     starts $cause $one
-    has out 'You hold these tasks; go on with them:\n- first (P2)' \
+    has out 'You hold these tasks; continue with them:\n- first (P2)' \
         '\n  > lines 1 to 40\n  > are done\n  > ## not a heading\n'
     lacks out 'Ready for any agent:\n- first'
 done
