@@ -313,7 +313,7 @@ make_tarball() {
     make -s -o "$program" install BIN="$program" DESTDIR=$work/root \
         PREFIX=/usr/local
     mv $work/root/usr/local "$work/$base"
-    [ $system = linux ] || rm -r "$work/$base/lib"
+    [ $system = linux ] || rm -r "${work:?}/$base/lib"
     mkdir -p "$doc"
     install -m 644 LICENSE README.md CHANGELOG.md "$doc"
     if [ -n "${LIBC-}" ]; then
