@@ -387,5 +387,13 @@ test('what ended is drawn by day', LIMIT, async (t) => {
   assert.deepEqual([all.length, all[13], all[10], all[0]],
     [14, [100, 0], [0, 50], [0, 0]]);
   assert.ok(await page.locator('.days').isVisible()); /* though it is folded */
+  /* They stand below each other in the strip, beside each other in the list. */
+  const shape = async () => {
+    const { width, height } = await page.locator('.days').boundingBox();
+    return width > height ? 'wide' : 'tall';
+  };
+  assert.equal(await shape(), 'tall');
+  await page.getByRole('button', { name: 'List' }).click();
+  assert.equal(await shape(), 'wide');
   await worker.close();
 });
