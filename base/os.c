@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -244,4 +245,12 @@ os_keep_alive(int fd, int idle_s, int probe_s, int probes)
     (void)idle_s;
     (void)probe_s;
     (void)probes;
+}
+
+/* ---- terminals ---- */
+
+int
+os_resize_signal(void)
+{
+    return SIGWINCH;
 }

@@ -1,6 +1,7 @@
 /* screen - the terminal of a command: how large it is, and what it can show. */
 
 #include "cli/screen.h"
+#include "base/os.h"
 #include "base/text.h"
 
 #include <errno.h>
@@ -125,7 +126,7 @@ screen_open(void)
         tcsetattr(STDIN_FILENO, TCSADRAIN, &t);
     }
     signal(SIGTSTP, ask_stop);
-    signal(SIGWINCH, ignore_resize);
+    signal(os_resize_signal(), ignore_resize);
     write_screen(OPEN);
     screen.open = true;
 }
