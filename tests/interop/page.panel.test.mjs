@@ -215,7 +215,7 @@ test('a task says first what it waits for', LIMIT, async (t) => {
   assert.deepEqual(await page.locator('#body h3:visible').allTextContents(),
     ['Result', 'Questions', 'History']);
   await page.evaluate(() => { location.hash = '#task/n.none'; });
-  await page.locator('#facts').getByText('there is no task n.none').waitFor();
+  await page.locator('#facts').getByText('no such task "n.none"').waitFor();
   assert.deepEqual(await page.locator('#body h3:visible').allTextContents(), []);
   assert.equal(await page.locator('#now').textContent(), '');
   await worker.close();
