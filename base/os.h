@@ -63,8 +63,8 @@ int64_t os_mount_of(int fd);
    of silence it sends a probe every probe_s, and gives up after this many. */
 void os_keep_alive(int fd, int idle_s, int probe_s, int probes);
 
-/* The signal that comes when the terminal gets another size, SIGWINCH. POSIX has
-   had a name for it only since 2024. */
+/* The signal that comes when the terminal gets another size, SIGWINCH. POSIX
+   has had a name for it only since 2024. */
 int os_resize_signal(void);
 
 #endif
