@@ -326,7 +326,8 @@ put_sh_find(struct cli *c, const char *words)
     buf_z(b, " \" in *\" $w \"*) cmd=$w;; esac\n    done\n");
 }
 
-/* bash gets each word with escapes, unless a quote begins it. */
+/* bash gets each word with escapes, unless a quote begins it: then only those
+   that mean the same between such quotes, since agents store these words. */
 static void
 put_bash(struct cli *c)
 {
@@ -336,7 +337,10 @@ put_bash(struct cli *c)
           "    local cur=${COMP_WORDS[COMP_CWORD]} q\n    COMPREPLY=()\n"
           "    while IFS=$'\\t' read -r w d; do\n"
           "        case $cur in\n"
-          "        [\\\"\\']*) q=$w; d=${cur:1};;\n"
+          "        [\\\"\\']*) case ${cur:0:1}$w in\n"
+          "                \\\"*[\\\"\\$\\`\\\\!]*|\\'*\\'*) continue;;\n"
+          "            esac\n"
+          "            q=$w; d=${cur:1};;\n"
           "        *) printf -v q %q \"$w\"; d=$cur;;\n"
           "        esac\n"
           "        [[ -n $w && $q == \"$d\"* ]] && COMPREPLY+=(\"$q\")\n"

@@ -186,6 +186,10 @@ END_TRY
     lacks out ' evil '
     complete_bash answer -a me first "'Wait u"
     has out ' Wait up to 3 s '
+    # Between double quotes the shell would run the third answer.
+    complete_bash answer first '"'
+    has out ' Wait up to 3 s '
+    lacks out touch now
     complete_bash answer first 'Wait\ u'
     has out ' Wait\ up\ to\ 3\ s '
     complete_bash answer launch ''
