@@ -138,7 +138,7 @@ cli_edit_text(struct cli *c, const char *id)
     bool changed = false;
     struct buf b = {0};
     struct task_error e;
-    struct str text;
+    struct str text, now;
     struct task k;
     char *path;
     int rc = cli_task(c, id, &k, &e);
@@ -155,6 +155,8 @@ cli_edit_text(struct cli *c, const char *id)
     rc = run_editor(c, path);
     if (rc == 0)
         rc = store_form(c, &k, path, text, &changed);
+    else /* perhaps it has saved before it failed */
+        changed = read_form(c, path, &now) != 0 || !str_eq(text, now);
     if (rc != 0 && changed)
         cli_fail(c, 0, "your text is in %s", path);
     else

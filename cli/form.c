@@ -195,6 +195,10 @@ read_form_lines(struct form_reader *r, struct str text)
             break;
         }
         line = str_cut(&text, '\n');
+        if (str_trim(line).len == 0 && r->open) {
+            buf_char(&r->piece, '\n'); /* of its text, or trimmed at its end */
+            continue;
+        }
         if (str_trim(line).len == 0 || line.p[0] == '#')
             continue;
         if (str_starts(line, "  ") && r->open) {

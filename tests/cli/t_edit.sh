@@ -168,6 +168,12 @@ owner: no title' The title
     run 0 show one --json
     has out '"tags":["x","y"]'
     lacks out two
+    # A blank line within an item that is not touched stays.
+    printf '%s\n' '{"task_id":"long","title":"x","acceptance":["a\n\nb","c"]}' |
+        "$bin" import - >out
+    edit_with 'sed -e "s/^- c/- d/" "$2" >new; cp new "$2"' long
+    run 0 show long --json
+    has out '"acceptance":["a\n\nb","d"]'
     checks=$((checks + 1))
     [ -z "$(find "$dir" -maxdepth 1 -name 'mcptask-*')" ] || fail "$(ls "$dir")"
 
@@ -189,6 +195,9 @@ owner: no title' The title
     has out 'failed, so nothing was changed' 'exit 1'
     run 0 show one --json
     has out '"version":2'
+    edit_with 'echo "goal: typed" >>"$2"; exit 3' one
+    has out 'failed, so nothing was changed' 'your text is in ' 'exit 1'
+    rm "$dir"/mcptask-one.*
     edit_with : none
     has out 'no such task "none"' 'exit 1'
     checks=$((checks + 1))
