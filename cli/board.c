@@ -385,6 +385,10 @@ watch_board(struct cli *c)
         asked = false;
         if (rc == 0)
             rc = cli_follow(c, &more);
+        if (w.full && more && rc == 0 && !screen_is_open()) { /* a warning */
+            screen_open();
+            asked = true;
+        }
         more = more && take_keys(&w, &asked);
         asked |= screen_was_stopped();
     }

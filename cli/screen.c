@@ -143,6 +143,12 @@ screen_close(void)
     signal(SIGTSTP, SIG_DFL);
 }
 
+bool
+screen_is_open(void)
+{
+    return screen.open;
+}
+
 int
 screen_keys(void)
 {

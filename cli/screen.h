@@ -22,6 +22,8 @@ void cli_paint(struct cli *c, struct buf *b, struct str s, const char *sgr);
 void screen_open(void);
 /* Does nothing if it is not open. */
 void screen_close(void);
+/* Whether it is taken: a message gives it back. */
+bool screen_is_open(void);
 /* The keys' descriptor; -1: there are none. */
 int screen_keys(void);
 /* The next key that was pressed; 0: none. */
