@@ -614,10 +614,10 @@ human_question(struct table *t, size_t indent, const struct task *k,
     human_text(t, indent, raw_text(&a, raw_member(question, "question")),
                max, NULL);
     add_answers(t, indent, answers);
-    buf_printf(&b, "mcptask answer %.*s ", STR_ARG(k->ev.id));
-    if (human_open_question(k, human_open_question(k, STR_NONE)).p != NULL)
-        buf_printf(&b, "%.*s ",
-                   STR_ARG(raw_inner(raw_member(question, "question_id"))));
+    /* With its id: it may be answered and followed by another before the
+       command is run. */
+    buf_printf(&b, "mcptask answer %.*s %.*s ", STR_ARG(k->ev.id),
+               STR_ARG(raw_inner(raw_member(question, "question_id"))));
     first = raw_text(&a, raw_list_next(answers, STR_NONE));
     if (str_starts(first, "-"))
         buf_z(&b, "-- "); /* it is no option */
