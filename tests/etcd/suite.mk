@@ -24,7 +24,8 @@ NOT_SHARED += lease/test_a_lease_that_ends \
   lease/test_a_lease_and_the_clock_set_back \
   tools_wait/test_lease_ends_while_waiting \
   tools_wait/test_lease_of_an_agent_ends claim_wait/test_lease_ends \
-  claim_wait/test_lease_gets_shorter claim_wait/test_paths
+  claim_wait/test_lease_gets_shorter claim_wait/test_paths \
+  metrics/test_figures_follow_the_time
 # A compaction of a replica ends the old file without a record.
 NOT_SHARED += call_store/test_compaction \
   call_store/test_records_of_another_version
