@@ -28,7 +28,8 @@ struct mcp_message {
     bool no_memory;            /* memory ran out while it was judged */
     bool batch, ends, made;    /* ends: of mcp_accept_end */
     bool http;
-    uint64_t since;            /* as in its facts */
+    bool again;                /* as in its facts, as is since */
+    uint64_t since;
     struct buf text;           /* as it came */
     struct request *v;
     size_t n;

@@ -19,7 +19,8 @@ struct mcp_facts {
     bool person;                 /* a person asks, not a program */
     struct mcp_session *session; /* of the channel; NULL: by session_id */
     struct str session_id;       /* Mcp-Session-Id, .p NULL: absent */
-    uint64_t since; /* of mcp_repeats, if it is sent again; else 0 */
+    bool again;     /* it is sent again, */
+    uint64_t since; /* with this of mcp_repeats, which may be 0 */
 };
 
 /* Where messages to a client go, in the transport's memory. */

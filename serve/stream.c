@@ -60,6 +60,7 @@ run_repeat(struct exchange *x, struct str session, struct str id)
 
     if (err == 0) {
         x->json = false;
+        x->facts.again = true;
         buf_reset(&x->repeat, 0);
         buf_str(&x->repeat, id);
         err = exchange_join(x) ? post_push(x, x->peer, &x->facts, &body)

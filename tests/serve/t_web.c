@@ -715,22 +715,53 @@ test_no_claim_for_a_client_that_left(void)
     free(r.dir);
 }
 
-/* Waits in session s until task a changes; takes the id of its first event. */
+/* Waits in session s with these arguments; takes the id of its first event. */
 static struct client
-wait_for_change(const struct rig *r, const struct session *s, char id[1024])
+wait_for(const struct rig *r, const struct session *s, const char *args,
+         char id[1024])
 {
     struct client c = dial(r->address);
-    char *data;
+    char body[512], *data;
 
-    ask(&c, "POST", "/mcp", s->fields,
-        RPC(31, "tools/call", "{\"name\":\"wait_for_task\",\"arguments\":{"
-            "\"task_id\":\"a\",\"until\":\"change\",\"timeout_seconds\":50}}"));
+    snprintf(body, sizeof(body), RPC(31, "tools/call", "{\"name\":"
+             "\"wait_for_task\",\"arguments\":{%s}}"), args);
+    ask(&c, "POST", "/mcp", s->fields, body);
     CHECK(status_of(&c) == 200);
     data = next_event(&c);
     CHECK(data != NULL && data[0] == '\0' && c.retry == 2000 && c.id[0]);
     snprintf(id, 1024, "%s", c.id);
     free(data);
     return c;
+}
+
+/* The same until task a changes. */
+static struct client
+wait_for_change(const struct rig *r, const struct session *s, char id[1024])
+{
+    return wait_for(r, s, "\"task_id\":\"a\",\"until\":\"change\","
+                    "\"timeout_seconds\":50", id);
+}
+
+/* A wait that began before there was any record returns to what came since. */
+static void
+test_a_wait_on_an_empty_store_misses_nothing(void)
+{
+    struct rig r = rig_new(NULL);
+    struct client c = dial(r.address), wait;
+    struct session s = session_new(&c, "");
+    char id[1024];
+
+    wait = wait_for(&r, &s, "\"agent\":\"bob\",\"wait_seconds\":2", id);
+    CHECK(has(id, ".r0."));
+    hang_up(&wait);
+    change(&r, RPC(3, "tools/call", "{\"name\":\"create_task\",\"arguments\":{"
+                   "\"task_id\":\"a\",\"title\":\"x\",\"current_owner\":"
+                   "\"bob\"}}"));
+    wait = open_stream(&r, &s, id);
+    CHECK(hears(&wait, SAYS("met", "true")));
+    hang_up(&wait);
+    hang_up(&c);
+    rig_end(&r);
 }
 
 /* A client whose wait lost its stream returns with the id of that, to the same
@@ -956,6 +987,7 @@ main(int argc, char **argv)
     test_the_sse_transport();
     test_listens();
     test_no_claim_for_a_client_that_left();
+    test_a_wait_on_an_empty_store_misses_nothing();
     test_a_wait_survives_a_kill();
     fixture = argc > 2 ? argv[2] : NULL;
     if (fixture != NULL) {
