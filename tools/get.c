@@ -422,7 +422,8 @@ tools_put_events(const struct tools *s, const struct task_ctx *x, uint64_t n,
     for (; n > 0 && shown < limit && (x->read_max == 0 || read < x->read_max);
          n--) {
         rc = task_event_n(s->t, x->a, n, &ev);
-        if (rc == ERR_NOT_FOUND || rc == ERR_FORMAT) { /* gone; of no task */
+        /* It is gone, of no task, or cannot be read. */
+        if (rc == ERR_NOT_FOUND || rc == ERR_FORMAT || rc == ERR_DAMAGED) {
             read += GAP_COST;
             continue;
         }

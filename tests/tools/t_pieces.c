@@ -675,6 +675,39 @@ test_resource_pages(void)
     fixture_fini(&f);
 }
 
+/* Changes the first letter of text in the log. */
+static void
+damage(const struct fixture *f, const char *text)
+{
+    char bytes[8192];
+    FILE *log = fopen(f->log, "r+");
+    const char *at;
+
+    bytes[fread(bytes, 1, sizeof bytes - 1, log)] = '\0';
+    at = strstr(bytes, text);
+    CHECK(at != NULL && fseek(log, at - bytes, SEEK_SET) == 0);
+    CHECK(fputc('#', log) == '#' && fclose(log) == 0);
+}
+
+/* A record whose bytes have changed on disk hides no other one. */
+static void
+test_history_past_damage(void)
+{
+    const struct json_tok *events;
+    struct fixture f;
+    char cursor[32] = "";
+
+    fixture_init(&f);
+    call(&f, "create_task", "{'task_id':'a','title':'A'}");
+    call(&f, "create_task", "{'task_id':'b','title':'Damaged'}");
+    call(&f, "create_task", "{'task_id':'c','title':'C'}");
+    damage(&f, "Damaged");
+    events = events_from(&f, 0, cursor);
+    CHECK(events && events->n == 2 && cursor[0] == '\0');
+    CHECK(events && json_is(json_get(events + 1, "task_id"), "c"));
+    fixture_fini(&f);
+}
+
 int
 main(void)
 {
@@ -691,6 +724,7 @@ main(void)
     test_template_of_artifacts();
     test_history_in_pieces();
     test_history_of_all();
+    test_history_past_damage();
     test_resource_pages();
     return test_end("pieces");
 }
