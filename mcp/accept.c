@@ -570,8 +570,7 @@ judge_copy(struct mcp_message *m, struct mcp_facts f, const struct str *text)
     m->f = &f;
     m->named = mcp_rev_of(f.version);
     m->http = f.http;
-    m->again = f.again;
-    m->since = f.since;
+    m->repeat = f.repeat;
     err = text != NULL ? judge_text(m) : judge_end(m);
     m->f = NULL;
     return err;

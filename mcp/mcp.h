@@ -71,9 +71,9 @@ int64_t mcp_due_ms(const struct mcp *m);
    after how many milliseconds; 0: no. */
 unsigned mcp_polls(const struct mcp_message *m);
 /* Whether its client may send it again if it loses the answer: it changes
-   nothing, and waits for what comes after record *since. That is so in
-   2025-11-25 only, whose clients come back by themselves. */
-bool mcp_repeats(const struct mcp_message *m, uint64_t *since);
+   nothing, and waits as *out says. That is so in 2025-11-25 only, whose clients
+   come back by themselves. */
+bool mcp_repeats(const struct mcp_message *m, struct mcp_repeat *out);
 
 /* ---- deferred calls ---- */
 

@@ -292,11 +292,11 @@ mcp_polls(const struct mcp_message *m)
 }
 
 bool
-mcp_repeats(const struct mcp_message *m, uint64_t *since)
+mcp_repeats(const struct mcp_message *m, struct mcp_repeat *out)
 {
     const struct request *r = m->v;
 
-    *since = r->call.since;
+    *out = (struct mcp_repeat){r->call.since, store_now_ms(m->m->store)};
     return m->http && !m->batch && m->s->id[0] != '\0' && !m->s->sse &&
            r->rev == MCP_2025_11_25 && r->runs_as.len == 0 &&
            r->run.poll_ms == 0 &&

@@ -28,8 +28,7 @@ struct mcp_message {
     bool no_memory;            /* memory ran out while it was judged */
     bool batch, ends, made;    /* ends: of mcp_accept_end */
     bool http;
-    bool again;                /* as in its facts, as is since */
-    uint64_t since;
+    struct mcp_repeat repeat;  /* as in its facts */
     struct buf text;           /* as it came */
     struct request *v;
     size_t n;

@@ -51,9 +51,11 @@ mcp_begin_run(struct request *r, struct buf *out)
         r->runs_as = STR_NONE;
     if (r->again == NULL)
         r->call.here = STR_NONE;
-    if (!m->waited && r->again == NULL)
-        r->call.since = m->again ? m->since
-                                 : store_next_n(m->m->store) - 1;
+    if (!m->waited && r->again == NULL) {
+        r->call.made_ms = m->repeat.began_ms;
+        r->call.since = r->call.made_ms != 0 ? m->repeat.since
+                                             : store_next_n(m->m->store) - 1;
+    }
     r->call.is_error = r->call.content = false;
     r->call.until_ms = clock_mono_ms();
     if (m->waited || m->m->going == NULL) /* mcp/message.c, 4 */

@@ -6,6 +6,13 @@
 #include "mcp/wire.h"
 #include "store.h"
 
+/* What a request that is sent again had when it was sent first. */
+struct mcp_repeat {
+    uint64_t since;   /* it had seen records up to this */
+    int64_t began_ms; /* when that was, by store_now_ms; 0: it is not sent
+                         again */
+};
+
 /* What a transport knows of a message besides its bytes. */
 struct mcp_facts {
     bool http;          /* false: there are no headers */
@@ -19,8 +26,7 @@ struct mcp_facts {
     bool person;                 /* a person asks, not a program */
     struct mcp_session *session; /* of the channel; NULL: by session_id */
     struct str session_id;       /* Mcp-Session-Id, .p NULL: absent */
-    bool again;     /* it is sent again, */
-    uint64_t since; /* with this of mcp_repeats, which may be 0 */
+    struct mcp_repeat repeat;    /* of mcp_repeats, if it is sent again */
 };
 
 /* Where messages to a client go, in the transport's memory. */

@@ -56,7 +56,8 @@ struct mcp_call {
     const struct json_tok *args; /* an object, or NULL when absent */
     void *prepared;              /* set by the tool's prepare */
     unsigned round;              /* how often it has waited */
-    int64_t made_ms;             /* when a deferred call was made, by
+    int64_t made_ms;             /* when a deferred call was made, or one that
+                                    is sent again was sent first, by
                                     store_now_ms; 0: it is made now */
     struct str state;            /* mcp_state of the last round, or empty */
 };

@@ -422,12 +422,12 @@ send_repeat(struct exchange *x, const struct mcp_message *m)
 {
     struct buf *id = &x->repeat;
     struct str body = http_body(x->c);
-    uint64_t since;
+    struct mcp_repeat first;
 
     if (id->len == 0 && body.len > 0 && body.len <= MAX_REPEATED &&
-        mcp_repeats(m, &since)) {
-        buf_printf(id, "%.*s.r%llu.", STR_ARG(x->facts.session_id),
-                   (unsigned long long)since);
+        mcp_repeats(m, &first)) {
+        buf_printf(id, "%.*s.r%llu.%lld.", STR_ARG(x->facts.session_id),
+                   (unsigned long long)first.since, (long long)first.began_ms);
         base64url_encode(id, body);
     }
     if (id->err != 0)

@@ -38,14 +38,19 @@ reply_opened(struct exchange *x, int err, const char *event, const char *data)
 /* Reads the id of a request that is sent again: see exchange.c, 4. */
 static int
 read_repeat(struct arena *a, struct str session, struct str id,
-            uint64_t *since, struct str *body)
+            struct mcp_repeat *out, struct str *body)
 {
+    uint64_t began;
+
     if (!str_begins(id, session) ||
         !str_starts(str_from(id, session.len), ".r"))
         return ERR_SYNTAX;
     id = str_from(id, session.len + 2);
-    if (!str_u64(str_cut(&id, '.'), since) || id.len == 0)
+    if (!str_u64(str_cut(&id, '.'), &out->since) ||
+        !str_u64(str_cut(&id, '.'), &began) || began == 0 ||
+        began > INT64_MAX || id.len == 0)
         return ERR_SYNTAX;
+    out->began_ms = (int64_t)began;
     return base64url_decode(a, id, body);
 }
 
@@ -56,11 +61,10 @@ run_repeat(struct exchange *x, struct str session, struct str id)
 {
     struct arena a = {0};
     struct str body;
-    int err = read_repeat(&a, session, id, &x->facts.since, &body);
+    int err = read_repeat(&a, session, id, &x->facts.repeat, &body);
 
     if (err == 0) {
         x->json = false;
-        x->facts.again = true;
         buf_reset(&x->repeat, 0);
         buf_str(&x->repeat, id);
         err = exchange_join(x) ? post_push(x, x->peer, &x->facts, &body)

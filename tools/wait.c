@@ -38,14 +38,19 @@ take_state_number(struct str *state)
 
 /* The deadline of a plain call: the first round sets it, and a state begins
    with it. It goes by the boot clock, which nobody sets; after a reboot it
-   means nothing, so it is bounded. */
+   means nothing, so it is bounded. A call that is sent again has waited since
+   it was sent first. */
 static int64_t
 deadline(const struct mcp_call *c, int64_t timeout_s)
 {
+    const struct tools *s = c->ctx;
     struct str state = c->state;
     int64_t until = (int64_t)take_state_number(&state);
     int64_t last = clock_boot_ms() + timeout_s * 1000;
+    int64_t now = store_now_ms(tasks_store(s->t));
 
+    if (c->made_ms > 0 && c->made_ms < now)
+        last -= now - c->made_ms;
     return until > 0 && until < last ? until : last;
 }
 

@@ -764,6 +764,36 @@ test_a_wait_on_an_empty_store_misses_nothing(void)
     rig_end(&r);
 }
 
+/* The time of a wait goes on while its client is away: one that began a minute
+   ago, and was to take 50 seconds, ends when its client returns. */
+static void
+test_a_wait_ends_in_its_time(void)
+{
+    struct rig r = rig_new(NULL);
+    struct client c = dial(r.address), wait;
+    struct session s = session_new(&c, "");
+    char id[1024], session[64], body[900], old[1200];
+    unsigned long long since = 0;
+    long long began = 0;
+
+    change(&r, CREATE("a"));
+    wait = wait_for_change(&r, &s, id);
+    hang_up(&wait);
+    CHECK(sscanf(id, "%63[^.].r%llu.%lld.%899s", session, &since, &began,
+                 body) == 4);
+    snprintf(old, sizeof(old), "%s.r%llu.%lld.%s", session, since,
+             began - 60000, body);
+    wait = open_stream(&r, &s, old);
+    CHECK(hears(&wait, SAYS("met", "false")));
+    hang_up(&wait);
+    change(&r, UPDATE("a", "1")); /* it is found all the same */
+    wait = open_stream(&r, &s, old);
+    CHECK(hears(&wait, SAYS("met", "true")));
+    hang_up(&wait);
+    hang_up(&c);
+    rig_end(&r);
+}
+
 /* A client whose wait lost its stream returns with the id of that, to the same
    server or the next one, and gets the answer, also to what came meanwhile. */
 static void
@@ -988,6 +1018,7 @@ main(int argc, char **argv)
     test_listens();
     test_no_claim_for_a_client_that_left();
     test_a_wait_on_an_empty_store_misses_nothing();
+    test_a_wait_ends_in_its_time();
     test_a_wait_survives_a_kill();
     fixture = argc > 2 ? argv[2] : NULL;
     if (fixture != NULL) {
