@@ -515,6 +515,31 @@ judge_all(struct mcp_message *m, const struct json_tok *root)
     return 0;
 }
 
+/* Whether it is sent for the first time, or can be such that mcp_repeats: what
+   cannot must not take effect while it is judged. */
+static bool
+may_be_repeat(const struct mcp_message *m, const struct json_tok *root)
+{
+    const struct json_tok *method = json_get(root, "method");
+
+    return m->repeat.began_ms == 0 ||
+           (json_get(root, "id") != NULL &&
+            (json_is(method, "tools/call") || json_is(method, "tasks/result")));
+}
+
+/* Judges what it asks for, in the session that was found. */
+static int
+judge_root(struct mcp_message *m, const struct json_tok *root)
+{
+    struct mcp_repeat next;
+    int err = judge_all(m, root);
+
+    if (err == 0 && m->repeat.began_ms != 0 && m->v->fault.code == 0 &&
+        !mcp_repeats(m, &next))
+        return ERR_INVALID;
+    return err;
+}
+
 static int
 judge_text(struct mcp_message *m)
 {
@@ -538,10 +563,12 @@ judge_text(struct mcp_message *m)
         return mcp_refuse(m->v, MCP_BAD_REQUEST, RPC_PARSE_ERROR,
                           "Parse error", STR_NONE);
     m->modern = claims_modern(m, root);
+    if (!may_be_repeat(m, root))
+        return ERR_INVALID;
     found = find_session(m, root);
     if (found == ERR_NOMEM)
         return found;
-    return found == 0 ? judge_all(m, root) : refuse_session(m, root);
+    return found == 0 ? judge_root(m, root) : refuse_session(m, root);
 }
 
 /* Judges the end of a session. */
@@ -581,13 +608,15 @@ mcp_accept(struct mcp *mcp, const struct mcp_facts *f, const struct str *text,
            struct mcp_message **out)
 {
     struct mcp_message *m = *out = mcp_message_new(mcp);
+    int err;
 
     if (m == NULL)
         return ERR_NOMEM;
-    if (judge_copy(m, *f, text) < 0) {
+    err = judge_copy(m, *f, text);
+    if (err < 0) {
         mcp_release(m);
         *out = NULL;
-        return ERR_NOMEM;
+        return err;
     }
     mcp_message_queue(m);
     for (size_t i = 0; i < m->n; i++)

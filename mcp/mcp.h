@@ -25,7 +25,8 @@ void mcp_principals(struct mcp *m, mcp_principal_fn *is, const void *of);
    text and f may go; initialize, responses and notifications take effect. With
    text NULL it is the end of the session that f names (HTTP DELETE), whose
    answer is MCP_OK without a body, or MCP_NOT_FOUND. Bad bytes are no failure:
-   mcp_run then answers with the fault. Returns 0 or ERR_NOMEM. */
+   mcp_run then answers with the fault. Returns 0; ERR_NOMEM; ERR_INVALID: f
+   says that it is sent again, and mcp_repeats is false for it. */
 int mcp_accept(struct mcp *m, const struct mcp_facts *f, const struct str *text,
                struct mcp_message **out);
 /* The bytes that it holds beside its text, for which transports have limits. */

@@ -11,7 +11,8 @@
       too.
    4. A wait that changes nothing is not kept: the id of its first event holds
       the request, and serve/stream.c begins it again, also after a restart. A
-      client that makes up such an id can do no more than by a POST. */
+      client that makes up such an id can read what a POST would let it read,
+      and change nothing. */
 
 #include "serve/exchange.h"
 

@@ -54,6 +54,13 @@ read_repeat(struct arena *a, struct str session, struct str id,
     return base64url_decode(a, id, body);
 }
 
+/* With 405 official clients give up, without an error. */
+static void
+reply_over(struct exchange *x)
+{
+    exchange_reply_text(x, 405, "Allow: POST\r\n", "this stream is over\n");
+}
+
 /* Runs a request again whose stream broke. Returns whether id is of one; then x
    has its reply. */
 static bool
@@ -70,7 +77,9 @@ run_repeat(struct exchange *x, struct str session, struct str id)
         err = exchange_join(x) ? post_push(x, x->peer, &x->facts, &body)
                                : ERR_NOMEM;
         x->awaiting = err == 0;
-        if (err != 0)
+        if (err == ERR_INVALID)
+            reply_over(x);
+        else if (err != 0)
             exchange_unavailable(x);
         err = 0;
     }
@@ -97,9 +106,8 @@ stream_run(struct exchange *x)
         (last.p != NULL && (exchange_resume(x, id, last) ||
                             run_repeat(x, id, last))))
         return;
-    /* With 405 official clients give up, without an error. */
     if (last.p != NULL && is_stream_over(id, last)) {
-        exchange_reply_text(x, 405, "Allow: POST\r\n", "this stream is over\n");
+        reply_over(x);
         return;
     }
     reply_opened(x, mcp_stream_open(exchange_mcp(x), &x->facts, last,

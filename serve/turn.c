@@ -334,16 +334,19 @@ turn_leave(struct peer *p)
     free(p);
 }
 
-/* Makes a message in the list of p, from text or from its end. ERR_NOMEM. */
+/* Makes a message in the list of p, from text or from its end. ERR_NOMEM,
+   ERR_INVALID. */
 static int
 new_msg(struct peer *p, const struct mcp_facts *f, const struct str *text,
         struct msg **out)
 {
     struct msg *m = *out = calloc(1, sizeof(*m));
+    int err = m != NULL ? mcp_accept(p->turn->mcp, f, text, &m->m)
+                        : ERR_NOMEM;
 
-    if (m == NULL || mcp_accept(p->turn->mcp, f, text, &m->m) != 0) {
+    if (err != 0) {
         free(m);
-        return ERR_NOMEM;
+        return err;
     }
     m->peer = p;
     m->at = &p->all;
@@ -361,12 +364,14 @@ turn_push(struct peer *p, const struct mcp_facts *f, const struct str *text)
 {
     struct turn *t = p->turn;
     struct msg *msg;
+    int err;
 
     if (p->n >= TURN_MAX_QUEUE || t->stopping ||
         t->queued_len >= MAX_MEMORY)
         return ERR_QUEUE_FULL;
-    if (new_msg(p, f, text, &msg) != 0)
-        return ERR_NOMEM;
+    err = new_msg(p, f, text, &msg);
+    if (err != 0)
+        return err;
     p->who = str_hash(f->principal);
     if (p->head == NULL)
         p->head = msg;

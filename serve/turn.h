@@ -76,8 +76,8 @@ struct peer *turn_join(struct turn *t, const struct peer_ops *ops,
 void turn_leave(struct peer *p);
 /* Puts a message into the queue of p, or if text is NULL the end of the session
    that f names. text and f are copied. Returns 0; ERR_QUEUE_FULL if this queue
-   or all of them together are full, or the server stops; ERR_NOMEM. An error
-   leaves the queue unchanged. */
+   or all of them together are full, or the server stops; ERR_NOMEM; ERR_INVALID
+   as mcp_accept. An error leaves the queue unchanged. */
 int turn_push(struct peer *p, const struct mcp_facts *f,
               const struct str *text);
 /* Whether messages of p wait for their turn. */

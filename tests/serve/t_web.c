@@ -2,6 +2,7 @@
    transport; and tools that ask their client or let it come back, with the
    fixture, its path in argv[2]. */
 
+#include "base/base64.h"
 #include "tests/lib/web.h"
 
 /* A refusal does not wait for a body that never comes. */
@@ -794,6 +795,47 @@ test_a_wait_ends_in_its_time(void)
     rig_end(&r);
 }
 
+/* The status of a request that comes back under an id made up for it. */
+static int
+comes_back(struct client *c, const struct session *s, const char *body)
+{
+    struct buf fields = {0};
+    char session[64];
+    int status;
+
+    sscanf(strstr(s->fields, "Mcp-Session-Id: "), "Mcp-Session-Id: %63s",
+           session);
+    buf_printf(&fields, "%sLast-Event-ID: %s.r0.1.", s->fields, session);
+    base64url_encode(&fields, str_of(body));
+    buf_put(&fields, "\r\n", 3);
+    status = fetch(c, "GET", "/mcp", fields.p, NULL);
+    buf_fini(&fields);
+    return status;
+}
+
+/* Under a made-up id only a wait is run, and what reads. */
+static void
+test_no_change_comes_back(void)
+{
+    static const char *const refused[] = {
+        CREATE("a"), UPDATE("a", "1"), SUBSCRIBE("a"), PING, HELLO,
+        INITIALIZED, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}",
+        "[" PING "]",
+        RPC(6, "tools/call", "{\"name\":\"wait_for_task\",\"arguments\":{"
+            "\"agent\":\"a\"},\"task\":{}}"),
+    };
+    struct rig r = rig_new(NULL);
+    struct client c = dial(r.address);
+    struct session s = session_new(&c, "");
+
+    for (size_t i = 0; i < sizeof(refused) / sizeof(*refused); i++)
+        if (!CHECK(comes_back(&c, &s, refused[i]) == 405))
+            fprintf(stderr, "  %s\n", refused[i]);
+    CHECK(posts(&c, s.fields, CREATE("a"), SAYS("seq", "1")));
+    hang_up(&c);
+    rig_end(&r);
+}
+
 /* A client whose wait lost its stream returns with the id of that, to the same
    server or the next one, and gets the answer, also to what came meanwhile. */
 static void
@@ -1019,6 +1061,7 @@ main(int argc, char **argv)
     test_no_claim_for_a_client_that_left();
     test_a_wait_on_an_empty_store_misses_nothing();
     test_a_wait_ends_in_its_time();
+    test_no_change_comes_back();
     test_a_wait_survives_a_kill();
     fixture = argc > 2 ? argv[2] : NULL;
     if (fixture != NULL) {
