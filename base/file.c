@@ -287,8 +287,9 @@ file_read_text(const char *path, char *out, size_t cap)
 
 /* ---- who owns it ---- */
 
-/* Finds a line NAME:X:ID:... with this id. Reads it itself: in a static program
-   the C library could not. */
+/* Finds a line NAME:X:ID:... with this id, in the first 32 KiB: the line in
+   which they end is cut. Reads it itself: in a static program the C library
+   could not. */
 static const char *
 name_of_id(const char *list, unsigned long id, char out[FILE_USER_MAX])
 {
@@ -303,7 +304,7 @@ name_of_id(const char *list, unsigned long id, char out[FILE_USER_MAX])
         line = str_cut(&rest, '\n');
         name = str_cut(&line, ':');
         str_cut(&line, ':');
-        if (str_u64(str_cut(&line, ':'), &n) && n == id &&
+        if (str_u64(str_cut(&line, ':'), &n) && n == id && rest.p != NULL &&
             name.len > 0 && name.len < FILE_USER_MAX) {
             text_put(out, FILE_USER_MAX, "%.*s", STR_ARG(name));
             break;

@@ -22,6 +22,7 @@ FILES := write pwrite pwrite64 pread pread64 fdatasync fsync ftruncate \
   ftruncate64 rename link open open64
 WRAP_base := $(ALLOC)
 WRAP_loop := clock_gettime
+WRAP_file := open open64
 WRAP_os := fcntl fcntl64 fsync fdatasync
 WRAP_json := $(ALLOC)
 WRAP_json_write := $(ALLOC)
