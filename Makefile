@@ -97,8 +97,9 @@ $(B)/tools.inc: tools/tools.txt Makefile
 
 # A version in development, which ends in -dev, also says its commit.
 VERSION := $(shell sed -n 's/^.define MCPTASK_VERSION "\(.*\)"/\1/p' base/base.h)
-COMMIT ?= $(if $(wildcard .git),$(shell git rev-parse --short=8 HEAD 2>/dev/null))
-FULL := "$(VERSION)$(if $(filter %-dev,$(VERSION)),$(COMMIT:%=+%))"
+MCPTASK_COMMIT ?= $(if $(wildcard .git),$(shell \
+  git rev-parse --short=8 HEAD 2>/dev/null))
+FULL := "$(VERSION)$(if $(filter %-dev,$(VERSION)),$(MCPTASK_COMMIT:%=+%))"
 $(B)/version.inc: always
 	@mkdir -p $(B)
 	@echo '$(FULL)' | cmp -s - $@ || echo '$(FULL)' >$@

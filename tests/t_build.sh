@@ -7,6 +7,7 @@
 cd "$(dirname "$0")/.." || exit 1
 . tests/lib/check.sh
 unset CFLAGS LDFLAGS
+export COMMIT=other # of whatever the caller builds
 chosen=cc
 commit=$(git rev-parse --short=8 HEAD 2>/dev/null)
 version="mcptask $(sed -n 's/^#define MCPTASK_VERSION "\(.*\)"/\1/p' base/base.h)"
@@ -47,7 +48,8 @@ twice() { # CC
         export TZ=Asia/Kolkata LC_ALL=C.UTF-8
         umask 077
         sources "$dir/a longer/way to it"
-        makes "$dir/a longer/way to it" mcptask CC="$1" COMMIT="$commit"
+        makes "$dir/a longer/way to it" mcptask CC="$1" \
+            MCPTASK_COMMIT="$commit"
         exit $failed
     ) || failed=$((failed + 1))
     same "$made" "$dir/a longer/way to it/mcptask"

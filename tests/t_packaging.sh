@@ -385,7 +385,8 @@ if wants npm && wants zip && wants dpkg-deb && [ "$(uname -m)" = x86_64 ]; then
     (
         umask 077
         cd "$other" && TZ=Asia/Kolkata LC_ALL=C.UTF-8 \
-            make -s dist TARGETS='linux-mipsel macos-aarch64' COMMIT="$commit"
+            make -s dist TARGETS='linux-mipsel macos-aarch64' \
+            MCPTASK_COMMIT="$commit"
     ) >"$dir/log" 2>&1 || fail "dist elsewhere: $(cat "$dir/log")"
     for file in "$other"/build/dist/*-macos-aarch64.* \
         "$other"/build/dist/*-linux-mipsel.* \
