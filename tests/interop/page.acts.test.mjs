@@ -147,6 +147,68 @@ test('a task is handed over, closed, reopened, asked', LIMIT, async (t) => {
   await worker.close();
 });
 
+/* A task that is handed over is closed by way of open, and one that has ended
+   is closed otherwise so: none is left open. */
+test('what is refused half way leaves no trace', LIMIT, async (t) => {
+  const { page, worker, go } = await desk(t, { args: ['--require-evidence'],
+    expect: /net::ERR_FAILED/ });
+  const call = (name, task_id, more) => worker.tool(name, { task_id, ...more });
+  const state = async (task_id) => {
+    const k = await call('get_task', task_id);
+    return [k.status, k.current_owner, k.result, k.handoff];
+  };
+  const form = page.locator('#form');
+  const refused = form.getByText('done needs test_results', { exact: true });
+
+  await call('create_task', 'h.1', { title: 'Handed' });
+  await call('handoff_task', 'h.1', { from_agent: 'alice', to_agent: 'bob',
+    reason: 'lunch' });
+  const before = await state('h.1');
+  assert.deepEqual(before.slice(0, 2), ['handoff_ready', 'bob']);
+  await go('#task/h.1');
+  await live(page);
+  await button(page, 'Close').click();
+  await form.getByLabel('Result').fill('All');
+  const done = form.getByRole('button', { name: 'Done', exact: true });
+  await done.click();
+  await refused.waitFor({ timeout: SOON });
+  assert.deepEqual(await state('h.1'), before);
+  /* What is refused again is no change of someone else. */
+  const { version } = await call('get_task', 'h.1');
+  await done.click();
+  await page.waitForFunction((from) => T.get('h.1').version > from, version);
+  await refused.waitFor({ timeout: SOON });
+  await form.getByRole('button', { name: 'Failed', exact: true }).click();
+  await closed(page);
+  assert.deepEqual((await state('h.1')).slice(0, 3), ['failed', 'bob', 'All']);
+
+  /* The same of several, one of which has ended. */
+  await call('create_task', 'h.2', { title: 'Broken' });
+  await call('update_task', 'h.2', { agent: 'carol', status: 'failed',
+    reason: 'no disk' });
+  const broken = await state('h.2');
+  await go();
+  await live(page);
+  await cardOf(page, 'stuck', 'Broken').locator('input[type=checkbox]').check();
+  await page.locator('#picks').getByRole('button', { name: 'Close' }).click();
+  await fill(page, { Reason: 'works now' }, 'Done');
+  await page.locator('#refused').getByText('h.2: done needs').waitFor();
+  assert.deepEqual(await state('h.2'), broken);
+
+  /* What cannot be taken back is said. */
+  await page.route('**/mcp', (route) => {
+    const { name, arguments: args } = route.request().postDataJSON().params;
+    return name === 'update_task' && args.reason === 'undone'
+      ? route.abort() : route.continue();
+  });
+  await page.locator('#picks').getByRole('button', { name: 'Close' }).click();
+  await fill(page, { Reason: 'works now' }, 'Done');
+  await page.locator('#refused')
+    .getByText('the task was failed and is open now').waitFor();
+  assert.equal((await state('h.2'))[0], 'open');
+  await worker.close();
+});
+
 test('whoever works is told, and not disturbed', LIMIT, async (t) => {
   const { page, worker, go } = await desk(t);
   const call = (name, more) => worker.tool(name,
