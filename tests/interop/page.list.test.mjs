@@ -185,6 +185,32 @@ test('a list in place of columns', LIMIT, async (t) => {
   await worker.close();
 });
 
+/* A summary without room for the tags does not say which ones there were. */
+test('a tag on a long task is taken back alone', LIMIT, async (t) => {
+  const { page, worker, go } = await desk(t);
+  const tags = Array.from({ length: 15 }, (_, i) => `${i}`.padStart(64, '"'));
+  const now = async () => (await worker.tool('get_task', { task_id: 's.8' })).tags;
+
+  await worker.tool('create_task', { task_id: 's.8', title: 'Long', tags,
+    repo_path: `/${'"'.repeat(4000)}` });
+  await worker.tool('request_input', { task_id: 's.8', agent: 'ann',
+    question: '"'.repeat(2000) });
+  await go();
+  await live(page);
+  await page.getByLabel('Select s.8').check();
+  assert.deepEqual(await page.evaluate(() => [T.get('s.8').truncated,
+    T.get('s.8').tags]), [true, undefined]);
+  await button(page, 'Tag').click();
+  await page.locator('#form').getByLabel('Tag to add').fill('new');
+  await page.locator('#form .main').click();
+  await page.locator('#toast', { hasText: 'Changed 1 task' }).waitFor();
+  assert.deepEqual(await now(), [...tags, 'new']);
+  await page.keyboard.press('u');
+  await page.getByText('Undone', { exact: true }).waitFor();
+  assert.deepEqual(await now(), tags);
+  await worker.close();
+});
+
 test('several tasks are changed and taken back', LIMIT, async (t) => {
   const { page, worker, go } = await desk(t);
   const form = page.locator('#form');
