@@ -317,6 +317,51 @@ test('an approval is given by a button alone', LIMIT, async (t) => {
   await worker.close();
 });
 
+test('a comment on an option is a message', LIMIT, async (t) => {
+  const { page, worker, go } = await desk(t, { expect: /net::ERR_FAILED/ });
+  const box = (title) => cardOf(page, 'need', title).locator('.ask');
+  const comment = (title) => box(title).getByLabel('Comment (optional)');
+  const get = (task_id) => worker.tool('get_task', { task_id });
+
+  for (const [task_id, title] of [['v.5', 'Paint'], ['v.6', 'Plain']]) {
+    await worker.tool('create_task', { task_id, title });
+    await worker.tool('claim_task', { task_id, agent: 'alice' });
+    await worker.tool('request_input', { task_id, agent: 'alice',
+      question: 'Which?', options: ['Red', 'Blue'] });
+  }
+  await go();
+  await live(page);
+  await comment('Paint').fill('but a dark one');
+  await page.route('**/mcp', (route) =>
+    route.request().postDataJSON().params.name === 'update_task'
+      ? route.abort() : route.continue());
+  await box('Paint').getByRole('button', { name: 'Blue' }).click();
+  await sent(page);
+  await box('Paint').getByRole('alert').waitFor();
+  assert.equal(await comment('Paint').inputValue(), 'but a dark one');
+  await page.unroute('**/mcp');
+  await box('Paint').getByRole('button', { name: 'Blue' }).click();
+  await sent(page);
+  await box('Paint').waitFor({ state: 'detached', timeout: SOON });
+  await box('Plain').getByRole('button', { name: 'Red' }).click();
+  await sent(page);
+  await box('Plain').waitFor({ state: 'detached', timeout: SOON });
+  const { questions: [q], messages: [m], version } = await get('v.5');
+  assert.deepEqual([q.answer.action, q.answer.text, m.from, m.text],
+    ['accept', 'Blue', 'person', 'but a dark one']);
+  assert.equal(version, 4); /* one change has both */
+  const plain = await get('v.6');
+  assert.deepEqual([plain.questions[0].answer.text, plain.messages],
+    ['Red', undefined]);
+  /* The agent reads it with its next change. */
+  const { messages } = await worker.tool('save_checkpoint', { task_id: 'v.5',
+    agent: 'alice', notes: 'painting' });
+  assert.deepEqual(messages.map((x) => x.text), ['but a dark one']);
+  await page.evaluate(() => { location.hash = '#task/v.5'; });
+  await page.locator('#body .past').getByText('but a dark one').waitFor();
+  await worker.close();
+});
+
 test('an answer is sent when the page is left', LIMIT, async (t) => {
   const { page, worker, go } = await desk(t);
 
