@@ -137,6 +137,35 @@ test('what one does oneself is no news', LIMIT, async (t) => {
   await worker.close();
 });
 
+/* A browser may keep anything under these names. */
+test('what is kept in a wrong form is not used', LIMIT, async (t) => {
+  const { page, worker, go } = await desk(t);
+
+  await failed(worker, 'k.1');
+  await go();
+  await live(page);
+  for (const bad of ['{bad', 'null', '[]', '5', '"x"']) {
+    for (const name of ['mcptask-dismissed', 'mcptask-seen']) {
+      await page.evaluate(([k, v]) => localStorage.setItem(k, v), [name, bad]);
+    }
+    await page.reload();
+    await live(page);
+    await bell(page, 'Inbox, 1 new');
+    await cardOf(page, 'stuck', 'Task k.1').waitFor();
+  }
+  /* From then on it is kept as ever. */
+  await cardOf(page, 'stuck', 'Task k.1')
+    .getByRole('button', { name: 'Dismiss' }).click();
+  await cardOf(page, 'stuck', 'Task k.1').waitFor({ state: 'detached' });
+  await open(page);
+  await shut(page);
+  await page.reload();
+  await live(page);
+  await bell(page, 'Inbox');
+  assert.equal(await cardOf(page, 'stuck', 'Task k.1').count(), 0);
+  await worker.close();
+});
+
 test('another store at the same address is new', LIMIT, async (t) => {
   const { store, server, page, worker, go } = await desk(t,
     { expect: /net::ERR/ });
