@@ -291,6 +291,55 @@ test('several tasks are changed and taken back', LIMIT, async (t) => {
   await worker.close();
 });
 
+/* One column is shown at a time: what is in another one is not selected, but
+   for what is printed, which shows no box. */
+test('what is selected on a phone is seen', LIMIT, async (t) => {
+  const { page, worker, go } = await desk(t);
+  const tab = (name) => page.locator('#tabs button', { hasText: name }).click();
+  const count = (n) => page.locator('#picks b', { hasText: `${n} selected` })
+    .waitFor();
+  const picks = () => page.evaluate(() => [...picked].sort());
+
+  await page.setViewportSize({ width: 390, height: 844 });
+  for (const n of [1, 2]) {
+    await worker.tool('create_task', { task_id: `p.${n}`, title: `Task ${n}` });
+  }
+  await worker.tool('create_task', { task_id: 'p.3', title: 'Held' });
+  await worker.tool('claim_task', { task_id: 'p.3', agent: 'ann' });
+  await go();
+  await live(page);
+  await tab('Ready');
+  await page.getByLabel('Select p.1').check();
+  await page.getByLabel('Select p.2').check();
+  await count(2);
+  await page.evaluate(() => drawNow());
+  assert.deepEqual(await picks(), ['p.1', 'p.2']);
+  await page.evaluate(() => { location.hash = '#task/p.3'; });
+  await page.locator('#task').getByRole('heading', { name: 'Held' }).waitFor();
+  await page.pdf({ format: 'A5' });
+  await page.emulateMedia({ media: 'print' });
+  await page.evaluate(() => drawNow());
+  await page.emulateMedia({ media: 'screen' });
+  await page.evaluate(() => drawNow());
+  assert.deepEqual(await picks(), ['p.1', 'p.2']);
+  await page.keyboard.press('Escape');
+  await tab('In progress');
+  await page.locator('#picks').waitFor({ state: 'hidden' });
+  assert.deepEqual(await picks(), []);
+  await tab('Ready');
+  assert.equal(await page.getByLabel('Select p.1').isChecked(), false);
+
+  /* The same where a wide page gets narrow. */
+  await page.setViewportSize({ width: 1280, height: 844 });
+  await page.getByLabel('Select p.1').check();
+  await page.getByLabel('Select p.3').check();
+  await count(2);
+  await page.setViewportSize({ width: 390, height: 844 });
+  await count(1);
+  assert.deepEqual(await picks(), ['p.1']);
+  await worker.close();
+});
+
 test('failures are dismissed together', LIMIT, async (t) => {
   const { page, worker, go } = await desk(t);
 
