@@ -153,7 +153,7 @@ make_store(void)
         at = end;
     }
     free(text);
-    ago_s = 0;
+    ago_s = -30; /* an age is not at the edge of another: time may go by */
 }
 
 /* ---- the terminal ---- */
