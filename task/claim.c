@@ -92,9 +92,9 @@ static bool
 is_free_for(const struct tasks *t, const struct task_want *w,
             const struct task_entry *e, int64_t now_ms)
 {
-    struct str kept_for = task_entry_kept_for(t, e);
+    struct str kept_for = task_entry_kept_for(t, e, now_ms);
 
-    return task_entry_free_at(t, e, now_ms) &&
+    return task_entry_free(t, e, now_ms) &&
            (!kept_for.p || actor_reached(&w->who, kept_for));
 }
 
@@ -149,9 +149,9 @@ look_at(struct search *s, struct task_entry *e)
 
     if (!is_here(s, s->w, e) || !is_wanted(s->t, s->w, e))
         return 0;
-    if (free && !task_entry_is_early(s->t, e))
+    if (free && !task_entry_is_early(e, s->now_ms))
         return is_ready(s, e);
-    due = free ? e->from_ms : task_entry_due(s->t, e);
+    due = free ? e->from_ms : task_entry_due(s->t, e, s->now_ms);
     due = due < e->from_ms ? e->from_ms : due;
     note_due(s, due);
     return 0;
@@ -249,13 +249,14 @@ int64_t
 tasks_due_ms(struct tasks *t, struct str id)
 {
     const struct task_entry *e = tasks_find(t, id);
-    int64_t due;
+    int64_t due, now = store_now_ms(t->store);
+    bool free = e && task_entry_free(t, e, now);
 
-    if (e && task_entry_free(t, e) && task_entry_is_early(t, e))
+    if (free && task_entry_is_early(e, now))
         return e->from_ms;
-    if (!e || (task_entry_free(t, e) && !task_entry_kept_for(t, e).p))
+    if (!e || (free && !task_entry_kept_for(t, e, now).p))
         return 0;
-    due = task_entry_due(t, e);
+    due = task_entry_due(t, e, now);
     return due < e->from_ms ? e->from_ms : due;
 }
 
@@ -307,7 +308,7 @@ count_held(struct search *s, const struct task_entry *e, struct task_why *out)
 {
     struct str owner = task_entry_text(s->t, e, ATOM_OWNER);
     struct task_reason *r;
-    int64_t due = task_entry_due(s->t, e);
+    int64_t due = task_entry_due(s->t, e, s->now_ms);
 
     out->held++;
     r = count_reason(out->holders, owner.p ? owner : STR("\"unknown\""));
@@ -399,11 +400,11 @@ tasks_why_none(struct tasks *t, struct arena *a, const struct task_want *w,
             continue;
         if (!is_here(&s, w, e)) {
             if (!e->parked && is_free_for(t, w, e, s.now_ms) &&
-                !task_entry_is_early(t, e))
+                !task_entry_is_early(e, s.now_ms))
                 rc = count_elsewhere(&s, a, e, out);
         } else if (!is_free_for(t, w, e, s.now_ms)) {
             count_held(&s, e, out);
-        } else if (task_entry_is_early(t, e)) {
+        } else if (task_entry_is_early(e, s.now_ms)) {
             if (out->later++ == 0 || e->from_ms < out->later_ms)
                 out->later_ms = e->from_ms;
         } else {
@@ -420,14 +421,14 @@ tasks_why_none(struct tasks *t, struct arena *a, const struct task_want *w,
    as far as the entry tells. */
 static bool
 may_be_held(const struct tasks *t, const struct task_actor *who,
-            const struct task_entry *e)
+            const struct task_entry *e, int64_t now_ms)
 {
     struct str session = raw_inner(task_entry_text(t, e, ENTRY_SESSION));
 
     return (actor_is(who, task_entry_text(t, e, ATOM_OWNER)) ||
             (session.p && who->session.len > 0 &&
              who->is_same(session, who->session))) &&
-           !task_entry_free(t, e);
+           !task_entry_free(t, e, now_ms);
 }
 
 int
@@ -436,12 +437,13 @@ tasks_held(struct tasks *t, struct arena *a, const struct task_actor *who,
 {
     struct task_entry *e;
     struct task_event ev;
+    int64_t now = store_now_ms(t->store);
     size_t n = 0;
     int rc = 0;
 
     for (int p = 0; p < TASK_N_PRIORITIES; p++)
         for (e = t->queue[p][QUEUE_HELD].first; e && n < max; e = e->later) {
-            if (!may_be_held(t, who, e))
+            if (!may_be_held(t, who, e, now))
                 continue;
             rc = task_entry_event(t, e, a, &ev);
             if (rc == 0)

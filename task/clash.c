@@ -69,13 +69,13 @@ is_above(struct tasks *t, struct str id, struct str parent)
 /* Whether the task of e, of the same project, has paths that overlap these. */
 static bool
 meets(const struct tasks *t, const struct task_entry *e, struct str repo_path,
-      struct str paths)
+      struct str paths, int64_t now_ms)
 {
     struct str own = task_entry_text(t, e, ENTRY_PATHS);
 
     return own.p &&
            project_same(repo_path, task_entry_text(t, e, ATOM_REPO_PATH)) &&
-           lists_meet(paths, own) && !task_entry_free(t, e);
+           lists_meet(paths, own) && !task_entry_free(t, e, now_ms);
 }
 
 /* Whether the task of e is that of id, or above or below it. */
@@ -93,24 +93,25 @@ task_find_clashes(struct tasks *t, struct arena *a, struct task *k)
 {
     struct sights seen = {{0}, {0}};
     struct buf b = {0};
-    int64_t due;
+    int64_t due, now;
     size_t n = 0;
 
     k->clashes = STR_NONE;
     k->clash_ms = 0;
     if (!k->f[F_PATHS].p)
         return 0;
+    now = store_now_ms(t->store);
     for (int p = 0; p < TASK_N_PRIORITIES; p++)
         for (const struct task_entry *e = t->queue[p][QUEUE_HELD].first;
              e && n < TASK_CLASHES; e = e->later) {
-            if (!meets(t, e, k->f[F_REPO_PATH], k->f[F_PATHS]) ||
+            if (!meets(t, e, k->f[F_REPO_PATH], k->f[F_PATHS], now) ||
                 is_related(t, e, k->ev.id, k->f[F_PARENT_ID]) ||
                 task_entry_sight(t, e, &seen) == SIGHT_GONE)
                 continue;
             buf_printf(&b, "%s{\"task_id\":\"%.*s\",\"agent\":%.*s}",
                        n > 0 ? "," : "[", STR_ARG(task_entry_id(e)),
                        STR_ARG(task_entry_text(t, e, ATOM_OWNER)));
-            due = task_entry_due(t, e);
+            due = task_entry_due(t, e, now);
             if (n++ == 0 || due < k->clash_ms)
                 k->clash_ms = due;
         }
@@ -128,11 +129,12 @@ find_other(struct tasks *t, const struct task_entry *e,
 {
     struct str repo_path = task_entry_text(t, e, ATOM_REPO_PATH);
     struct str paths = task_entry_text(t, e, ENTRY_PATHS);
+    int64_t now = store_now_ms(t->store);
 
     for (int p = 0; p < TASK_N_PRIORITIES; p++)
         for (const struct task_entry *o = t->queue[p][QUEUE_HELD].first; o;
              o = o->later)
-            if (meets(t, o, repo_path, paths) &&
+            if (meets(t, o, repo_path, paths, now) &&
                 !actor_is(who, task_entry_text(t, o, ATOM_OWNER)) &&
                 task_entry_sight(t, o, seen) != SIGHT_GONE)
                 return o;
@@ -152,5 +154,5 @@ task_entry_clash(struct tasks *t, const struct task_entry *e,
         *c = (struct clash){paths, repo, find_other(t, e, who, &found->seen)};
     return !c->with || is_related(t, c->with, task_entry_id(e),
                                   task_entry_text(t, e, ATOM_PARENT_ID))
-        ? 0 : task_entry_due(t, c->with);
+        ? 0 : task_entry_due(t, c->with, store_now_ms(t->store));
 }

@@ -84,39 +84,33 @@ kept_since(const struct task_entry *e, int64_t changed_ms)
 }
 
 int64_t
-task_entry_due(const struct tasks *t, const struct task_entry *e)
+task_entry_due(const struct tasks *t, const struct task_entry *e,
+               int64_t now_ms)
 {
-    int64_t now = store_now_ms(t->store);
-
-    return kept_since(e, store_past_ms(e->changed_ms, now)) +
+    return kept_since(e, store_past_ms(e->changed_ms, now_ms)) +
            store_skew_ms(t->store) + e->kept_ms;
 }
 
 bool
-task_entry_is_early(const struct tasks *t, const struct task_entry *e)
+task_entry_is_early(const struct task_entry *e, int64_t now_ms)
 {
-    return e->from_ms > 0 && e->from_ms > store_now_ms(t->store);
+    return e->from_ms > 0 && e->from_ms > now_ms;
 }
 
 bool
-task_entry_free(const struct tasks *t, const struct task_entry *e)
-{
-    return task_entry_free_at(t, e, store_now_ms(t->store));
-}
-
-bool
-task_entry_free_at(const struct tasks *t, const struct task_entry *e,
-                   int64_t now_ms)
+task_entry_free(const struct tasks *t, const struct task_entry *e,
+                int64_t now_ms)
 {
     return e->status != TASK_IN_PROGRESS || e->parked
-        ? e->status < TASK_DONE : task_entry_due(t, e) <= now_ms;
+        ? e->status < TASK_DONE : task_entry_due(t, e, now_ms) <= now_ms;
 }
 
 struct str
-task_entry_kept_for(const struct tasks *t, const struct task_entry *e)
+task_entry_kept_for(const struct tasks *t, const struct task_entry *e,
+                    int64_t now_ms)
 {
     return e->status == TASK_HANDOFF_READY && e->atom[ATOM_OWNER] &&
-           !e->parked && task_entry_due(t, e) > store_now_ms(t->store)
+           !e->parked && task_entry_due(t, e, now_ms) > now_ms
         ? task_entry_text(t, e, ATOM_OWNER) : STR_NONE;
 }
 
@@ -230,8 +224,10 @@ hash_id(struct str id)
 void
 task_entry_park(struct tasks *t, struct task_entry *e, struct str dep)
 {
-    if (!e->parked && task_entry_free(t, e) && !task_entry_kept_for(t, e).p &&
-        !tasks_is_done(t, dep))
+    int64_t now = store_now_ms(t->store);
+
+    if (!e->parked && task_entry_free(t, e, now) &&
+        !task_entry_kept_for(t, e, now).p && !tasks_is_done(t, dep))
         move_to(t, e, true, hash_id(raw_inner(dep)), NULL);
 }
 
@@ -511,9 +507,10 @@ task_entry_sight(const struct tasks *t, const struct task_entry *e,
         seen->sight[i] = (uint8_t)t->see(t->see_of, raw_inner(
             atoms_text(&t->atoms, atom)));
     }
-    /* Last, since it reads the clock: a search asks for each task at work. */
     sight = (enum sight)seen->sight[i];
-    return sight == SIGHT_GONE && task_entry_free(t, e) ? SIGHT_UNKNOWN : sight;
+    if (sight == SIGHT_GONE && task_entry_free(t, e, store_now_ms(t->store)))
+        return SIGHT_UNKNOWN;
+    return sight;
 }
 
 bool

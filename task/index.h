@@ -93,25 +93,27 @@ struct str task_entry_id(const struct task_entry *e);
    principal. */
 uint64_t task_key_hash(const struct tasks *t, struct str op, struct str by,
                        struct str idem, uint64_t *who);
-/* Returns whether the task of e may be begun, judged by the entry alone: it is
+/* What entries tell depends on the time, now_ms: that of store_now_ms, which a
+   walk past many of them reads once.
+
+   Returns whether the task of e may be begun, judged by the entry alone: it is
    live, and not in progress, or its lease has expired, or it is in progress
    without a lease and unchanged for TASK_STALE_MS. */
-bool task_entry_free(const struct tasks *t, const struct task_entry *e);
-/* The same at a time, of store_now_ms: a search reads the clock once. */
-bool task_entry_free_at(const struct tasks *t, const struct task_entry *e,
-                        int64_t now_ms);
+bool task_entry_free(const struct tasks *t, const struct task_entry *e,
+                     int64_t now_ms);
 /* Whether it may be begun only later, by its not_before. */
-bool task_entry_is_early(const struct tasks *t, const struct task_entry *e);
+bool task_entry_is_early(const struct task_entry *e, int64_t now_ms);
 /* When time alone changes task_entry_free, or who may begin the task:
    store_skew_ms after the end of a lease. */
-int64_t task_entry_due(const struct tasks *t, const struct task_entry *e);
+int64_t task_entry_due(const struct tasks *t, const struct task_entry *e,
+                       int64_t now_ms);
 /* Whether work on the task of e is offered to who, as far as projects go: it is
    of who's project or of none, or was handed over to exactly who's name. */
 bool task_entry_is_offered(const struct tasks *t, const struct task_entry *e,
                            const struct task_actor *who);
 /* The agent (raw) to whom the task of e was just handed over; or .p NULL. */
 struct str task_entry_kept_for(const struct tasks *t,
-                               const struct task_entry *e);
+                               const struct task_entry *e, int64_t now_ms);
 /* Returns whether dep (a raw JSON string) is the id of a failed or cancelled
    task. */
 bool tasks_is_failed(struct tasks *t, struct str dep);

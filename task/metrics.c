@@ -17,6 +17,7 @@
 
 struct figures {
     struct tasks *t;
+    int64_t now_ms;
     struct arena a;
     size_t read; /* bytes of records */
     uint64_t looked, unread;
@@ -25,22 +26,23 @@ struct figures {
 };
 
 static bool
-needs_record(const struct tasks *t, const struct task_entry *e)
+needs_record(const struct figures *f, const struct task_entry *e)
 {
     return e->has_open ||
            ((e->has_deps || e->atom[ENTRY_PATHS]) &&
             (e->status == TASK_OPEN || e->status == TASK_IN_PROGRESS) &&
-            task_entry_free(t, e));
+            task_entry_free(f->t, e, f->now_ms));
 }
 
 /* The task of e as far as its entry tells. */
 static struct task
-task_of_entry(const struct tasks *t, const struct task_entry *e)
+task_of_entry(const struct figures *f, const struct task_entry *e)
 {
-    bool left = e->status == TASK_IN_PROGRESS && task_entry_free(t, e);
+    bool left = e->status == TASK_IN_PROGRESS &&
+                task_entry_free(f->t, e, f->now_ms);
 
     return (struct task){.status = (enum task_status)e->status,
-                         .early = task_entry_is_early(t, e),
+                         .early = task_entry_is_early(e, f->now_ms),
                          .needs_input = e->has_open,
                          .lease_expired = left && e->has_lease,
                          .stale = left && !e->has_lease};
@@ -55,7 +57,7 @@ read_live_task(struct figures *f, struct task_entry *e)
     f->read += e->e.len;
     if (task_entry_event(f->t, e, &f->a, &ev) != 0 ||
         task_peek(f->t, &f->a, &ev, &k) != 0) {
-        k = task_of_entry(f->t, e);
+        k = task_of_entry(f, e);
         k.garbled = true;
     }
     return k;
@@ -78,10 +80,10 @@ measure_task(struct figures *f, struct task_entry *e)
     struct task k = {.garbled = false};
 
     f->looked++;
-    f->leases += e->has_lease && !task_entry_free(f->t, e);
+    f->leases += e->has_lease && !task_entry_free(f->t, e, f->now_ms);
     f->asking += e->has_open;
-    if (!needs_record(f->t, e)) {
-        k = task_of_entry(f->t, e);
+    if (!needs_record(f, e)) {
+        k = task_of_entry(f, e);
     } else if (f->read < TASK_READ_MAX) {
         k = read_live_task(f, e);
         note_question(f, &k);
@@ -107,7 +109,7 @@ void
 tasks_put_metrics(struct tasks *t, struct buf *b)
 {
     int64_t now = store_now_ms(t->store);
-    struct figures f = {.t = t, .asked_ms = now};
+    struct figures f = {.t = t, .now_ms = now, .asked_ms = now};
     uint64_t live = 0;
 
     for (int s = 0; s < TASK_N_STATUSES; s++)

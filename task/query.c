@@ -60,6 +60,7 @@ struct scan {
     size_t n_sorted, next_sorted;
     bool dropped;      /* more than SORT_MAX match */
     size_t looked, limit;
+    int64_t now_ms;    /* when it began */
     uint64_t bytes;    /* of records read */
     struct {
         uint32_t atom; /* the text examined last, and whether it has q->has */
@@ -196,10 +197,8 @@ is_asked(enum task_ask ask, bool is)
 static bool
 is_stale(const struct scan *s, const struct task_entry *e)
 {
-    int64_t now = store_now_ms(s->t->store);
-
     return e->status == TASK_IN_PROGRESS &&
-           now - store_past_ms(e->changed_ms, now) > TASK_STALE_MS;
+           s->now_ms - store_past_ms(e->changed_ms, s->now_ms) > TASK_STALE_MS;
 }
 
 /* What can be told from the entry alone. */
@@ -207,8 +206,9 @@ static bool
 matches_entry(struct scan *s, const struct task_entry *e)
 {
     const struct task_query *q = s->q;
-    bool free = q->ready && !e->parked && task_entry_free(s->t, e) &&
-                !task_entry_is_early(s->t, e);
+    bool free = q->ready && !e->parked &&
+                task_entry_free(s->t, e, s->now_ms) &&
+                !task_entry_is_early(e, s->now_ms);
 
     for (int i = 0; i < TASK_N_ATOMS; i++)
         if (q->has[i].p && !matches_atom(s, i, e->atom[i]))
@@ -575,7 +575,8 @@ int
 tasks_list(struct tasks *t, struct arena *a, const struct task_query *q,
            struct task_list *out)
 {
-    struct scan s = {.t = t, .a = a, .q = q, .list = out};
+    struct scan s = {.t = t, .a = a, .q = q, .list = out,
+                     .now_ms = store_now_ms(t->store)};
     int rc, i;
 
     *out = (struct task_list){.exact = true,

@@ -435,8 +435,10 @@ put_times(struct buf *b, const char *z, size_t n)
 static inline int
 kept_ms(const struct tasks *t, const struct task_entry *e)
 {
-    return task_entry_free(t, e) && !task_entry_kept_for(t, e).p ? -2
-                                                                 : e->kept_ms;
+    int64_t now = store_now_ms(tasks_store(t));
+
+    return task_entry_free(t, e, now) && !task_entry_kept_for(t, e, now).p
+        ? -2 : e->kept_ms;
 }
 
 static inline void
