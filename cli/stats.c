@@ -90,13 +90,13 @@ count_agent(struct stats *s, struct str raw, int what)
         s->agent[i].n[what]++;
 }
 
-/* Adds the time between two texts, if both are times. */
+/* Adds the span between two times, if both are. */
 static void
 add_span(struct buf *b, struct str from, struct str to)
 {
     int64_t a, z, ms;
 
-    if (!time_parse(raw_inner(from), &a) || !time_parse(raw_inner(to), &z))
+    if (!time_parse(from, &a) || !time_parse(to, &z))
         return;
     ms = z > a ? z - a : 0;
     buf_put(b, (const char *)&ms, sizeof(ms));
@@ -110,10 +110,9 @@ count_answers(struct stats *s, struct str questions)
 
     while ((q = raw_list_next(questions, q)).p != NULL) {
         answer = raw_member(q, "answer");
-        at = raw_member(answer, "at");
-        if (at.p != NULL && time_parse(raw_inner(at), &ms) &&
-            day_of(s, ms) >= 0)
-            add_span(&s->to_answer, raw_member(q, "at"), at);
+        at = raw_inner(raw_member(answer, "at"));
+        if (time_parse(at, &ms) && day_of(s, ms) >= 0)
+            add_span(&s->to_answer, raw_inner(raw_member(q, "at")), at);
     }
 }
 
@@ -137,11 +136,8 @@ count_task(void *ctx, const struct task *k)
         return true;
     s->ended[day]++;
     s->failed[day] += k->status == TASK_FAILED;
-    if (k->status == TASK_DONE) {
-        struct str end = raw_quote(&s->c->a, k->ev.r.time);
-
-        add_span(&s->to_done, k->f[F_CREATED_AT], end);
-    }
+    if (k->status == TASK_DONE)
+        add_span(&s->to_done, raw_inner(k->f[F_CREATED_AT]), k->ev.r.time);
     if (k->status != TASK_CANCELLED)
         count_agent(s, k->f[F_CURRENT_OWNER],
                     k->status == TASK_DONE ? N_DONE : N_FAILED);
