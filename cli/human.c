@@ -41,6 +41,7 @@ static const struct human_sign {
     [SIGN_FAILED] = {"Failed", "failed", "\xe2\x9c\x97", "x", "31"},
     [SIGN_CANCELLED] = {"Cancelled", "cancelled", "-", "-", "2"},
 };
+
 const char *
 human_column(int column)
 {
