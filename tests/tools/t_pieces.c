@@ -506,10 +506,10 @@ test_template_of_artifacts(void)
     fixture_fini(&f);
 }
 
-/* Reads the history of a resource once, with at most max bytes of records.
-   Returns how many events it shows, and the cursor that goes on. */
-static int
-history_from(struct fixture *f, size_t max, char cursor[32])
+/* Reads the history of a task, or with id "" of all, once, with at most max
+   bytes of records. Returns its events, and the cursor that goes on. */
+static const struct json_tok *
+events_of(struct fixture *f, const char *id, size_t max, char cursor[32])
 {
     const struct mcp_catalogue *c = tools_catalogue(f->tools);
     struct mcp_call m = {.ctx = c->ctx, .arena = &f->a, .out = &f->out,
@@ -517,7 +517,7 @@ history_from(struct fixture *f, size_t max, char cursor[32])
     const struct json_tok *t;
     char uri[100];
 
-    snprintf(uri, sizeof uri, "task://a/history%s%s",
+    snprintf(uri, sizeof uri, "task://%s/history%s%s", id,
              cursor[0] != '\0' ? "?cursor=" : "", cursor);
     arena_reset(&f->a);
     buf_reset(&f->out, f->out.cap);
@@ -525,11 +525,20 @@ history_from(struct fixture *f, size_t max, char cursor[32])
         !CHECK(json_parse(&f->a, buf_view(&f->out), &t, NULL) == 0) ||
         !CHECK(json_parse(&f->a, json_str(&f->a, json_get(t, "text")), &t,
                           NULL) == 0))
-        return 0;
+        return NULL;
     snprintf(cursor, 32, "%.*s",
              STR_ARG(json_str(&f->a, json_get(t, "next_cursor"))));
     CHECK((json_get(t, "truncated")->type == JSON_TRUE) == (cursor[0] != '\0'));
-    return (int)json_get(t, "events")->n;
+    return json_get(t, "events");
+}
+
+/* How many events a read of a's history shows. */
+static int
+history_from(struct fixture *f, size_t max, char cursor[32])
+{
+    const struct json_tok *events = events_of(f, "a", max, cursor);
+
+    return events != NULL ? (int)events->n : 0;
 }
 
 /* Each read is bounded by bytes, whether the events are small or large. */
@@ -565,31 +574,6 @@ test_history_in_pieces(void)
     fixture_fini(&f);
 }
 
-/* Reads the history of all tasks once, as history_from. Returns its events. */
-static const struct json_tok *
-events_from(struct fixture *f, size_t max, char cursor[32])
-{
-    const struct mcp_catalogue *c = tools_catalogue(f->tools);
-    struct mcp_call m = {.ctx = c->ctx, .arena = &f->a, .out = &f->out,
-                         .rev = MCP_2025_11_25, .read_max = max};
-    const struct json_tok *t;
-    char uri[100];
-
-    snprintf(uri, sizeof uri, "task:///history%s%s",
-             cursor[0] != '\0' ? "?cursor=" : "", cursor);
-    arena_reset(&f->a);
-    buf_reset(&f->out, f->out.cap);
-    if (!CHECK(c->resource_read(&m, str_of(uri)) == 0) ||
-        !CHECK(json_parse(&f->a, buf_view(&f->out), &t, NULL) == 0) ||
-        !CHECK(json_parse(&f->a, json_str(&f->a, json_get(t, "text")), &t,
-                          NULL) == 0))
-        return NULL;
-    snprintf(cursor, 32, "%.*s",
-             STR_ARG(json_str(&f->a, json_get(t, "next_cursor"))));
-    CHECK((json_get(t, "truncated")->type == JSON_TRUE) == (cursor[0] != '\0'));
-    return json_get(t, "events");
-}
-
 /* What happened to any task, the newest first, without records of others. */
 static void
 test_history_of_all(void)
@@ -602,7 +586,7 @@ test_history_of_all(void)
     bool unknown;
 
     fixture_init(&f);
-    events = events_from(&f, 0, cursor);
+    events = events_of(&f, "", 0, cursor);
     CHECK(events && events->n == 0 && cursor[0] == '\0');
     call(&f, "create_task", "{'task_id':'a','title':'A'}");
     call(&f, "create_task", "{'task_id':'b','title':'B'}");
@@ -614,7 +598,7 @@ test_history_of_all(void)
     put_times(&b, "r", 2000);
     buf_put(&b, "'}", 3);
     call(&f, "update_task", b.p);
-    events = events_from(&f, 0, cursor);
+    events = events_of(&f, "", 0, cursor);
     CHECK(events && events->n == 3 && cursor[0] == '\0');
     CHECK(json_is(json_get(events + 1, "task_id"), "a"));
     CHECK(json_is(json_get(events + 1, "status"), "failed"));
@@ -625,7 +609,7 @@ test_history_of_all(void)
         call(&f, "update_task", "{'task_id':'b','dirty':true}");
     cursor[0] = '\0';
     do {
-        events = events_from(&f, reads == 0 ? 8000 : 0, cursor);
+        events = events_of(&f, "", reads == 0 ? 8000 : 0, cursor);
         CHECK(events && events->n > 0 && events->n <= 100);
         CHECK(reads > 0 || events->n < 5); /* no more was to be read */
         seen += events ? (int)events->n : 0;
@@ -633,7 +617,7 @@ test_history_of_all(void)
     CHECK(seen == 231 && reads == 3);
     /* One that is not there yet is as the newest. */
     snprintf(cursor, sizeof cursor, "9999");
-    events = events_from(&f, 0, cursor);
+    events = events_of(&f, "", 0, cursor);
     CHECK(events && events->n == 100);
     buf_fini(&b);
     fixture_fini(&f);
@@ -702,7 +686,7 @@ test_history_past_damage(void)
     call(&f, "create_task", "{'task_id':'b','title':'Damaged'}");
     call(&f, "create_task", "{'task_id':'c','title':'C'}");
     damage(&f, "Damaged");
-    events = events_from(&f, 0, cursor);
+    events = events_of(&f, "", 0, cursor);
     CHECK(events && events->n == 2 && cursor[0] == '\0');
     CHECK(events && json_is(json_get(events + 1, "task_id"), "c"));
     fixture_fini(&f);
