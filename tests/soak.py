@@ -12,6 +12,7 @@ use no more memory and no more descriptors in the last third than in the second.
 The slopes are printed: what grows with every change would show there. The tasks
 are as many from the beginning, since each one costs memory by design."""
 
+import http.client
 import json
 import os
 import random
@@ -24,7 +25,7 @@ import threading
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "etcd"))
-from hosts import Cluster, Server, WebServer # noqa: E402
+from hosts import Cluster, Server, WebServer, is_missing # noqa: E402
 
 TASKS = 2000
 CONNECTIONS = 40      # to the servers that are not killed, of all hosts
@@ -48,7 +49,8 @@ class Host:
 
     def __init__(self, world, i, store):
         self.dir, self.i = f"{world.work}/host{i}", i
-        self.command = [world.mcptask, "--compact-at", "4000000", *store]
+        self.program = [world.mcptask, *store]
+        self.command = [*self.program, "--compact-at", "4000000"]
         self.env = {"MCP_TASK_BASE_DIR": self.dir}
         os.makedirs(self.dir)
         self.steady = [self.begin(WebServer("steady")),
@@ -61,7 +63,7 @@ class Host:
         return server
 
     def run(self, *words):
-        return subprocess.run([*self.command[:1], *self.command[3:], *words],
+        return subprocess.run([*self.program, *words],
                               env=dict(os.environ, **self.env), text=True,
                               capture_output=True, check=False, timeout=300)
 
@@ -189,7 +191,6 @@ class World:
 
     def hear(self, port):
         """Subscribes to all tasks, as the page does."""
-        import http.client
         link = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
         meta = {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
                 "io.modelcontextprotocol/clientInfo":
@@ -326,7 +327,7 @@ class World:
     def check(self):
         for host in self.hosts:
             self.missing(f"host {host.i}", self.acked,
-                         [self.mcptask, *host.command[3:]], host.env)
+                         host.program, host.env)
         for (i, kind), all_of in self.samples.items():
             third = len(all_of) // 3
             for k, what, unit in ((1, "memory", 1024), (2, "descriptors", 1)):
@@ -361,8 +362,7 @@ class World:
 def main():
     words = [w for w in sys.argv[1:] if w != "--etcd"]
     shared = "--etcd" in sys.argv
-    if shared and not (shutil.which("etcd") and shutil.which("etcdctl")):
-        print("etcd is not installed: skipped")
+    if shared and is_missing():
         return 77
     seed = int(words[2]) if len(words) > 2 else random.randrange(10**6)
     random.seed(seed)

@@ -21,7 +21,7 @@ import sys
 import threading
 import time
 
-from hosts import Cluster, Server, WebServer
+from hosts import Cluster, Server, WebServer, is_missing
 
 HOSTS = 3
 
@@ -294,8 +294,7 @@ class World:
 
 
 def main():
-    if not shutil.which("etcd") or not shutil.which("etcdctl"):
-        print("etcd is not installed: skipped")
+    if is_missing():
         return 77
     seed = int(sys.argv[3]) if len(sys.argv) > 3 else random.randrange(10**6)
     random.seed(seed)

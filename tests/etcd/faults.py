@@ -23,7 +23,7 @@ import threading
 import time
 import traceback
 
-from hosts import Cluster, Node, Server, free_ports, result_in
+from hosts import Cluster, Node, Server, free_ports, result_in, is_missing
 
 PATIENCE = 5  # seconds that a request to etcd may take
 SLACK = 10    # for a loaded machine
@@ -852,8 +852,7 @@ def play(play_scene, mcptask):
 
 
 def main():
-    if not shutil.which("etcd") or not shutil.which("etcdctl"):
-        print("etcd is not installed: skipped")
+    if is_missing():
         return 77
     wanted = [s for s in SCENES
               if len(sys.argv) < 3 or s.__name__ in sys.argv[2:]]

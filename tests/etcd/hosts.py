@@ -5,6 +5,7 @@ import json
 import os
 import random
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -13,6 +14,14 @@ import tempfile
 import threading
 
 sys.dont_write_bytecode = True
+
+
+def is_missing():
+    """Whether etcd is not installed; says so."""
+    if shutil.which("etcd") and shutil.which("etcdctl"):
+        return False
+    print("etcd is not installed: skipped")
+    return True
 
 
 def free_ports(n):

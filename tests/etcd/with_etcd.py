@@ -7,12 +7,11 @@ import shutil
 import subprocess
 import sys
 
-from hosts import Cluster
+from hosts import Cluster, is_missing
 
 
 def main():
-    if not shutil.which("etcd") or not shutil.which("etcdctl"):
-        print("etcd is not installed: skipped")
+    if is_missing():
         return 77
     cluster = Cluster(1, "--unsafe-no-fsync=true")
     try:
