@@ -89,6 +89,11 @@ needs() {
     command -v "$1" >/dev/null || fail "$what needs $1"
 }
 
+# sum_of FILE: prints its SHA-256
+sum_of() {
+    sha256sum "$1" | cut -c 1-64
+}
+
 # lay_out DIR: the files of the image
 lay_out() {
     rm -rf "$1"
@@ -112,7 +117,7 @@ settle() {
 
 # blob FILE TYPE: adds it to the blobs; its descriptor is in $ref
 blob() {
-    sum=$(sha256sum "$1" | cut -c 1-64)
+    sum=$(sum_of "$1")
     ref="\"mediaType\":\"application/vnd.oci.image.$2\",\"digest\":\"sha256:$sum\""
     ref="$ref,\"size\":$(($(wc -c <"$1")))"
     mv "$1" "$layout/blobs/sha256/$sum"
@@ -126,7 +131,7 @@ make_oci() {
     pack $work/layer.tar $work/root 0 LICENSE
     pack $work/layer.tar $work/root 0 mcptask
     pack $work/layer.tar $work/root/volume 65532 data
-    diff=$(sha256sum $work/layer.tar | cut -c 1-64)
+    diff=$(sum_of $work/layer.tar)
     gzip -9n $work/layer.tar
     blob $work/layer.tar.gz layer.v1.tar+gzip
     layer=$ref
@@ -165,12 +170,12 @@ END
     echo "$out"
 }
 
-# fill TEMPLATE: prints it with the values of this package
+# fill FILE: prints this template with the values of this package
 fill() {
     sed -e "s|@VERSION@|$version|g; s|@OWNER@|$owner|g" \
         -e "s|@IMAGE@|$image|g; s|@CPU@|${cpu-}|g; s|@OS@|$os|g" \
         -e "s|@DEB@|$deb|g; s|@SIZE@|${size-}|g" \
-        -e "s|@DATE@|$(date -u -R -d "@$epoch")|g" "${packaging:-packaging}/$1"
+        -e "s|@DATE@|$(date -u -R -d "@$epoch")|g" "$1"
 }
 
 make_mcpb() {
@@ -180,7 +185,7 @@ make_mcpb() {
     mkdir -p $work/server
     install -m 755 "$program" $work/server/mcptask
     install -m 644 LICENSE $work/LICENSE
-    fill manifest.json >$work/manifest.json
+    fill packaging/manifest.json >$work/manifest.json
     settle $work
     out=$to/mcptask-$version-$system-$processor.mcpb
     rm -f "$out"
@@ -205,10 +210,10 @@ make_npm() {
     install -m 755 packaging/npm/mcptask.js $work/launcher/package
     install -m 644 README.md $work/launcher/package
     cp -R packaging/plugin $work/launcher/package
-    fill npm/package.json >$work/launcher/package/package.json
+    fill packaging/npm/package.json >$work/launcher/package/package.json
     tgz $work/launcher mcptask
     install -m 755 "$program" $work/platform/package/mcptask
-    fill npm/platform.json >$work/platform/package/package.json
+    fill packaging/npm/platform.json >$work/platform/package/package.json
     tgz $work/platform "mcptask-$os-$cpu"
 }
 
@@ -220,7 +225,7 @@ of_python() {
 # digest FILE: prints its SHA-256 as RECORD needs it, in base64url: two digits
 # for every three hex digits of 264 bits, without the last
 digest() {
-    sha256sum "$1" | cut -c 1-64 | awk '{
+    sum_of "$1" | awk '{
         to64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
         for (i = 1; i < 66; i += 3) {
             n = 0
@@ -252,7 +257,7 @@ make_wheel() {
     # Relative links are those of the repository: the index needs absolute ones.
     at=$place
     {
-        fill wheel/METADATA
+        fill packaging/wheel/METADATA
         sed -e "s|src\(set\)*=\"\([^:\"]*png\)\"|src\1=\"$at/raw/v$version/\2\"|g" \
             -e "s|](\([^:)]*\))|]($at/blob/v$version/\1)|g" README.md
     } >"$work/$info/METADATA"
@@ -287,14 +292,14 @@ make_deb() {
     gzip -9n $work/usr/share/man/man?/*
     mkdir -p $doc $work/DEBIAN
     {
-        fill deb/copyright
+        fill packaging/deb/copyright
         sed '1,4d; s/^$/./; s/^/ /' LICENSE
     } >$doc/copyright
     gzip -9n <CHANGELOG.md >$doc/changelog.gz
-    fill deb/changelog | gzip -9n >$doc/changelog.Debian.gz
+    fill packaging/deb/changelog | gzip -9n >$doc/changelog.Debian.gz
     size=$(find $work/usr -type f -printf '%s\n' |
         awk '{ n += int(($1 + 1023) / 1024) } END { print n }')
-    fill deb/control >$work/DEBIAN/control
+    fill packaging/deb/control >$work/DEBIAN/control
     install -m 755 packaging/deb/postinst packaging/deb/prerm $work/DEBIAN
     (cd $work && find usr -type f | sort | xargs md5sum >DEBIAN/md5sums)
     settle $work
@@ -341,7 +346,7 @@ put_sbom() {
 "metadata":{"timestamp":"$(date -u -d "@$epoch" +%Y-%m-%dT%H:%M:%SZ)",
 "component":{"type":"application","bom-ref":"mcptask","name":"mcptask",
 "version":"$version","purl":"pkg:github/$owner/mcptask@v$version",$mit,
-"hashes":[{"alg":"SHA-256","content":"$(sha256sum <"$program" | cut -c 1-64)"}]}},
+"hashes":[{"alg":"SHA-256","content":"$(sum_of "$program")"}]}},
 "components":[
 $(part "${RUNTIME% *}" "${RUNTIME##* }")
 $([ $system = macos ] || echo ",$(part "${LIBC% *}" "${LIBC##* }")")
@@ -349,11 +354,6 @@ $([ $system = macos ] || echo ",$(part "${LIBC% *}" "${LIBC##* }")")
 "dependencies":[{"ref":"mcptask","dependsOn":["${RUNTIME% *}"$(
         [ $system = macos ] || echo ",\"${LIBC% *}\"")]}]}
 END
-}
-
-# sum_of FILE: its SHA-256
-sum_of() {
-    sha256sum "$1" | cut -c 1-64
 }
 
 # make_registry: names the bundles that are there; the other packages have one
@@ -374,7 +374,7 @@ END
         r build/bundles
         d
     }" packaging/server.json >build/server.template
-    packaging=build fill server.template >"$to/server.json"
+    fill build/server.template >"$to/server.json"
     echo "$to/server.json"
 }
 
@@ -387,7 +387,7 @@ make_formula() {
         sed "s|@SHA256 $one@|$(sum_of "$file")|" build/formula >build/formula.next
         mv build/formula.next build/formula
     done
-    packaging=build fill formula >"$to/mcptask.rb"
+    fill build/formula >"$to/mcptask.rb"
     echo "$to/mcptask.rb"
 }
 
