@@ -60,7 +60,7 @@ struct scan {
     size_t n_sorted, next_sorted;
     bool dropped;      /* more than SORT_MAX match */
     size_t looked, limit;
-    int64_t now_ms;    /* when it began */
+    int64_t now_ms;    /* when it began; 0: nothing wanted depends on it */
     uint64_t bytes;    /* of records read */
     struct {
         uint32_t atom; /* the text examined last, and whether it has q->has */
@@ -575,12 +575,13 @@ int
 tasks_list(struct tasks *t, struct arena *a, const struct task_query *q,
            struct task_list *out)
 {
-    struct scan s = {.t = t, .a = a, .q = q, .list = out,
-                     .now_ms = store_now_ms(t->store)};
+    struct scan s = {.t = t, .a = a, .q = q, .list = out};
     int rc, i;
 
     *out = (struct task_list){.exact = true,
                               .head = store_next_n(t->store) - 1};
+    if (q->ready || q->stale)
+        s.now_ms = store_now_ms(t->store);
     rc = store_loaded(t->store) ? prepare(&s) : ERR_IO;
     if (rc == 0)
         rc = start_scan(&s);
