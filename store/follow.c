@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #define LOCK_CHECK_MS 50 /* between checks of the lock file */
+#define TRIES 8 /* at a lock, while its files are replaced */
 #define BUSY_GAP_MS (60 * 1000) /* see note_busy */
 
 int
@@ -286,16 +287,17 @@ is_pushed(const struct store *s)
 }
 
 /* Under the lock: reads what others committed, and recovers the tail. view:
-   what sync_view returned just before. */
+   what sync_view returned just before. may_unlock: VIEW_NEXT may be returned;
+   otherwise the next log is read under the lock. */
 static int
-catch_up(struct store *s, int view)
+catch_up(struct store *s, int view, bool may_unlock)
 {
     struct stat st;
     struct mark m;
     int rc = own_known_log(s, &st);
     bool known = rc == 0;
     if (rc == VIEW_AGAIN)
-        rc = check_files(s, &st, view >= 0);
+        rc = check_files(s, &st, may_unlock && view >= 0);
     if (rc != 0)
         return rc;
     if (s->log.damaged)
@@ -391,7 +393,8 @@ set_aside(struct store *s)
 }
 
 /* Follows before taking the lock, so that under the lock only the newest
-   records remain to be read, and it is held briefly. */
+   records remain to be read, and it is held briefly. Another process may
+   compact before each attempt, so the last ones read under the lock. */
 int
 store_take_lock(struct store *s, bool wait)
 {
@@ -399,7 +402,7 @@ store_take_lock(struct store *s, bool wait)
     if (store_only_reads(s))
         return ERR_READONLY;
     begin_reads(s);
-    for (int tries = 0; tries < 8 && rc >= VIEW_AGAIN; tries++) {
+    for (int tries = 0; tries < TRIES && rc >= VIEW_AGAIN; tries++) {
         rc = open_lock(s);
         if (rc != 0)
             return rc;
@@ -410,7 +413,7 @@ store_take_lock(struct store *s, bool wait)
         else
             rc = wait ? lock_wait(&s->lock) : lock_try(&s->lock, LOCK_WRITE);
         if (rc == 0)
-            rc = catch_up(s, view);
+            rc = catch_up(s, view, tries < TRIES / 2);
         else if (rc == ERR_IO)
             store_deny_errno(s, s->lock.path, "cannot be locked: ");
         if (rc == ERR_DAMAGED && s->lock.held && s->replica != NULL &&

@@ -65,6 +65,20 @@ test_compacted_before_the_lock(void)
     }
 }
 
+/* Another compacts before each attempt: the log is read under the lock in the
+   end. */
+static void
+test_compacted_before_each_lock(void)
+{
+    begin();
+    compact_first = 100;
+    CHECK(store_lock(t.s) == 0 && compact_first > 90);
+    compact_first = 0;
+    store_unlock(t.s);
+    CHECK(has("task/0", 3) && ts_is_replay(&t));
+    end();
+}
+
 /* ---- memory is that of the new log ---- */
 
 struct seen {
@@ -423,6 +437,7 @@ main(void)
     test_in_memory();
     test_nothing_is_read_under_the_lock();
     test_compacted_before_the_lock();
+    test_compacted_before_each_lock();
     test_observed_exactly_once();
     test_undone_in_the_next();
     test_overtaken();
