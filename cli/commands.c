@@ -249,11 +249,11 @@ const struct cli_command cli_commands[] = {
                  "at most N tasks in a column (10); 0: all"))},
 
     {"graph", "[ID]", GROUP_LOOK, "Draw tasks, their parts and dependencies",
-     cli_graph, 0, 1, READ,
+     cli_graph, 0, 1, READ | SERVED,
      OPTS(TEXT("format", 'f', args.format, "mermaid|dot",
                "mermaid (default), or dot, for Graphviz"))},
     {"stats", "", GROUP_LOOK, "Show what ended, by day and by agent",
-     cli_stats, 0, 0, READ, NO_OPTS},
+     cli_stats, 0, 0, READ | SERVED, NO_OPTS},
 
     /* Store */
     {"export", "[ID...]", GROUP_STORE, "Export tasks as JSON lines or Markdown",

@@ -80,36 +80,9 @@ export_asked(struct export *x, const char *id)
 }
 
 static bool
-take_id(void *ctx, const struct task *k)
+export_each(void *ctx, const struct task *k)
 {
-    struct buf *ids = ctx;
-
-    buf_str(ids, k->ev.id);
-    buf_char(ids, '\0');
-    return ids->err == 0;
-}
-
-/* Exports all tasks of the server. Its lists have the newest change first, so
-   all ids come before the first task. One that is archived meanwhile is left
-   out. */
-static int
-export_all_asked(struct export *x)
-{
-    struct task_query q = {.include_done = true, .limit = TASK_LIST_MAX};
-    struct buf ids = {0};
-    int rc = cli_each_task(x->c, &q, CLI_ALL, take_id, &ids);
-    size_t at;
-
-    rc = rc == 0 ? ids.err : rc;
-    while (rc == 0 && ids.len > 0) {
-        for (at = ids.len - 1; at > 0 && ids.p[at - 1] != '\0'; at--)
-            ;
-        rc = export_asked(x, ids.p + at);
-        rc = rc == ERR_NOT_FOUND ? 0 : rc;
-        ids.len = at;
-    }
-    buf_fini(&ids);
-    return rc;
+    return export_task(ctx, k) == 0;
 }
 
 static int
@@ -145,7 +118,8 @@ cli_export(struct cli *c)
     for (char **id = c->operand; *id != NULL && rc == 0; id++)
         rc = export_named(&x, *id);
     if (c->env->server != NULL)
-        return rc != 0 || c->n_operands > 0 ? rc : export_all_asked(&x);
+        return rc != 0 || c->n_operands > 0
+                   ? rc : cli_each_whole(c, export_each, &x);
     x.head = store_next_n(c->s.store);
     if (c->n_operands == 0)
         rc = store_scan(c->s.store, 1, export_record, &x);

@@ -18,8 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NODES_MAX 20000 /* tasks that are looked at */
-#define TITLE_MAX 60    /* bytes of a title that are shown */
+#define TITLE_MAX 60 /* bytes of a title that are shown */
 
 struct node {
     struct str id, title, parent, deps; /* in c->kept; the last two are raw */
@@ -29,9 +28,10 @@ struct node {
 
 struct graph {
     struct cli *c;
-    struct node *node; /* sorted by id */
+    struct buf nodes;
+    struct node *node; /* these, sorted by id */
     size_t n;
-    bool dot, full, failed;
+    bool dot;
 };
 
 static int
@@ -49,13 +49,7 @@ take_node(void *ctx, const struct task *k)
 {
     struct graph *g = ctx;
     struct arena *kept = &g->c->kept;
-    struct node *at = &g->node[g->n];
-
-    if (g->n == NODES_MAX) {
-        g->full = true;
-        return false;
-    }
-    *at = (struct node){
+    struct node t = {
         .id = arena_str(kept, k->ev.id),
         .title = arena_str(kept, raw_text(&g->c->a, k->f[F_TITLE])),
         .parent = arena_str(kept, k->f[F_PARENT_ID]),
@@ -63,21 +57,29 @@ take_node(void *ctx, const struct task *k)
         .status = k->status,
         .in = g->c->operand[0] == NULL && !task_status_ended(k->status),
     };
-    g->failed |= at->id.p == NULL || at->title.p == NULL ||
-                 at->parent.p == NULL || at->deps.p == NULL;
-    g->n++;
-    return !g->failed;
+
+    if (t.id.p == NULL || t.title.p == NULL || t.parent.p == NULL ||
+        t.deps.p == NULL)
+        g->nodes.err = ERR_NOMEM;
+    buf_put(&g->nodes, &t, sizeof(t));
+    return g->nodes.err == 0;
 }
 
-/* The node of a raw id; NULL: there is none. */
+/* NULL: there is none. */
+static struct node *
+find_node(const struct graph *g, struct str id)
+{
+    struct node key = {.id = id};
+
+    return g->n == 0 ? NULL : bsearch(&key, g->node, g->n, sizeof(key),
+                                      compare_nodes);
+}
+
+/* The same for a raw id, or for none. */
 static struct node *
 node_of(const struct graph *g, struct str raw)
 {
-    struct node key = {.id = raw_inner(raw)};
-
-    if (raw.len < 2)
-        return NULL;
-    return bsearch(&key, g->node, g->n, sizeof(key), compare_nodes);
+    return raw.len < 2 ? NULL : find_node(g, raw_inner(raw));
 }
 
 /* Adds what the tasks of the graph depend on, and their parts. Returns whether
@@ -87,8 +89,8 @@ spread(struct graph *g)
 {
     bool more = false;
 
-    for (struct node *t = g->node; t < g->node + g->n; t++) {
-        struct node *parent = node_of(g, t->parent), *to;
+    for (size_t i = 0; i < g->n; i++) {
+        struct node *t = &g->node[i], *parent = node_of(g, t->parent), *to;
         struct str dep = STR_NONE;
 
         if (!t->in && parent != NULL && parent->in)
@@ -100,27 +102,25 @@ spread(struct graph *g)
     return more;
 }
 
-/* Reads the tasks, and marks those of the graph. Returns what cli_each_task
+/* Reads the tasks, and marks those of the graph. Returns what cli_each_whole
    does. */
 static int
 find_nodes(struct graph *g)
 {
-    struct task_query q = {.include_done = true, .limit = TASK_LIST_MAX,
-                           .uncounted = true};
     const char *id = g->c->operand[0];
-    struct node key = {.id = str_of(id != NULL ? id : "")}, *first;
-    int rc;
+    int rc = cli_each_whole(g->c, take_node, g);
+    struct node *first;
 
-    g->node = malloc(NODES_MAX * sizeof(*g->node));
-    if (g->node == NULL)
-        return ERR_NOMEM;
-    rc = cli_each_task(g->c, &q, CLI_ALL, take_node, g);
-    if (rc != 0 || g->failed)
-        return rc != 0 ? rc : ERR_NOMEM;
-    qsort(g->node, g->n, sizeof(*g->node), compare_nodes);
+    if (rc != 0 || g->nodes.err != 0)
+        return rc != 0 ? rc : g->nodes.err;
+    if (g->nodes.len > 0) {
+        g->node = (struct node *)(void *)g->nodes.p;
+        g->n = g->nodes.len / sizeof(*g->node);
+        qsort(g->node, g->n, sizeof(*g->node), compare_nodes);
+    }
     if (id == NULL)
         return 0;
-    first = bsearch(&key, g->node, g->n, sizeof(key), compare_nodes);
+    first = find_node(g, str_of(id));
     if (first == NULL)
         return cli_fail_task(g->c, ERR_NOT_FOUND, id);
     first->in = true;
@@ -205,8 +205,8 @@ each_edge(const struct graph *g,
           void (*put)(const struct graph *g, const struct node *from,
                       const struct node *to, bool part))
 {
-    for (const struct node *t = g->node; t < g->node + g->n; t++) {
-        const struct node *from = node_of(g, t->parent);
+    for (size_t i = 0; i < g->n; i++) {
+        const struct node *t = &g->node[i], *from = node_of(g, t->parent);
         struct str dep = STR_NONE;
 
         if (t->in && from != NULL && from->in)
@@ -225,9 +225,9 @@ put_graph(const struct graph *g)
     buf_z(b, g->dot ? "digraph tasks {\n  rankdir=LR;\n  node [shape=box "
                       "style=\"rounded,filled\"];\n"
                     : "graph LR\n");
-    for (const struct node *t = g->node; t < g->node + g->n; t++)
-        if (t->in)
-            put_node(g, t);
+    for (size_t i = 0; i < g->n; i++)
+        if (g->node[i].in)
+            put_node(g, &g->node[i]);
     each_edge(g, put_edge);
     for (int i = 0; !g->dot && i < TASK_N_STATUSES; i++)
         buf_printf(b, "  classDef %s fill:%s,stroke:%s,color:#000000\n",
@@ -255,7 +255,9 @@ put_json_graph(const struct graph *g)
     const char *before = "{\"tasks\":[";
     struct buf *b = &g->c->out;
 
-    for (const struct node *t = g->node; t < g->node + g->n; t++)
+    for (size_t i = 0; i < g->n; i++) {
+        const struct node *t = &g->node[i];
+
         if (t->in) {
             buf_printf(b, "%s{\"task_id\":\"%.*s\",\"status\":\"%s\","
                        "\"title\":", before, STR_ARG(t->id),
@@ -264,6 +266,7 @@ put_json_graph(const struct graph *g)
             buf_char(b, '}');
             before = ",";
         }
+    }
     buf_printf(b, "%s],\"edges\":[", *before == ',' ? "" : before);
     each_edge(g, put_json_edge);
     buf_z(b, "]}\n");
@@ -281,13 +284,10 @@ cli_graph(struct cli *c)
         return cli_fail(c, ERR_INVALID, "unknown format \"%s\"\nchoose mermaid "
                         "or dot", format);
     rc = find_nodes(&g);
-    if (g.full)
-        cli_fail(c, 0, "only the %d tasks that changed last are looked at",
-                 NODES_MAX);
     if (rc == 0 && c->json)
         put_json_graph(&g);
     else if (rc == 0)
         put_graph(&g);
-    free(g.node);
+    buf_fini(&g.nodes);
     return rc < 0 ? cli_fail_store(c, rc) : rc;
 }

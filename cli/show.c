@@ -127,6 +127,52 @@ cli_each_task(struct cli *c, struct task_query *q, struct str args,
     return rc;
 }
 
+static bool
+take_id(void *ctx, const struct task *k)
+{
+    struct buf *ids = ctx;
+
+    buf_str(ids, k->ev.id);
+    buf_char(ids, '\0');
+    return ids->err == 0;
+}
+
+/* All ids are read before the first task, since tasks that change meanwhile
+   would move in the list. One that is archived meanwhile is left out. */
+static int
+ask_each_whole(struct cli *c, struct task_query *q,
+               bool (*fn)(void *ctx, const struct task *k), void *ctx)
+{
+    struct buf ids = {0};
+    int rc = cli_each_task(c, q, CLI_ALL, take_id, &ids);
+    struct task_error e;
+    struct task k;
+    size_t at;
+
+    rc = rc == 0 ? ids.err : rc;
+    while (rc == 0 && ids.len > 0 && cli_drain(c)) {
+        for (at = ids.len - 1; at > 0 && ids.p[at - 1] != '\0'; at--)
+            ;
+        rc = call_task(c, ids.p + at, 0, &k, &e);
+        ids.len = rc != 0 || fn(ctx, &k) ? at : 0;
+        rc = rc == ERR_NOT_FOUND ? 0 : rc;
+        arena_reset(&c->a);
+    }
+    buf_fini(&ids);
+    return rc;
+}
+
+int
+cli_each_whole(struct cli *c, bool (*fn)(void *ctx, const struct task *k),
+               void *ctx)
+{
+    struct task_query q = {.include_done = true, .limit = TASK_LIST_MAX,
+                           .uncounted = true};
+
+    return c->env->server != NULL ? ask_each_whole(c, &q, fn, ctx)
+                                  : cli_each_task(c, &q, CLI_ALL, fn, ctx);
+}
+
 /* A list for a person at a terminal. */
 struct listing {
     struct cli *c;

@@ -21,6 +21,10 @@ void cli_put_whole(struct cli *c, const struct task *k, bool md);
 #define CLI_ALL STR("\"include_done\":true") /* live tasks and ended ones */
 int cli_each_task(struct cli *c, struct task_query *q, struct str args,
                   bool (*fn)(void *ctx, const struct task *k), void *ctx);
+/* The same with every task, and whole: lists of a server hold summaries. Its
+   tasks come with the oldest change first. */
+int cli_each_whole(struct cli *c, bool (*fn)(void *ctx, const struct task *k),
+                   void *ctx);
 /* Writes c->out, waits 50 ms, and reads what was written meanwhile; the
    store's observer sees it. With a server, waits 500 ms and asks for its head,
    c->head. Returns 0 with *more, which is false if a signal or the reader of

@@ -346,13 +346,11 @@ put_json_stats(struct stats *s)
 int
 cli_stats(struct cli *c)
 {
-    struct task_query q = {.include_done = true, .limit = TASK_LIST_MAX,
-                           .uncounted = true};
     struct stats s = {.c = c};
     int rc;
 
     find_midnights(&s);
-    rc = cli_each_task(c, &q, CLI_ALL, count_task, &s);
+    rc = cli_each_whole(c, count_task, &s);
     if (rc == 0)
         rc = s.to_done.err != 0 ? s.to_done.err : s.to_answer.err;
     if (rc == 0) {

@@ -252,6 +252,45 @@ run 0 tail -n 203
 same out have
 stop
 
+begin stats_and_a_graph
+cat >tasks <<'END'
+{"task_id":"late","title":"Late","status":"done","current_owner":"me","created_at":"2020-01-01T00:00:00.000Z"}
+{"task_id":"lost","title":"Lost","status":"failed","current_owner":"me"}
+{"task_id":"epic","title":"Epic"}
+{"task_id":"part","title":"Part","parent_id":"epic","depends_on":["late"]}
+{"task_id":"next","title":"Next","parent_id":"epic","depends_on":["part","lost"]}
+END
+serve
+run 0 --server "unix:$dir/s" graph
+cp out drawn
+stop
+run 0 graph
+same out drawn
+run 0 import tasks
+run 0 ask part 'Which?'
+run 0 answer part that one
+run 0 ask epic 'And now?'
+run 0 claim part -a me
+run 0 handoff part -a me
+for command in stats 'stats --json' graph 'graph epic --json' \
+    'graph next --format dot'; do
+    # shellcheck disable=SC2086 # words
+    run 0 $command
+    cp out "${command%% *}.${#command}"
+done
+has stats.5 '2 in 14 days, 1 of them failed' '1 answer' 'Needs you 1' 'Stuck 1'
+has graph.17 '{"from":"late","to":"part","kind":"dependency"}'
+serve
+for command in stats 'stats --json' graph 'graph epic --json' \
+    'graph next --format dot'; do
+    # shellcheck disable=SC2086 # words
+    run 0 --server "unix:$dir/s" $command
+    same out "${command%% *}.${#command}"
+done
+run 1 --server "unix:$dir/s" graph nope
+has err 'no such task "nope"'
+stop
+
 begin what_only_works_beside_the_store
 run 2 --server unix:/nowhere compact
 has err 'mcptask compact: this works on the store itself' \

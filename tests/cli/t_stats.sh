@@ -41,7 +41,6 @@ run 0 stats --json
 has out '"ended":4,"failed":1' \
     '{"agent":"codex","done":2,"failed":0,"handed_over":1}' \
     '"median_seconds_to_answer":0' '{"name":"Handed over","total":1}'
-run 2 --server unix:/nowhere stats
 
 begin a_graph
 run 0 add --id epic 'The "epic" <b> #1'
