@@ -200,6 +200,16 @@ bare_header(void *ctx, const char *name)
     return STR_NONE;
 }
 
+/* Whether text has the word ID at i. A random id may contain it. */
+static inline bool
+is_id(struct str text, size_t i)
+{
+    const char *p = text.p + i;
+
+    return text.len - i > 2 && memcmp(p, "ID", 2) == 0 && i > 0 &&
+           strchr("'\".", p[-1]) != NULL && strchr("'\".", p[2]) != NULL;
+}
+
 /* Replaces ' and ID by what they stand for. */
 static inline struct str
 meant(const char *z)
@@ -211,7 +221,7 @@ meant(const char *z)
     size_t i;
 
     for (i = 0; i < text.len; i++) {
-        if (text.len - i >= 2 && memcmp(text.p + i, "ID", 2) == 0) {
+        if (is_id(text, i)) {
             buf_z(&b, task_id);
             i++;
         } else {
