@@ -234,17 +234,17 @@ is_next(struct store *s, const struct stat *st)
 }
 
 /* Under the lock: checks that the paths still lead to the open lock file and
-   log; creates or reads the log if not. readable: it could be read just before
-   without the lock. */
+   log; creates or reads the log if not. may_unlock: a log of the next
+   generation may be left to be read without the lock. */
 static int
-check_files(struct store *s, struct stat *st, bool readable)
+check_files(struct store *s, struct stat *st, bool may_unlock)
 {
     if (!lock_is_at_path(&s->lock))
         return VIEW_AGAIN;
     bool there = stat(s->path, st) == 0, known = s->loaded && s->log.fd >= 0;
     if (there && known && store_is_log(s, st))
         return 0;
-    if (there && known && readable && is_next(s, st))
+    if (there && known && may_unlock && is_next(s, st))
         return VIEW_NEXT;
     int rc = store_load(s, true);
     if (rc == 0 && s->log.fd < 0)
