@@ -200,14 +200,15 @@ bare_header(void *ctx, const char *name)
     return STR_NONE;
 }
 
-/* Whether text has the word ID at i. A random id may contain it. */
+/* Whether text, with quotes, has the word ID at i. A random id may contain
+   it. */
 static inline bool
 is_id(struct str text, size_t i)
 {
     const char *p = text.p + i;
 
     return text.len - i > 2 && memcmp(p, "ID", 2) == 0 && i > 0 &&
-           strchr("'\".", p[-1]) != NULL && strchr("'\".", p[2]) != NULL;
+           strchr("\".", p[-1]) != NULL && strchr("\".", p[2]) != NULL;
 }
 
 /* Replaces ' and ID by what they stand for. */
