@@ -236,20 +236,23 @@ many() {
 }
 both many
 
+# alike ARGUMENT...: what the command prints beside the store, in out, it prints
+# with the server, too
+alike() {
+    run 0 --server "unix:$dir/s" "$@"
+    cp out answered
+    run 0 "$@"
+    same out answered
+}
+
 begin a_history_of_several_answers
 run 0 add --id one One
 for n in $(seq 205); do
     "$bin" edit one -p $((n % 5)) >/dev/null || fail "edit $n"
 done
-run 0 history one
-cp out want
 serve
-run 0 --server "unix:$dir/s" history one
-same out want
-run 0 --server "unix:$dir/s" tail -n 203
-cp out have
-run 0 tail -n 203
-same out have
+alike history one
+alike tail -n 203
 stop
 
 begin stats_and_a_graph
@@ -261,32 +264,20 @@ cat >tasks <<'END'
 {"task_id":"next","title":"Next","parent_id":"epic","depends_on":["part","lost"]}
 END
 serve
-run 0 --server "unix:$dir/s" graph
-cp out drawn
-stop
-run 0 graph
-same out drawn
+alike graph
 run 0 import tasks
 run 0 ask part 'Which?'
 run 0 answer part that one
 run 0 ask epic 'And now?'
 run 0 claim part -a me
 run 0 handoff part -a me
-for command in stats 'stats --json' graph 'graph epic --json' \
-    'graph next --format dot'; do
-    # shellcheck disable=SC2086 # words
-    run 0 $command
-    cp out "${command%% *}.${#command}"
-done
-has stats.5 '2 in 14 days, 1 of them failed' '1 answer' 'Needs you 1' 'Stuck 1'
-has graph.17 '{"from":"late","to":"part","kind":"dependency"}'
-serve
-for command in stats 'stats --json' graph 'graph epic --json' \
-    'graph next --format dot'; do
-    # shellcheck disable=SC2086 # words
-    run 0 --server "unix:$dir/s" $command
-    same out "${command%% *}.${#command}"
-done
+alike stats
+has out '2 in 14 days, 1 of them failed' '1 answer' 'Needs you 1' 'Stuck 1'
+alike stats --json
+alike graph
+alike graph epic --json
+has out '{"from":"late","to":"part","kind":"dependency"}'
+alike graph next --format dot
 run 1 --server "unix:$dir/s" graph nope
 has err 'no such task "nope"'
 stop
