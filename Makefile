@@ -9,6 +9,8 @@
 # make check        warnings, analyzers, sanitizers
 # make install      below PREFIX; make uninstall
 # make bench        figures, each a ratio to something measured in the same run
+# make lines        lines by folder and kind, product and tests
+# make walk         functions and files that a request passes
 # make fuzz         libFuzzer targets, FUZZ_SECONDS each
 # make soak         mixed load on one store for half an hour, then on three hosts
 # make kills        processes killed at random, 10,000 rounds

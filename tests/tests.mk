@@ -279,6 +279,16 @@ $(BENCH:%=$(B)/%): $(B)/%: tests/bench/%.c tests/bench/bench_rig.c \
 bench: $(BIN) $(BENCH:%=$(B)/%) $(B)/bench_echo $(B)/bench_empty
 	@for b in $(BENCH); do $(B)/$$b $(BENCH_ARGS) ./$(BIN) || exit 1; done
 
+# Lines by folder and kind; what a request passes on its way to the disk.
+lines:
+	@sh tests/lines.sh
+walk:
+	@$(MAKE) B=build/walk BIN=build/walk/mcptask STATIC=-no-pie ETCD= \
+	  CFLAGS='-O0 -g -finstrument-functions' build/walk/walked >/dev/null
+	@sh tests/bench/walk.sh build/walk/walked
+$(B)/walked: tests/bench/walk.c $(OBJ) $(B)/mcptask.o
+	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $^ $(ALL_LDFLAGS)
+
 # Mixed load for half an hour, then the same on three hosts. Without python3 or
 # etcd the rest is skipped.
 SOAK_SECONDS ?= 1800
@@ -304,6 +314,6 @@ chaos: $(BIN)
 faults: $(BIN)
 	@python3 tests/etcd/faults.py ./$(BIN) || [ $$? -eq 77 ]
 
-.PHONY: posix systems kills chaos faults cluster-test upgrade cross clients lint \
+.PHONY: lines walk posix systems kills chaos faults cluster-test upgrade cross clients lint \
   lint_builds sanitized sanitized_gcc sanitized_clang $(LINT) \
   $(FUZZ:%=run_fuzz_%)
