@@ -13,7 +13,9 @@
    4. The clock is read once per turn, after pselect.
    5. A turn's work depends only on the number of ready descriptors: the sets
       persist between turns and are copied, skipping empty words.
-   6. A wait includes the idle tier if LOOP_IDLE_MS or more have passed since
+   6. A turn calls each timer at most once: one set for now by a timer's
+      callback is due in the next turn, which does not wait.
+   7. A wait includes the idle tier if LOOP_IDLE_MS or more have passed since
       the last wait that did. It may be as long as any other, so an idle process
       sleeps. */
 
@@ -229,6 +231,8 @@ loop_timer_set(struct loop *l, struct loop_timer *t, int64_t at_ms)
     struct loop_timer **at = &l->timers;
 
     loop_timer_stop(l, t);
+    if (at_ms < l->now_ms)
+        at_ms = l->now_ms; /* not before the mark of call_due */
     while (*at != NULL && (*at)->at_ms <= at_ms)
         at = &(*at)->next;
     t->next = *at;
@@ -237,16 +241,19 @@ loop_timer_set(struct loop *l, struct loop_timer *t, int64_t at_ms)
     *at = t;
 }
 
+/* Invariant 6: timers behind the mark were not due when it was set. */
 static void
 call_due(struct loop *l)
 {
-    struct loop_timer *t;
+    struct loop_timer mark = {.set = false}, *t;
 
-    while ((t = l->timers) != NULL && t->at_ms <= l->now_ms) {
+    loop_timer_set(l, &mark, l->now_ms);
+    while ((t = l->timers) != &mark) {
         loop_timer_stop(l, t);
         if (t->fn != NULL)
             t->fn(t->ctx);
     }
+    loop_timer_stop(l, &mark);
 }
 
 /* ---- a turn ---- */

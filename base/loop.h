@@ -40,8 +40,8 @@ int loop_watch(struct loop *l, int fd, int events,
 void loop_change(struct loop *l, int fd, int events);
 
 /* Calls t->fn once, in the first turn that ends at or after at_ms on loop_now's
-   scale. Setting it again moves it. A timer that sets itself in fn must choose
-   a future time. */
+   scale. Setting it again moves it. One that the function of a timer sets for
+   now is called in the next turn. */
 void loop_timer_set(struct loop *l, struct loop_timer *t, int64_t at_ms);
 void loop_timer_stop(struct loop *l, struct loop_timer *t);
 

@@ -1,5 +1,6 @@
 /* t_loop - signals while every turn of the loop finds something to do: then no
-   wait lets them in, and the loop must check for them itself. */
+   wait lets them in, and the loop must check for them itself. And timers that
+   set themselves again. */
 
 #include "base/loop.h"
 #include "tests/lib/clock.h"
@@ -36,6 +37,35 @@ signal_behind(int sig, int n)
     return loop_signal();
 }
 
+static struct loop_timer eager;
+static int calls; /* of its function */
+
+static void
+set_again(void *ctx)
+{
+    CHECK(ctx == &calls);
+    if (++calls < MANY)
+        loop_timer_set(loop, &eager, loop_now(loop) - calls % 2);
+}
+
+/* One that sets itself for now, or for earlier, has a call in each turn, and no
+   turn waits for it. */
+static void
+test_a_timer_has_one_call_in_a_turn(void)
+{
+    struct loop_timer other = {.fn = set_again, .ctx = &calls};
+    int i;
+
+    eager = other;
+    loop_timer_set(loop, &eager, loop_now(loop));
+    for (i = 1; i <= MANY && CHECK(calls == i - 1); i++)
+        CHECK(loop_turn(loop, true) == 0);
+    CHECK(calls == MANY && !eager.set);
+    loop_timer_set(loop, &eager, loop_now(loop));
+    loop_timer_set(loop, &other, loop_now(loop));
+    CHECK(loop_turn(loop, false) == 0 && calls == MANY + 2);
+}
+
 int
 main(void)
 {
@@ -53,6 +83,8 @@ main(void)
     CHECK(signal_behind(SIGHUP, FEW) == SIGHUP && loop_hung_up());
     slow = false;
     CHECK(signal_behind(SIGTERM, MANY) == SIGTERM);
+    CHECK(loop_watch(loop, fd[0], 0, NULL, NULL) == 0);
+    test_a_timer_has_one_call_in_a_turn();
     loop_free(loop);
     close(fd[0]);
     close(fd[1]);
