@@ -14,7 +14,12 @@
       functions never do.
    2. Reply functions call no other handler function either: after a reply, the
       next request waits for run_todo.
-   3. An idle connection has no buffers and no head. */
+   3. An idle connection has no buffers and no head.
+   4. In a turn of the loop a connection gets one read, of at most 64 KiB, and
+      one request. Only run_todo, which runs once in a turn, passes requests to
+      the handler. Those that a client has sent ahead wait for the next turns,
+      which do not sleep, and it is not read meanwhile. So it delays others by
+      one request, however many it sends. */
 
 #include "http.h"
 #include "http/conn.h"
@@ -318,10 +323,8 @@ read_some(struct http_conn *c)
     if (c->state == HEAD && c->in.len == 0)
         http_touch(c);
     c->in.len += (size_t)got;
-    if (c->state == HEAD)
-        take_request_head(c);
-    else if (c->state == BODY)
-        take_request_body(c);
+    if (c->state == HEAD || c->state == BODY)
+        http_queue(c);
     else if (http_is_waiting(c) && http_room(c) == 0)
         http_drop(c);
 }
@@ -336,7 +339,8 @@ on_conn_ready(void *ctx, int fd, int events)
         http_flush(c);
     if (c->state == LINGER)
         discard_input(c);
-    else if ((events & LOOP_READ) && c->state != DEAD)
+    else if ((events & LOOP_READ) && c->state != DEAD &&
+             !(c->state == HEAD && c->queued)) /* invariant 4 */
         read_some(c);
     http_update(c);
 }
@@ -387,7 +391,34 @@ turn_away(int fd)
         junk[0] = '\0';
 }
 
-static void run_todo(void *ctx);
+/* Invariant 1. */
+static void
+free_conn(struct http_conn *c)
+{
+    struct http *s = c->server;
+
+    s->handler->closed(s->handler->ctx, c);
+    s->conn[c->slot] = s->conn[--s->counts.open];
+    s->conn[c->slot]->slot = c->slot;
+    buf_fini(&c->in);
+    free(c->head);
+    free(c);
+    listen_again(s);
+}
+
+static void
+free_dead(struct http *s)
+{
+    struct http_conn **at = &s->todo, *c;
+
+    while ((c = *at) != NULL)
+        if (c->state == DEAD) {
+            *at = c->next;
+            free_conn(c);
+        } else {
+            at = &c->next;
+        }
+}
 
 /* Returns whether there is room for a new connection, dropping another one if
    necessary. */
@@ -410,7 +441,7 @@ make_slot(struct http *s)
                           n >= s->limit - s->limit / RESERVED)) {
         http_drop(worst);
         s->counts.refused++;
-        run_todo(s); /* invariant 1: called from the loop */
+        free_dead(s); /* invariant 1: called from the loop */
     }
     return s->counts.open < s->limit;
 }
@@ -467,21 +498,6 @@ on_accept(void *ctx, int fd, int events)
 
 /* ---- what the loop calls ---- */
 
-/* Invariant 1. */
-static void
-free_conn(struct http_conn *c)
-{
-    struct http *s = c->server;
-
-    s->handler->closed(s->handler->ctx, c);
-    s->conn[c->slot] = s->conn[--s->counts.open];
-    s->conn[c->slot]->slot = c->slot;
-    buf_fini(&c->in);
-    free(c->head);
-    free(c);
-    listen_again(s);
-}
-
 /* Frees buffer memory that the bytes from c->pos on do not need. */
 static void
 repack_input(struct http_conn *c)
@@ -496,15 +512,21 @@ repack_input(struct http_conn *c)
         http_drop(c);
 }
 
-/* Finishes what replies left to do. */
+/* Finishes what replies left to do, and begins requests. Connections that it
+   puts back on the list wait for the next turn: invariant 4. */
 static void
 run_todo(void *ctx)
 {
     struct http *s = ctx;
-    struct http_conn *c;
+    struct http_conn *c, *todo = NULL;
 
-    while ((c = s->todo) != NULL) {
+    while ((c = s->todo) != NULL) { /* the last on the list came first */
         s->todo = c->next;
+        c->next = todo;
+        todo = c;
+    }
+    while ((c = todo) != NULL) {
+        todo = c->next;
         c->queued = false;
         if (c->state == DEAD) {
             free_conn(c);
@@ -519,9 +541,12 @@ run_todo(void *ctx)
             if (c->in.cap > HTTP_KEEP && c->in.len - c->pos < c->in.cap / 4)
                 repack_input(c);
             take_request_head(c);
+        } else if (c->state == BODY) {
+            take_request_body(c);
         }
         http_update(c);
     }
+    free_dead(s); /* those that were dropped for the budget */
 }
 
 /* Invariant 3. */
@@ -581,6 +606,7 @@ sweep_conns(void *ctx)
     struct http *s = ctx;
     int64_t late_ms = loop_now(s->loop) - s->sweep_timer.at_ms;
 
+    run_todo(s); /* first: what was read in this turn may meet a deadline */
     listen_again(s);
     for (unsigned i = 0; i < s->counts.open; i++) {
         s->conn[i]->since_ms += late_ms; /* no input was read in that time */

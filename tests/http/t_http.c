@@ -85,6 +85,80 @@ test_many_pipelined_behind_a_slow_one(void)
     close_toy();
 }
 
+/* Sends without a turn of the loop. */
+static void
+put(struct client *k, const char *z)
+{
+    size_t n = strlen(z);
+
+    CHECK(send(k->fd, z, n, MSG_NOSIGNAL) == (ssize_t)n);
+}
+
+#define AHEAD 20
+
+/* A client that sends many requests together has one of them in each turn of
+   the loop, whatever they are, as has a client that sends one at a time. No
+   turn waits, and new clients that push others out change nothing. */
+static void
+test_requests_sent_ahead_take_turns(void)
+{
+    static const char *const requests[] = {GET("/echo"), CHUNKED,
+                                           POST("3", "abc")};
+    struct client ahead, single, k[AHEAD];
+    int64_t from;
+    int i, r;
+
+    open_with((struct http_options){.fd = -1, .connections = 8});
+    ahead = join_known();
+    single = join_known();
+    for (r = 0; r < 3; r++) {
+        toy.requests = 0;
+        from = sys.ms;
+        forget_heard(&ahead);
+        put(&ahead, "POST /echo HTTP/1.1\r\nHost: x\r\n"
+                    "Content-Length: 2\r\n\r\nx");
+        turn(2); /* its body is still to end */
+        put(&ahead, "x");
+        for (i = 1; i < AHEAD; i++)
+            put(&ahead, requests[r]);
+        for (i = 0; i < AHEAD; i++) {
+            forget_heard(&single);
+            put(&single, GET("/echo"));
+            k[i] = join();
+            CHECK(loop_turn(toy.loop, true) == 0);
+            hear(&ahead);
+            hear(&single);
+            CHECK(toy.requests == 2U * (unsigned)(i + 1));
+            CHECK(times(ahead.got, "HTTP/1.1 200") == (unsigned)(i + 1));
+            CHECK(times(single.got, "HTTP/1.1 200") == 1);
+        }
+        CHECK(sys.ms == from && counts().refused > 0);
+        for (i = 0; i < AHEAD; i++)
+            leave(&k[i]);
+        turn(2);
+    }
+    leave(&ahead);
+    leave(&single);
+    close_toy();
+}
+
+/* The end of its input does not take from a client what it has sent before. */
+static void
+test_requests_before_the_end(void)
+{
+    struct client k;
+    int i;
+
+    open_toy();
+    k = join();
+    for (i = 0; i < AHEAD; i++)
+        put(&k, GET("/echo"));
+    CHECK(shutdown(k.fd, SHUT_WR) == 0);
+    CHECK(hears_end(&k) && times(k.got, "HTTP/1.1 200") == AHEAD);
+    leave(&k);
+    close_toy();
+}
+
 static void
 test_chunked(void)
 {
@@ -795,6 +869,8 @@ main(void)
     test_keep_alive();
     test_pipelining();
     test_many_pipelined_behind_a_slow_one();
+    test_requests_sent_ahead_take_turns();
+    test_requests_before_the_end();
     test_chunked();
     test_splits();
     test_large_body();

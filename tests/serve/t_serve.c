@@ -248,6 +248,97 @@ once(const char *method, const char *path, const char *fields,
     return status;
 }
 
+#define AHEAD 40
+
+/* Sends as many requests together. */
+static void
+ask_ahead(struct client *c, const char *method, const char *path,
+          const char *body)
+{
+    const char *fields = strcmp(method, "POST") == 0 ? OLD ANN : STREAM ANN;
+
+    for (int i = 0; i < AHEAD; i++)
+        ask(c, method, path, fields, body);
+}
+
+/* How many answers c has got so far. */
+static unsigned
+answers_so_far(struct client *c)
+{
+    const char *at;
+    unsigned n = 0;
+
+    while (can_now(c->fd) && receive(c))
+        ;
+    for (at = c->raw.p; (at = strstr(at, "HTTP/1.1 ")) != NULL; at++)
+        n++;
+    return n;
+}
+
+static unsigned awaited;
+
+static bool
+has_awaited(void *ctx)
+{
+    web_ended(web);
+    return answers_so_far(ctx) >= awaited || n_turns++ == 1000;
+}
+
+/* On any route: while one connection sends many requests together, each other
+   one waits for no more than one of them. */
+static void
+test_requests_sent_ahead_delay_nobody(void)
+{
+    static const struct {
+        const char *method, *path, *body;
+        unsigned answers;
+    } cases[] = {
+        {"GET", "/", NULL, AHEAD},
+        {"GET", "/health", NULL, AHEAD},
+        {"GET", "/ready", NULL, AHEAD},
+        {"GET", "/metrics", NULL, AHEAD},
+        {"GET", "/artifacts/a", NULL, 1}, /* after a 404 it closes */
+        {"POST", "/mcp", PING, AHEAD},
+        {"POST", "/mcp", "{", AHEAD},
+        {"GET", "/sse", NULL, 1}, /* the stream does not end */
+        {"POST", "/message?clientId=", QUICK, AHEAD},
+    };
+    struct client bob, stream, ann;
+    char *to;
+    unsigned i, k, n;
+
+    begin(0);
+    web_begin(0, 0, true);
+    CHECK(get(&bob, "GET", "/health", "", NULL) == 200);
+    CHECK(get(&stream, "GET", "/sse", STREAM ANN, NULL) == 200);
+    to = next_event(&stream);
+    for (i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        ann = dial(web_address(web));
+        CHECK(again(&bob, "GET", "/health", "", NULL) == 200);
+        ask_ahead(&ann, cases[i].method,
+                  strchr(cases[i].path, '?') ? to : cases[i].path,
+                  cases[i].body);
+        for (k = 1; k < AHEAD / 2; k++) {
+            if (k % 2 == 0)
+                CHECK(again(&bob, "GET", "/health", "", NULL) == 200);
+            else
+                CHECK(again(&bob, "POST", "/mcp", OLD BOB, PING) == 200);
+            n = answers_so_far(&ann);
+            if (!CHECK(n <= k))
+                fprintf(stderr, "%s: %u before %u\n", cases[i].path, n, k);
+        }
+        awaited = cases[i].answers;
+        n_turns = 0;
+        CHECK(turn_run(turn, has_awaited, &ann) == 0);
+        CHECK(answers_so_far(&ann) == awaited);
+        hang_up(&ann);
+    }
+    hang_up(&bob);
+    hang_up(&stream);
+    free(to);
+    web_close(web);
+}
+
 /* Uses up what a client may send at once. */
 static void
 spend(const char *fields)
@@ -729,6 +820,7 @@ main(void)
     test_a_rate_is_of_one_principal();
     test_a_batch_is_many_requests();
     test_no_rate();
+    test_requests_sent_ahead_delay_nobody();
     test_nobody_has_all_connections();
     test_heavy_messages_take_turns();
     test_the_wait_for_room_ends();
