@@ -26,7 +26,8 @@ enum { /* the flags of a route */
     ROUTE_OLD = 8,    /* only in revisions with sessions */
     ROUTE_ENDS = 16,  /* ends a session */
     ROUTE_ANSWER = 32, /* the client accepts JSON or a stream */
-    ROUTE_TOKENS = 64 /* only where there are tokens */
+    ROUTE_TOKENS = 64, /* only where there are tokens */
+    ROUTE_ALWAYS = 128 /* does not count for the rate */
 };
 
 /* A path and a method that the server answers. */
@@ -49,6 +50,8 @@ struct exchanges { /* shared by all of a server */
     struct loop_timer timer; /* drops kept exchanges, and ends the server */
     struct buf page;         /* the fields of the board, NUL-terminated */
     struct buf state;        /* a reply about the state of the server */
+    struct buf metrics;      /* the last reply of /metrics, */
+    int64_t metrics_ms;      /* and when it was made */
     int64_t end_ms;          /* when the server ends; 0: it runs */
 };
 

@@ -18,6 +18,7 @@
 
 #define PACKED "Content-Encoding: gzip\r\n" /* before the page's other fields */
 #define PACKED_LEN (sizeof(PACKED) - 1)
+#define METRICS_MS 1000 /* how old the figures of /metrics may be */
 #define LATE_BODY ((size_t)64 * 1024) /* the most read of one above the rate */
 #define ASK_TOKEN "ask its operator for a token, and set the header " \
                   "Authorization: Bearer TOKEN in your client"
@@ -60,16 +61,29 @@ run_ready(struct exchange *x)
     reply_state(x, status, "application/json");
 }
 
+/* The figures look at every live task, so they are kept for a while. */
 static void
 run_metrics(struct exchange *x)
 {
-    const struct web_options *o = &x->all->access.o;
+    struct exchanges *all = x->all;
+    const struct web_options *o = &all->access.o;
+    struct buf *b = &all->metrics;
+    int64_t now = loop_now(all->loop);
 
-    state_put_metrics(&x->all->state, x->all->store, x->all->http,
-                      exchange_mcp(x));
-    if (o->put_metrics != NULL)
-        o->put_metrics(o->metrics_ctx, &x->all->state);
-    reply_state(x, 200, "text/plain; version=0.0.4");
+    if (b->len == 0 || now - all->metrics_ms >= METRICS_MS) {
+        b->len = 0;
+        state_put_metrics(b, all->store, all->http, exchange_mcp(x));
+        if (o->put_metrics != NULL)
+            o->put_metrics(o->metrics_ctx, b);
+        all->metrics_ms = now;
+    }
+    if (b->err == 0) {
+        exchange_reply(x, 200, NULL, "text/plain; version=0.0.4",
+                       buf_view(b));
+    } else {
+        buf_fini(b);
+        exchange_unavailable(x);
+    }
 }
 
 /* Clients that get 401 and find no authorization server try to register with
@@ -140,9 +154,9 @@ static const struct route routes[] = {
     {"/mcp", "DELETE", ROUTE_OLD | ROUTE_ENDS, post_run_delete},
     {"/sse", "GET", ROUTE_STREAM, stream_run_sse},
     {"/message", "POST", ROUTE_BODY, stream_run_message},
-    {"/", "GET", ROUTE_FREE, run_page},
-    {"/health", "GET", ROUTE_FREE, run_health},
-    {"/ready", "GET", 0, run_ready},
+    {"/", "GET", ROUTE_FREE | ROUTE_ALWAYS, run_page},
+    {"/health", "GET", ROUTE_FREE | ROUTE_ALWAYS, run_health},
+    {"/ready", "GET", ROUTE_ALWAYS, run_ready},
     {"/metrics", "GET", 0, run_metrics},
     {"/register", "POST", ROUTE_FREE | ROUTE_BODY | ROUTE_TOKENS,
      run_register},
@@ -245,13 +259,12 @@ judge_types(struct exchange *x, const struct http_head *h)
                ? 406 : 0;
 }
 
-/* Checks the rate. Returns 0 or 429. The state of the server is always
-   answered. A request above the rate is not run; a message is still read,
-   unless it is long, to be answered with its id. */
+/* Checks the rate. Returns 0 or 429. A request above the rate is not run; a
+   message is still read, unless it is long, to be answered with its id. */
 static int
 judge_rate(struct exchange *x, const struct http_head *h)
 {
-    if (x->route->wants & (ROUTE_BODY | ROUTE_STREAM | ROUTE_ENDS))
+    if ((x->route->wants & ROUTE_ALWAYS) == 0)
         x->wait_ms = access_wait_ms(&x->all->access, exchange_principal(x),
                                     loop_now(x->all->loop));
     return x->wait_ms == 0 ||
@@ -457,6 +470,7 @@ web_close(struct web *w)
         exchange_free(w->x.first);
     access_close(&w->x.access);
     buf_fini(&w->x.page);
+    buf_fini(&w->x.metrics);
     free(w);
 }
 

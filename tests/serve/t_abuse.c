@@ -42,7 +42,7 @@ test_vanishing_clients(void)
 }
 
 #define GONERS 6
-#define ROUNDS_TO_NOTICE 20000 /* fewer than their calls have time for */
+#define ROUNDS_TO_NOTICE 40 /* fewer than their calls have time for */
 
 /* A client that waits and has sent more must be noticed, too, when it leaves:
    else such clients would fill the table until their calls end. */

@@ -181,6 +181,14 @@ test_no_memory(bool once)
     " ms\",\"data\":{\"retryAfterMs\":" #ms "}}}"
 
 static struct web *web;
+static unsigned n_looks; /* at the tasks, for /metrics */
+
+static void
+look_at_tasks(void *ctx, struct buf *b)
+{
+    (void)ctx;
+    buf_printf(b, "looks %u\n", ++n_looks);
+}
 
 /* With the tokens of ann and bob, or without tokens. */
 static void
@@ -188,7 +196,8 @@ web_begin(uint64_t rate, unsigned connections, bool tokens)
 {
     struct web_options o = {.http = {.host = "127.0.0.1", .fd = -1,
                                      .connections = connections},
-                            .rate = rate};
+                            .rate = rate,
+                            .put_metrics = look_at_tasks};
     static char path[400];
     char why[256], *dir = test_tmpdir();
     FILE *f;
@@ -383,8 +392,8 @@ test_one_request_too_many(void)
     web_close(web);
 }
 
-/* What needs no body is refused after the head; /health and /ready always
-   answer. */
+/* What needs no body is refused after the head; /health, /ready and the page
+   always answer. */
 static void
 test_refused_by_the_head(void)
 {
@@ -405,8 +414,32 @@ test_refused_by_the_head(void)
     CHECK(once("POST", "/mcp", OLD, large) == 429);
     CHECK(once("GET", "/health", "", NULL) == 200);
     CHECK(once("GET", "/ready", "", NULL) == 200);
-    CHECK(once("GET", "/metrics", "", NULL) == 200);
+    CHECK(once("GET", "/", "", NULL) == 200);
+    CHECK(once("GET", "/metrics", "", NULL) == 429);
     CHECK(once("GET", "/nothing", "", NULL) == 404);
+    now_s++;
+    CHECK(once("GET", "/metrics", "", NULL) == 200);
+    CHECK(once("GET", "/metrics", "", NULL) == 200);
+    CHECK(posts(OLD, PING, 200, REFUSED(500)));
+    web_close(web);
+}
+
+/* However many ask for the figures, they are made once a second. */
+static void
+test_figures_of_a_second(void)
+{
+    struct client c;
+    int i;
+
+    web_begin(0, 0, true);
+    n_looks = 0;
+    for (i = 0; i < 10; i++) {
+        CHECK(get(&c, "GET", "/metrics", i % 2 ? ANN : BOB, NULL) == 200);
+        CHECK(has(c.body.p, i < 5 ? "\nlooks 1\n" : "\nlooks 2\n"));
+        hang_up(&c);
+        now_s += i == 4;
+    }
+    CHECK(n_looks == 2);
     web_close(web);
 }
 
@@ -820,6 +853,7 @@ main(void)
     test_a_rate_is_of_one_principal();
     test_a_batch_is_many_requests();
     test_no_rate();
+    test_figures_of_a_second();
     test_requests_sent_ahead_delay_nobody();
     test_nobody_has_all_connections();
     test_heavy_messages_take_turns();
