@@ -420,25 +420,48 @@ free_dead(struct http *s)
         }
 }
 
-/* Returns whether there is room for a new connection, dropping another one if
-   necessary. */
+static bool
+is_quieter(const struct http_conn *c, const struct http_conn *than)
+{
+    return than == NULL || c->since_ms < than->since_ms ||
+           (c->since_ms == than->since_ms && c->nth < than->nth);
+}
+
+/* Returns whether it is between two requests, and nothing of the next one has
+   arrived, in the system either. */
+static bool
+is_idle(const struct http_conn *c)
+{
+    char byte;
+
+    return c->state == HEAD && c->in.len == c->pos &&
+           recv(c->fd, &byte, 1, MSG_PEEK) <= 0;
+}
+
+/* Returns whether there is room for a new connection. If strangers have their
+   three quarters, the quietest of them makes room; else if the table is full,
+   the quietest idle connection. */
 static bool
 make_slot(struct http *s)
 {
-    struct http_conn *c, *worst = NULL;
+    struct http_conn *c, *stranger = NULL, *idle = NULL, *worst = NULL;
+    bool full = s->counts.open == s->limit;
     unsigned i, n = 0;
 
     for (i = 0; i < s->counts.open; i++) {
         c = s->conn[i];
         n += !c->known;
-        if (c->known || c->state == BUSY || c->state == STREAM)
-            continue;
-        if (worst == NULL || c->since_ms < worst->since_ms ||
-            (c->since_ms == worst->since_ms && c->nth < worst->nth))
-            worst = c;
+        if (!c->known && c->state != BUSY && c->state != STREAM &&
+            is_quieter(c, stranger))
+            stranger = c;
+        if (full && is_quieter(c, idle) && is_idle(c))
+            idle = c;
     }
-    if (worst != NULL && (s->counts.open == s->limit ||
-                          n >= s->limit - s->limit / RESERVED)) {
+    if (n >= s->limit - s->limit / RESERVED)
+        worst = stranger;
+    else if (full)
+        worst = idle != NULL ? idle : stranger;
+    if (worst != NULL) {
         http_drop(worst);
         s->counts.refused++;
         free_dead(s); /* invariant 1: called from the loop */

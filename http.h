@@ -86,7 +86,8 @@ void http_count(const struct http *s, struct http_counts *out);
 const struct http_head *http_request(const struct http_conn *c);
 struct str http_body(const struct http_conn *c);
 /* Marks the client as known. Unknown clients share three quarters of the
-   connections; when a new one comes, the quietest of them is dropped. */
+   connections; when a new one comes, the quietest of them is dropped. If the
+   table is full before that, the quietest idle connection is, known or not. */
 void http_know(struct http_conn *c);
 /* To be called in head for a request whose body may be large. Its room beyond
    what each connection has for itself is shared by all requests with the same

@@ -710,6 +710,58 @@ test_idle_streams_cost_nothing(void)
 
 /* ---- limits ---- */
 
+/* A full table has room for one more as long as a connection is idle. */
+static void
+test_the_quietest_makes_way(void)
+{
+    struct client waits, stream, body, slow, k[4];
+    unsigned i;
+
+    open_with((struct http_options){.fd = -1, .connections = 8});
+    waits = join_known();
+    say(&waits, GET("/later"));
+    stream = join_known();
+    say(&stream, GET("/stream"));
+    body = join_known();
+    say(&body, "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\n");
+    slow = join_known();
+    say(&slow, GET("/size?30000000")); /* it reads none of it */
+    for (i = 0; i < 4; i++) {
+        sys.ms++;
+        k[i] = join_known();
+    }
+    sys.ms++;
+    say(&k[0], POST("1", "0")); /* so it is not the quietest any more */
+    CHECK(hears(&k[0], "\r\n\r\n0") && counts().open == 8);
+    put(&k[1], POST("1", "1")); /* nor is this one, as the server will see */
+    for (i = 2; i < 4; i++) {
+        struct client c = join_known();
+
+        CHECK(hears_end(&k[i]) && k[i].len == 0 && counts().open == 8);
+        CHECK(counts().refused == i - 1);
+        leave(&k[i]);
+        k[i] = c;
+    }
+    CHECK(hears(&k[1], "\r\n\r\n1"));
+    say(&body, "b");
+    CHECK(hears(&body, "\r\n\r\nb") && hears(&slow, "xxx"));
+    http_event(toy.later[1], STR_NONE, STR_NONE, 0, STR("e"));
+    http_reply(toy.later[0], 200, NULL, NULL, STR("late"));
+    drop_later(toy.later[0]);
+    CHECK(hears(&stream, "data: e") && hears(&waits, "\r\n\r\nlate"));
+    for (i = 0; i < 4; i++) {
+        say(&k[i], POST("1", "k"));
+        CHECK(hears(&k[i], "\r\n\r\nk"));
+        leave(&k[i]);
+    }
+    leave(&waits);
+    leave(&stream);
+    leave(&body);
+    leave(&slow);
+    turn(2);
+    close_toy();
+}
+
 static void
 test_too_many_connections(void)
 {
@@ -717,7 +769,9 @@ test_too_many_connections(void)
 
     open_with((struct http_options){.fd = -1, .connections = 2});
     a = join_known();
+    say(&a, GET("/stream"));
     b = join_known();
+    say(&b, "POST /echo HTTP/1.1\r\n");
     c = join();
     say(&c, GET("/echo"));
     CHECK(hears_end(&c) && counts().refused == 1 && counts().open == 2);
@@ -728,7 +782,7 @@ test_too_many_connections(void)
     turn(2);
     c = join();
     say(&c, POST("1", "c"));
-    say(&b, POST("1", "b"));
+    say(&b, "Host: x\r\nContent-Length: 1\r\n\r\nb");
     CHECK(hears(&c, "\r\n\r\nc") && hears(&b, "\r\n\r\nb"));
     leave(&b);
     leave(&c);
@@ -891,6 +945,7 @@ main(void)
     test_a_wait_gives_memory_back();
     test_tcp_asks_who_is_there();
     test_idle_streams_cost_nothing();
+    test_the_quietest_makes_way();
     test_too_many_connections();
     test_strangers_make_way();
     test_few_descriptors();
