@@ -53,6 +53,7 @@ struct options {
     const char *tools, *ownership, *evidence, *artifact_root;
     uint64_t port, connections;
     bool help, version, http;
+    char **rest; /* the words after the options, or from a wrong one on */
     struct web_options web;
 };
 _Static_assert(ENV_MAX_LIST == WEB_MAX_ALLOW, "as env_option fills them");
@@ -275,34 +276,48 @@ fail_option(const char *arg)
 }
 
 /* Returns how many words of argv were options; or, after an error message,
-   -CLI_USAGE. */
+   -CLI_USAGE. Either way o->rest are those after them. */
 static int
 parse_options(struct options *o, char **argv)
 {
     const char *wrong;
     char why[256];
-    int i = 0, words;
+    int words;
 
-    for (; argv[i] != NULL && argv[i][0] == '-'; i += words) {
-        words = env_option(opts, N_OPTS, o, argv + i, why);
+    for (o->rest = argv; *o->rest != NULL && **o->rest == '-';
+         o->rest += words) {
+        words = env_option(opts, N_OPTS, o, o->rest, why);
         if (words == 0) {
-            words = env_option(http_opts, N_HTTP_OPTS, o, argv + i, why);
+            words = env_option(http_opts, N_HTTP_OPTS, o, o->rest, why);
             o->http = true;
         }
         if (words == 0)
-            return -fail_option(argv[i]);
+            return -fail_option(*o->rest);
         if (words < 0)
             return -cli_fail(NULL, ERR_INVALID, "%s\nrun \"mcptask help "
                              "options\"", why);
         if (o->help || o->version)
-            return i; /* the rest does not matter */
+            return 0; /* the rest does not matter */
     }
-    wrong = apply_server(o, argv[i] != NULL);
+    wrong = apply_server(o, *o->rest != NULL);
     if (wrong == NULL)
         wrong = apply_options(o);
     if (wrong == NULL)
-        wrong = apply_http(o, argv[i] != NULL);
-    return wrong == NULL ? i : -cli_fail(NULL, ERR_INVALID, "%s", wrong);
+        wrong = apply_http(o, *o->rest != NULL);
+    return wrong == NULL ? (int)(o->rest - argv)
+                         : -cli_fail(NULL, ERR_INVALID, "%s", wrong);
+}
+
+/* Whether the command is hook, even if an option before it is wrong. Its
+   clients take an exit code for a veto, 2 above all. */
+static bool
+runs_hook(const struct options *o)
+{
+    char **at = o->rest;
+
+    while (*at != NULL && **at == '-')
+        at++;
+    return *at != NULL && strcmp(*at, "hook") == 0;
 }
 
 /* ---- a store of several hosts ---- */
@@ -563,5 +578,5 @@ main(int argc, char **argv)
         exit_code = serve_clients(&o);
     free_engine(o.e.remote);
     env_fini(&o.e);
-    return exit_code;
+    return runs_hook(&o) ? CLI_OK : exit_code;
 }

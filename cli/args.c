@@ -39,20 +39,29 @@ cli_args_input(struct cli *c, int fd, size_t max, struct str *out)
 }
 
 int
-cli_args_read(struct cli *c, const struct json_tok **root)
+cli_args_object(struct cli *c, struct str text, const struct json_tok **root)
 {
-    struct str text;
-    int rc = cli_args_input(c, STDIN_FILENO, MAX_INPUT, &text);
+    int rc = json_parse(&c->a, text, root, NULL);
 
-    if (rc == 0)
-        rc = text.len > MAX_INPUT ? ERR_SYNTAX
-                                  : json_parse(&c->a, text, root, NULL);
     if (rc == ERR_NOMEM)
         return cli_fail_store(c, rc);
     if (rc == 0 && (*root)->type == JSON_OBJECT)
         return 0;
     return cli_fail(c, ERR_INVALID, "standard input is not a JSON "
                     "object");
+}
+
+int
+cli_args_read(struct cli *c, const struct json_tok **root)
+{
+    struct str text;
+    int rc = cli_args_input(c, STDIN_FILENO, MAX_INPUT, &text);
+
+    if (rc == ERR_NOMEM)
+        return cli_fail_store(c, rc);
+    if (rc != 0 || text.len > MAX_INPUT)
+        text.len = 0;
+    return cli_args_object(c, text, root);
 }
 
 void

@@ -10,8 +10,11 @@
 /* Reads fd to its end, or max + 1 bytes, into c->a. 0, ERR_NOMEM, or ERR_IO
    with errno. */
 int cli_args_input(struct cli *c, int fd, size_t max, struct str *out);
-/* Reads standard input, a JSON object, into *root, which lives in c->a.
-   Returns 0, or an exit code after printing the error. */
+/* Reads text, what standard input had, as a JSON object into *root, which lives
+   in c->a. Returns 0, or an exit code after printing the error. */
+int cli_args_object(struct cli *c, struct str text,
+                    const struct json_tok **root);
+/* The same with all of standard input. */
 int cli_args_read(struct cli *c, const struct json_tok **root);
 /* The argument of a tool that an option stands for (enum task_field or enum
    task_arg): the one into whose value, in c->arg, it is parsed. -1: none. */

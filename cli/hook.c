@@ -3,10 +3,11 @@
 
    Claude Code, Codex and Gemini CLI run hooks alike: the event is a JSON object
    on standard input, and hookSpecificOutput.additionalContext on standard
-   output is what the model reads.
+   output is what the model reads. Others differ in the spelling of names.
 
-   1. A session is never disturbed: the exit code is 0 whatever is wrong with
-      the input or the store, and standard output is one JSON object or empty.
+   1. A session is never disturbed: nothing waits without end, the exit code is
+      0 whatever is wrong (main sees to that), and standard output is one JSON
+      object or empty.
    2. The name is made of the client's session id, so that the hooks of one
       session agree without a file of their own. MCP_TASK_AGENT replaces it.
    3. What agents stored is quoted or on one line, and bounded. */
@@ -17,6 +18,7 @@
 #include "cli/show.h"
 #include "cli/store.h"
 #include "cli/text.h"
+#include "base/sha256.h"
 #include "base/utf8.h"
 #include "json/write.h"
 #include "task/name.h"
@@ -24,11 +26,16 @@
 #include "task/query.h"
 #include "task/view.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#define MAX_INPUT ((size_t)1024 * 1024)
+#define SILENT_MS 1000 /* the input ends after so long without a byte, and */
+#define END_MS 300     /* at an end: Claude Code then has 1.5 s for all hooks */
 #define MAX_SHOWN 3    /* tasks of each kind that are told */
 #define MAX_LOOKS 2000 /* tasks that are looked at for that */
 #define MAX_PROMPT 2048
@@ -44,29 +51,97 @@ struct hook {
 
 /* ---- the event ---- */
 
-/* A member of the input, in c->kept; .p NULL: there is none. */
-static struct str
-input_text(struct cli *c, const struct json_tok *root, const char *name)
-{
-    const struct json_tok *t = json_get(root, name);
+/* Looks for the end of an object. */
+struct braces {
+    int depth;
+    bool quoted, escaped;
+};
 
-    if (t == NULL || t->type != JSON_STRING)
-        return STR_NONE;
-    return arena_str(&c->kept, json_str(&c->a, t));
+/* Whether c, the next byte of the text, ends the object. */
+static bool
+ends_object(struct braces *b, char c)
+{
+    if (b->quoted) {
+        b->quoted = b->escaped || c != '"';
+        b->escaped = !b->escaped && c == '\\';
+        return false;
+    }
+    b->quoted = c == '"';
+    b->depth += (c == '{') - (c == '}');
+    return c == '}' && b->depth <= 0;
+}
+
+/* Reads standard input up to the end of an object: clients do not always close
+   the pipe. Without one, up to a silence or MAX_INPUT. Returns ERR_NOMEM, or 0
+   with the text in c->a. */
+static int
+read_input(struct cli *c, struct str *out)
+{
+    struct pollfd in = {.fd = STDIN_FILENO, .events = POLLIN};
+    char *p = arena_alloc(&c->a, MAX_INPUT);
+    struct braces b = {0};
+    struct str start;
+    size_t at = 0;
+    ssize_t n = 1;
+    int ready;
+
+    *out = (struct str){p, 0};
+    while (p != NULL && n > 0 && out->len < MAX_INPUT) {
+        start = utf8_cut(*out, 4096); /* has the event, if any has come */
+        ready = poll(&in, 1, str_find(start, STR("essionEnd")) != SIZE_MAX
+                                 ? END_MS : SILENT_MS);
+        if (ready < 0 && errno == EINTR)
+            continue;
+        n = ready > 0 ? read(in.fd, p + out->len, MAX_INPUT - out->len) : 0;
+        for (out->len += n > 0 ? (size_t)n : 0; at < out->len;)
+            if (ends_object(&b, p[at++])) {
+                out->len = at;
+                n = 0;
+            }
+    }
+    if (str_starts(*out, "\xef\xbb\xbf")) /* a byte order mark */
+        *out = str_from(*out, 3);
+    return p != NULL ? 0 : ERR_NOMEM;
+}
+
+/* The first of these members that the input has as a text, in c->kept; .p NULL:
+   there is none. */
+static struct str
+input_text(struct cli *c, const struct json_tok *root, const char *const *name)
+{
+    for (; *name != NULL; name++) {
+        struct str s = json_str(&c->a, json_get(root, *name));
+
+        if (s.len > 0)
+            return arena_str(&c->kept, s);
+    }
+    return STR_NONE;
+}
+
+/* Whether the event is this one, whose first letter may be small. */
+static bool
+is_event(const struct hook *h, const char *name)
+{
+    return h->event.len > 0 && text_lower(h->event.p[0]) == text_lower(*name) &&
+           str_is(str_from(h->event, 1), name + 1);
 }
 
 /* The last hex digits of a session id, whose first may be a time, which
-   sessions share. False: it has too few. */
-static bool
+   sessions share; or those of a digest, if it ends otherwise. */
+static void
 session_digits(struct str id, char out[NAME_HEX + 1])
 {
+    char digest[SHA256_HEX + 1];
     size_t left = NAME_HEX;
 
     out[left] = '\0';
     for (size_t i = id.len; i > 0 && left > 0; i--)
         if (id.p[i - 1] != '-')
             out[--left] = text_lower(id.p[i - 1]);
-    return left == 0 && str_is_hex((struct str){out, NAME_HEX}, NAME_HEX);
+    if (left == 0 && str_is_hex((struct str){out, NAME_HEX}, NAME_HEX))
+        return;
+    sha256_hex(id, digest);
+    memcpy(out, digest, NAME_HEX);
 }
 
 /* The name under which the MCP client of a product greets servers, if it is
@@ -100,9 +175,9 @@ find_agent(struct hook *h, struct str session)
         h->me.name = str_of(given);
         return 0;
     }
-    if (!session_digits(session, hex))
-        return cli_fail(c, ERR_INVALID, "the input has no session_id "
-                        "that ends with %d hex digits", NAME_HEX);
+    if (session.len == 0)
+        return cli_fail(c, ERR_INVALID, "the input has no session_id");
+    session_digits(session, hex);
     h->me.name = name_default(&c->kept, product, str_of(hex));
     h->me.product = greeting_of(product);
     return h->me.name.p != NULL ? 0 : cli_fail_store(c, ERR_NOMEM);
@@ -122,19 +197,28 @@ find_project(struct hook *h, struct str cwd)
 static int
 read_event(struct hook *h)
 {
+    static const char *const events[] = {"hook_event_name", "hookEventName",
+                                         NULL},
+        *const causes[] = {"source", "reason", NULL},
+        *const sessions[] = {"session_id", "sessionId", "conversation_id",
+                             NULL},
+        *const dirs[] = {"cwd", NULL};
     struct cli *c = h->c;
     const struct json_tok *root;
-    int rc = cli_args_read(c, &root);
+    struct str text;
+    int rc = read_input(c, &text);
 
+    if (rc == 0)
+        rc = cli_args_object(c, text, &root);
+    else
+        rc = cli_fail_store(c, rc);
     if (rc != 0)
         return rc;
-    h->event = input_text(c, root, "hook_event_name");
-    h->cause = input_text(c, root, "source");
-    if (h->cause.p == NULL)
-        h->cause = input_text(c, root, "reason");
-    rc = find_agent(h, input_text(c, root, "session_id"));
+    h->event = input_text(c, root, events);
+    h->cause = input_text(c, root, causes);
+    rc = find_agent(h, input_text(c, root, sessions));
     if (rc == 0)
-        find_project(h, input_text(c, root, "cwd"));
+        find_project(h, input_text(c, root, dirs));
     return rc;
 }
 
@@ -317,7 +401,8 @@ put_start(struct hook *h)
         .wanted = is_mine}, (struct task_query){
         .status = works, .has[ATOM_OWNER] = buf_view(&owner)});
     buf_fini(&owner);
-    if (str_is(h->cause, "startup"))
+    if (h->cause.len == 0 || str_is(h->cause, "startup") ||
+        str_is(h->cause, "new"))
         print_section(h, (struct section){
             .heading = "Left by an earlier session of this client",
             .prompts = true, .wanted = is_left},
@@ -351,10 +436,12 @@ tell_start(struct hook *h)
         cli_fail_store(h->c, h->text.err);
         return;
     }
-    buf_z(out, "{\"hookSpecificOutput\":{\"hookEventName\":\"SessionStart\","
-               "\"additionalContext\":");
+    /* Cursor spells its events sessionStart and what it reads like this. */
+    buf_z(out, *h->event.p == 's' ? "{\"additional_context\":"
+          : "{\"hookSpecificOutput\":{\"hookEventName\":\"SessionStart\","
+            "\"additionalContext\":");
     json_quote(out, buf_view(&h->text));
-    buf_z(out, "}}\n");
+    buf_z(out, *h->event.p == 's' ? "}\n" : "}}\n");
 }
 
 /* ---- an end ---- */
@@ -429,8 +516,8 @@ static void
 handle(struct hook *h)
 {
     struct cli *c = h->c;
-    bool starts = str_is(h->event, "SessionStart");
-    bool ends = str_is(h->event, "SessionEnd") && !str_is(h->cause, "clear");
+    bool starts = is_event(h, "SessionStart");
+    bool ends = is_event(h, "SessionEnd") && !str_is(h->cause, "clear");
 
     if (starts)
         keep_name(h);

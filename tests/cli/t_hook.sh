@@ -17,7 +17,12 @@ two=7d41c0de-30aa-4f6e-8c55-91f0b81d4e77
 own=claude-code-0f3c9a52
 you=claude-code-b81d4e77
 
-# hook CLIENT EVENT CAUSE SESSION [DIR]: what clients send; output in out
+# run_hook CLIENT: with in; output in out
+run_hook() {
+    checks=$((checks + 1))
+    "$bin" hook "$1" <in >out 2>err || fail "hook $1: exit code $?"
+}
+# hook CLIENT EVENT CAUSE SESSION [DIR]: what clients send
 hook() {
     case $2 in
     SessionStart) cause=source ;;
@@ -27,8 +32,7 @@ hook() {
         "$4" "${5:-$api}" >in
     printf '"hook_event_name":"%s","%s":"%s","model":"m"}' \
         "$2" $cause "$3" >>in
-    checks=$((checks + 1))
-    "$bin" hook "$1" <in >out 2>err || fail "hook $*: exit code $?"
+    run_hook "$1"
     [ ! -s err ] || fail "hook $*: $(cat err)"
 }
 starts() { hook claude-code SessionStart "$@"; }
@@ -54,6 +58,98 @@ silent
 ends other $one
 silent
 check test ! -e "$MCP_TASK_BASE_DIR"
+
+# Clients do not always close the pipe, and a hook must not wait for that. What
+# it waits for is the end of the object, or a moment without a byte.
+begin the_pipe_stays_open
+mkfifo pipe
+exec 4<>pipe
+# leaves_open: the hook reads in from a pipe that nobody closes
+leaves_open() {
+    cat in >&4
+    checks=$((checks + 1))
+    timeout 60 "$bin" hook claude-code <pipe >out 2>err || fail "exit code $?"
+}
+task add --id first First
+cat >in <<END
+{"session_id": "01234567-89ab-4cde-8f01-23456789abcd", "transcript_path": \
+"/x.jsonl", "cwd": "/tmp", "hook_event_name": "SessionStart", "source": \
+"startup"}
+END
+leaves_open
+has out 'Your name in mcptask is claude-code-6789abcd.' first
+task claim first --agent claude-code-6789abcd
+sed 's/SessionStart/SessionEnd/; s/source/reason/' in >end
+mv end in
+leaves_open
+silent
+owns claude-code-6789abcd
+for event in SessionStart SessionEnd; do # braces and quotes in a text
+    printf '{"a":"}\\"}","session_id":"%s","hook_event_name":"%s"' $one \
+        $event >in
+    leaves_open
+    silent
+    has err 'standard input is not a JSON object'
+    echo '}' >>in
+    leaves_open
+    [ ! -s err ] || fail "$event: $(cat err)"
+done
+exec 4>&-
+printf '{"session_id":"%s","hook_event_name":"SessionStart","a":"' $one >in
+dd if=/dev/zero bs=1024 count=1100 2>/dev/null | tr '\0' x >>in
+echo '"}' >>in
+run_hook claude-code
+silent
+
+# What clients other than those with a name here send, and read.
+name=spellings
+# is_told WANT JSON [CLIENT]: the hook says this of the event
+is_told() {
+    printf '%s' "$2" >in
+    run_hook "${3:-other}"
+    [ ! -s err ] || fail "$2: $(cat err)"
+    has out "$1"
+}
+bom=$(printf '\357\273\277') cr=$(printf '\r')
+is_told 'Your name in mcptask is copilot-6789abcd.' '{
+    "sessionId": "01234567-89ab-4cde-8f01-23456789abcd",
+    "timestamp": 1774281852263, "cwd": "/tmp",
+    "hook_event_name": "SessionStart", "source": "new"}' copilot
+is_told 'SessionStart","additionalContext":"Your name in mcptask is other-b81d4e77.' \
+    "$bom{$cr
+\"sessionId\":\"$two\",$cr
+\"hookEventName\":\"SessionStart\"}$cr
+"
+is_told '{"additional_context":"Your name in mcptask is cursor-b81d4e77.' \
+    '{"hook_event_name":"sessionStart","conversation_id":"'$two'"}' cursor
+is_told '"}' '{"hook_event_name":"sessionStart","conversation_id":"'$two'"}'
+lacks out hookSpecificOutput '}}'
+# An id that does not end with hex digits has some of its own.
+ses='{"hook_event_name":"SessionStart","session_id":"ses_4d1f8a2e7ffeXyZ123ab'
+is_told 'Your name in mcptask is opencode-' "$ses\"}" opencode
+name_one=$(sed 's/.*Your name in mcptask is \([a-z-]*[0-9a-f]*\)\..*/\1/' out)
+is_told "is $name_one." "$ses\"}" opencode
+is_told 'Your name in mcptask is opencode-' "${ses}c\"}" opencode
+lacks out "$name_one"
+# The end of a session is spelled as its start.
+task add --id held Held
+task claim held --agent cursor-b81d4e77
+echo '{"hook_event_name":"sessionEnd","session_id":"'$two'"}' >in
+run_hook cursor
+silent
+owns cursor-b81d4e77
+
+# Clients take an exit code for a veto.
+name=exit_code
+for words in hook 'hook a b' 'hook --none claude-code' '--none hook claude-code'
+do
+    # shellcheck disable=SC2086
+    run 0 $words
+    silent
+    has err 'mcptask'
+done
+MCP_TASK_DB_PATH='~/x' run 0 hook claude-code
+run 2 --none list
 
 begin names
 task add --id first 'Something to do' --repo "$api"
@@ -196,7 +292,7 @@ id=$(cat out)
 ends other $one
 owns $own "$id"
 check timeout 60 sh -c 'echo 3 >go'
-check "$bin" wait "$id" --until failed --timeout 60
+check "$bin" wait "$id" --until failed --timeout 2
 
 # The next session of a name that they all have holds its tasks as well.
 name=a_name_of_all
@@ -232,30 +328,30 @@ export CLAUDE_ENV_FILE="$dir/env.hostile"
 task add --id kept Kept
 task claim kept --agent claude-code-
 for event in SessionStart SessionEnd; do
-    for session in '""' "\"';id;'\"" '"abc"' '"0123456g"' 7 null '{}'; do
+    for session in '""' 7 null '{}'; do
         echo "{\"hook_event_name\":\"$event\",\"session_id\":$session}" >in
-        checks=$((checks + 1))
-        "$bin" hook claude-code <in >out 2>err || fail "$session: exit code $?"
+        run_hook claude-code
         silent
         has err 'hook: the input has no session_id'
     done
 done
 for input in '' '[]' '{"session_id":' 'session'; do
     echo "$input" >in
-    checks=$((checks + 1))
-    "$bin" hook claude-code <in >out 2>err || fail "$input: exit code $?"
+    run_hook claude-code
     silent
     has err 'standard input is not a JSON object'
 done
 check test ! -e "$CLAUDE_ENV_FILE"
 owns claude-code- kept
+starts startup "';id;'"
+check grep -qxE "export MCP_TASK_AGENT='claude-code-[0-9a-f]{8}'" \
+    "$CLAUDE_ENV_FILE"
 unset CLAUDE_ENV_FILE
 
 name=a_damaged_store
 echo '{"hook_event_name":"SessionStart","session_id":"'$one'"}' >in
 echo 'not a log' >"$log"
-checks=$((checks + 1))
-"$bin" hook claude-code <in >out 2>err || fail "exit code $?"
+run_hook claude-code
 silent
 has err "$log"
 
