@@ -98,6 +98,8 @@ struct cli {
     bool json;      /* --json */
     bool quiet;     /* nobody reads what becomes of a change */
     int no_room;    /* commits in a row that failed for want of room */
+    int64_t answer_by; /* clock_mono_ms when the server must have answered;
+                          0: each request has 30 seconds */
     uint64_t head;  /* the newest seq that the server has told */
     uint64_t found; /* tasks that the last list has in all, */
     bool found_more; /* or more: not all were looked at */

@@ -327,7 +327,7 @@ const struct cli_command cli_commands[] = {
                "with a token of FILE, over HTTP"))},
     {"hook", "CLIENT", GROUP_SETUP,
      "Brief an agent, as a hook of its client",
-     cli_hook, 1, 1, CLOSED, NO_OPTS},
+     cli_hook, 1, 1, CLOSED | SERVED, NO_OPTS},
     {"completion", "bash|zsh|fish", GROUP_SETUP,
      "Print a completion script for a shell",
      cli_completion, 1, 2, CLOSED | SERVED, NO_OPTS},

@@ -10,14 +10,18 @@
       object or empty.
    2. The name is made of the client's session id, so that the hooks of one
       session agree without a file of their own. MCP_TASK_AGENT replaces it.
-   3. What agents stored is quoted or on one line, and bounded. */
+   3. What agents stored is quoted or on one line, and bounded.
+   4. With MCP_TASK_SERVER the store is that server's, and this host's own is
+      not looked at. All of its answers together have a limit of time. */
 
 #include "cli/hook.h"
 #include "cli/args.h"
+#include "cli/call.h"
 #include "cli/runs.h"
 #include "cli/show.h"
 #include "cli/store.h"
 #include "cli/text.h"
+#include "base/clock.h"
 #include "base/sha256.h"
 #include "base/utf8.h"
 #include "json/write.h"
@@ -36,6 +40,8 @@
 #define MAX_INPUT ((size_t)1024 * 1024)
 #define SILENT_MS 1000 /* the input ends after so long without a byte, and */
 #define END_MS 300     /* at an end: Claude Code then has 1.5 s for all hooks */
+#define ANSWER_MS 2000 /* for the answers of a server, and */
+#define ANSWER_END_MS 700 /* at an end */
 #define MAX_SHOWN 3    /* tasks of each kind that are told */
 #define MAX_LOOKS 2000 /* tasks that are looked at for that */
 #define MAX_PROMPT 2048
@@ -47,6 +53,7 @@ struct hook {
     struct name_agent me;
     struct project here;
     struct buf text; /* for the model */
+    bool failed; /* and was told: the text lacks something */
 };
 
 /* ---- the event ---- */
@@ -229,6 +236,7 @@ struct section {
     const char *heading;
     bool (*wanted)(const struct hook *h, const struct task *k);
     bool prompts; /* with what the agent needs to go on */
+    struct str filter; /* members that ask a server for such tasks */
     int shown, looks;
 };
 
@@ -328,27 +336,51 @@ put_prompt(struct hook *h, struct str prompt)
     }
 }
 
+static void
+put_task(struct section *s, const struct task *k)
+{
+    struct hook *h = s->h;
+    struct buf *b = &h->text;
+
+    if (s->shown++ == 0)
+        buf_printf(b, "\n%s:\n", s->heading);
+    buf_printf(b, "- %.*s (P%.*s) ", STR_ARG(k->ev.id),
+               STR_ARG(k->f[F_PRIORITY]));
+    view_plain(b, field_text(h, k->f[F_TITLE]), MAX_LINE, ' ');
+    if (k->status == TASK_HANDOFF_READY)
+        put_giver(h, k->f[F_HANDOFF]);
+    buf_char(b, '\n');
+    if (s->prompts)
+        put_prompt(h, utf8_cut(field_text(h, k->f[F_RESUME_PROMPT]),
+                               MAX_PROMPT));
+}
+
+/* Reads the whole of k, of which a list of a server has a summary. False: it is
+   gone, or the hook has failed. */
+static bool
+read_whole(struct hook *h, struct task *k)
+{
+    struct task_error e;
+    struct str id = arena_str(&h->c->a, k->ev.id);
+    int rc;
+
+    if (h->c->env->server == NULL)
+        return true;
+    rc = id.p == NULL ? cli_fail_store(h->c, ERR_NOMEM)
+                      : call_task(h->c, id.p, 0, k, &e);
+    h->failed |= rc > 0;
+    return rc == 0;
+}
+
 static bool
 put_in_section(void *ctx, const struct task *k)
 {
     struct section *s = ctx;
-    struct hook *h = s->h;
-    struct buf *b = &h->text;
+    struct task whole = *k;
 
-    if (s->wanted(h, k) && !k->garbled) {
-        if (s->shown++ == 0)
-            buf_printf(b, "\n%s:\n", s->heading);
-        buf_printf(b, "- %.*s (P%.*s) ", STR_ARG(k->ev.id),
-                   STR_ARG(k->f[F_PRIORITY]));
-        view_plain(b, field_text(h, k->f[F_TITLE]), MAX_LINE, ' ');
-        if (k->status == TASK_HANDOFF_READY)
-            put_giver(h, k->f[F_HANDOFF]);
-        buf_char(b, '\n');
-        if (s->prompts)
-            put_prompt(h, utf8_cut(field_text(h, k->f[F_RESUME_PROMPT]),
-                                   MAX_PROMPT));
-    }
-    return s->shown < MAX_SHOWN && ++s->looks < MAX_LOOKS;
+    if (s->wanted(s->h, k) && !k->garbled && read_whole(s->h, &whole))
+        put_task(s, &whole);
+    return s->shown < MAX_SHOWN && ++s->looks < MAX_LOOKS && !s->h->failed;
 }
 
 static void
@@ -356,12 +388,29 @@ print_section(struct hook *h, struct section s, struct task_query q)
 {
     int rc;
 
+    if (h->failed)
+        return;
     s.h = h;
     q.limit = TASK_LIST_MAX;
     q.uncounted = true;
-    rc = cli_each_task(h->c, &q, CLI_ALL, put_in_section, &s);
+    rc = cli_each_task(h->c, &q, s.filter, put_in_section, &s);
     if (rc < 0)
         cli_fail_store(h->c, rc);
+    h->failed |= rc != 0;
+}
+
+/* Asks for the tasks in progress whose owner is this session; *filter asks a
+   server for them. */
+static struct task_query
+own_tasks(struct hook *h, struct str *filter)
+{
+    struct str name = raw_quote(&h->c->kept, h->me.name);
+
+    *filter = arena_printf(&h->c->kept, "\"current_owner\":%.*s",
+                           STR_ARG(name));
+    h->failed |= filter->p == NULL || name.p == NULL;
+    return (struct task_query){.status = 1u << TASK_IN_PROGRESS,
+                               .has[ATOM_OWNER] = name};
 }
 
 /* Commands in the session's shell use the name, too. The file is a script: a
@@ -389,18 +438,16 @@ static void
 put_start(struct hook *h)
 {
     const unsigned works = 1u << TASK_IN_PROGRESS;
-    struct buf owner = {0};
+    struct str filter;
+    struct task_query own = own_tasks(h, &filter);
     size_t named;
 
     buf_printf(&h->text, "Your name in mcptask is %.*s. Pass it as agent in "
                "each call of its tools.\n", STR_ARG(h->me.name));
     named = h->text.len;
-    json_quote(&owner, h->me.name);
     print_section(h, (struct section){
         .heading = "You hold these tasks; continue with them", .prompts = true,
-        .wanted = is_mine}, (struct task_query){
-        .status = works, .has[ATOM_OWNER] = buf_view(&owner)});
-    buf_fini(&owner);
+        .wanted = is_mine, .filter = filter}, own);
     if (h->cause.len == 0 || str_is(h->cause, "startup") ||
         str_is(h->cause, "new"))
         print_section(h, (struct section){
@@ -417,7 +464,8 @@ put_start(struct hook *h)
         .heading = "Handed to you", .wanted = is_handed},
         (struct task_query){.status = 1u << TASK_HANDOFF_READY});
     print_section(h, (struct section){
-        .heading = "Ready for any agent", .wanted = can_begin},
+        .heading = "Ready for any agent", .wanted = can_begin,
+        .filter = STR("\"ready\":true,\"order\":\"work\"")},
         (struct task_query){.ready = TASK_YES, .order = ORDER_WORK});
     if (h->text.len > named)
         buf_z(&h->text, "\nClaim one with claim_task and its task_id. The "
@@ -432,10 +480,10 @@ tell_start(struct hook *h)
     struct buf *out = &h->c->out;
 
     put_start(h);
-    if (h->text.err != 0) {
+    if (h->text.err != 0)
         cli_fail_store(h->c, h->text.err);
+    if (h->text.err != 0 || h->failed)
         return;
-    }
     /* Cursor spells its events sessionStart and what it reads like this. */
     buf_z(out, *h->event.p == 's' ? "{\"additional_context\":"
           : "{\"hookSpecificOutput\":{\"hookEventName\":\"SessionStart\","
@@ -468,16 +516,13 @@ static void
 hand_over(struct hook *h, const char *id, const char *to)
 {
     struct cli *c = h->c;
-    struct task_receipt r;
-    struct task_ctx x;
-    int rc;
+    struct str receipt;
 
     cli_args_begin(c, NULL, id);
     cli_args_put(c, "from_agent", arena_str(&c->kept, h->me.name).p);
     cli_args_put(c, "to_agent", to);
     cli_args_put(c, "reason", "the session ended");
-    rc = cli_try_change(c, TOOL_HANDOFF, &x, &r);
-    cli_report_change(c, rc, &x, &r);
+    cli_call(c, TOOL_HANDOFF, &receipt);
 }
 
 /* Hands what the session holds to the next one of its product. A name that all
@@ -486,20 +531,17 @@ static void
 end_session(struct hook *h)
 {
     struct cli *c = h->c;
-    struct task_query q = {.status = 1u << TASK_IN_PROGRESS,
-                           .limit = TASK_LIST_MAX, .uncounted = true};
-    struct str to = name_stem(h->me.name), rest;
-    struct buf owner = {0};
+    struct str to = name_stem(h->me.name), rest, filter;
+    struct task_query q = own_tasks(h, &filter);
     const char *id;
     int rc;
 
     if (to.len == 0)
         return;
     to = arena_str(&c->kept, to);
-    json_quote(&owner, h->me.name);
-    q.has[ATOM_OWNER] = buf_view(&owner);
-    rc = cli_each_task(c, &q, CLI_ALL, note_id, h);
-    buf_fini(&owner);
+    q.limit = TASK_LIST_MAX;
+    q.uncounted = true;
+    rc = cli_each_task(c, &q, filter, note_id, h);
     if (rc < 0)
         cli_fail_store(c, rc);
     for (rest = buf_view(&h->text); rest.len > 0;) {
@@ -511,17 +553,21 @@ end_session(struct hook *h)
 
 /* ---- the command ---- */
 
-/* Opens the store, if there is one, for an event that has to do with it. */
+/* Opens the store, if there is one, for an event that has to do with it; but a
+   server has it open. */
 static void
 handle(struct hook *h)
 {
     struct cli *c = h->c;
+    bool served = c->env->server != NULL;
     bool starts = is_event(h, "SessionStart");
     bool ends = is_event(h, "SessionEnd") && !str_is(h->cause, "clear");
 
     if (starts)
         keep_name(h);
-    if ((!starts && !ends) || cli_is_gone(c) || cli_open(c, starts) != 0)
+    c->answer_by = clock_mono_ms() + (starts ? ANSWER_MS : ANSWER_END_MS);
+    if ((!starts && !ends) ||
+        (!served && (cli_is_gone(c) || cli_open(c, starts) != 0)))
         return;
     if (starts)
         tell_start(h);

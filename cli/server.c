@@ -556,6 +556,8 @@ server_ask(struct cli *c, const struct server_request *q,
     int64_t until = clock_mono_ms() + ANSWER_MS + (int64_t)q->wait_s * 1000;
     int rc, ms;
 
+    if (c->answer_by != 0)
+        until = c->answer_by;
     for (;;) {
         rc = ask_once(c, q, until, result, error);
         ms = pause_ms(*error);

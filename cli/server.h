@@ -18,8 +18,9 @@ struct server_request {
     bool writes;        /* it may take effect though no answer comes */
 };
 
-/* Sends q and waits for the answer, for 30 seconds besides wait_s; sends it
-   again where the server says that there were too many. Returns 0
+/* Sends q and waits for the answer, until c->answer_by or for 30 seconds
+   besides wait_s; sends it again where the server says that there were too
+   many. Returns 0
    and its result, or its error as JSON-RPC has it, the other one being NULL, in
    c->a; or an exit code after printing the error, which names the server; once
    cli_interrupted, without printing one. */

@@ -355,4 +355,64 @@ run_hook claude-code
 silent
 has err "$log"
 
+# With a server the hook says of its store what it says beside that store.
+begin a_server
+mkfifo said
+"$bin" --unix "$dir/s" 2>said &
+server=$!
+read -r line <said
+has /dev/stdin "unix:$dir/s" <<END
+$line
+END
+# alike CLIENT EVENT CAUSE SESSION [DIR]: there and here
+alike() {
+    hook "$@"
+    mv out here
+    MCP_TASK_BASE_DIR=$dir/none MCP_TASK_SERVER=unix:$dir/s hook "$@"
+    same here out
+}
+task add --id mine Mine --repo "$api"
+task claim mine --agent $own
+task checkpoint mine --agent $own --resume-prompt 'lines 1 to 40'
+task add --id kept-1 -p 0 Kept --repo "$api"
+task handoff kept-1 --agent anna --to bob --reason 'it is "late"'
+for to in claude-code codex; do
+    task add --id "to-$to" "For $to" --repo "$api"
+    task handoff "to-$to" --agent anna --to $to --reason 'it is late'
+done
+task add --id left-1 Left --repo "$api"
+task add --id free-1 Free --repo "$api"
+asks codex-mcp-client claim_task '{"task_id":"left-1","agent":"codex-76543210"}'
+for client in claude-code codex; do
+    for cause in startup compact; do
+        alike $client SessionStart $cause $one
+        has out "to-$client" free-1
+        lacks out kept-1
+    done
+    alike $client SessionStart startup $two "$web"
+    lacks out free-1
+done
+starts startup $one
+has out '- mine (P2) Mine' '> lines 1 to 40'
+hook codex SessionStart startup $one
+has out 'earlier session of this client:\n- left-1'
+export MCP_TASK_SERVER="unix:$dir/s"
+MCP_TASK_BASE_DIR=$dir/none ends other $one
+silent
+unset MCP_TASK_SERVER
+owns $own
+run 0 show mine --json
+has out "\"from_agent\":\"$own\",\"to_agent\":\"claude-code\""
+check test ! -e none
+kill $server
+wait $server
+export MCP_TASK_SERVER="unix:$dir/s"
+for event in SessionStart SessionEnd; do
+    echo '{"hook_event_name":"'$event'","session_id":"'$one'"}' >in
+    run_hook claude-code
+    silent
+    has err "unix:$dir/s: "
+done
+unset MCP_TASK_SERVER
+
 finish

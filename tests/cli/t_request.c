@@ -30,7 +30,8 @@ int __wrap_clock_gettime(clockid_t id, struct timespec *ts);
 int __real_poll(struct pollfd *p, nfds_t n, int ms);
 int __wrap_poll(struct pollfd *p, nfds_t n, int ms);
 static bool hurries;
-static int64_t passed_ms; /* in polls that only seemed to wait */
+static int64_t passed_ms; /* in polls that only seemed to wait, */
+static int64_t may_pass_ms = 31000; /* and how long they may */
 
 int
 __wrap_clock_gettime(clockid_t id, struct timespec *ts)
@@ -49,22 +50,28 @@ __wrap_poll(struct pollfd *p, nfds_t n, int ms)
     if (hurries && ms < 0)
         abort(); /* it would have no end */
     passed_ms += hurries && rc == 0 ? ms : 0;
-    if (passed_ms > 31000)
+    if (passed_ms > may_pass_ms)
         abort();
     return rc;
 }
 
 /* ---- the command ---- */
 
+static const char *input; /* its standard input; NULL: as it is */
+
 static pid_t
 begin(char **argv)
 {
     struct cli_env env = {.server = server};
     pid_t pid = fork();
-    int fd;
+    int fd, in[2];
 
     if (pid != 0)
         return pid;
+    if (input != NULL &&
+        (pipe(in) != 0 || dup2(in[0], STDIN_FILENO) < 0 ||
+         write(in[1], input, strlen(input)) < 0))
+        abort();
     fd = open(said_path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
     dup2(fd, STDOUT_FILENO);
     dup2(fd, STDERR_FILENO);
@@ -297,6 +304,32 @@ test_a_slow_server(void)
     close(fd);
 }
 
+/* A hook keeps a session waiting, and at its end has only a part of 1.5 s. */
+static void
+test_a_hook_waits_less(void)
+{
+    static char *argv[] = {"hook", "claude-code", NULL};
+    static const struct { const char *event; int64_t ms; } rows[] = {
+        {"{\"session_id\":\"01234567\",\"hook_event_name\":\"SessionStart\"}",
+         2000},
+        {"{\"session_id\":\"01234567\",\"hook_event_name\":\"SessionEnd\"}",
+         1000}, /* the clock here has no less */
+    };
+
+    for (int i = 0; i < 2; i++) {
+        input = rows[i].event;
+        may_pass_ms = rows[i].ms;
+        hurries = true;
+        pid_t pid = begin(argv);
+        hurries = false;
+        CHECK(end(pid) == 0);
+        CHECK(strstr(said, "no answer in time") != NULL);
+        CHECK(strstr(said, "hookSpecificOutput") == NULL);
+        close(accept(listener, NULL, NULL));
+    }
+    input = NULL;
+}
+
 /* It ends without an error, also while it asks. */
 static void
 test_following_is_interrupted(void)
@@ -359,6 +392,7 @@ main(void)
     test_bounds_the_answer();
     test_server_dies();
     test_a_slow_server();
+    test_a_hook_waits_less();
     test_following_is_interrupted();
     test_any_byte_may_differ();
     close(listener);
