@@ -35,6 +35,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define MAX_INPUT ((size_t)1024 * 1024)
@@ -414,24 +415,30 @@ own_tasks(struct hook *h, struct str *filter)
 }
 
 /* Commands in the session's shell use the name, too. The file is a script: a
-   default name has nothing that a shell would run. */
+   default name has nothing that a shell would run. Opening or writing anything
+   but a regular file could wait for another process. */
 static void
 keep_name(const struct hook *h)
 {
     const char *path = env_get("CLAUDE_ENV_FILE");
     struct buf b = {0};
+    struct stat st;
     int fd;
 
     if (path == NULL || h->me.product.len == 0)
         return;
-    fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
-    if (fd < 0) {
+    fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK | O_NOCTTY |
+              O_CLOEXEC, 0600);
+    if (fd < 0 || fstat(fd, &st) != 0) {
         cli_fail_errno(h->c, ERR_IO, path);
-        return;
+    } else if (!S_ISREG(st.st_mode)) {
+        cli_fail(h->c, ERR_IO, "%s: not a regular file", path);
+    } else {
+        buf_printf(&b, "export MCP_TASK_AGENT='%.*s'\n", STR_ARG(h->me.name));
+        cli_say(fd, &b);
     }
-    buf_printf(&b, "export MCP_TASK_AGENT='%.*s'\n", STR_ARG(h->me.name));
-    cli_say(fd, &b);
-    close(fd);
+    if (fd >= 0)
+        close(fd);
 }
 
 static void

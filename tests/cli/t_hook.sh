@@ -175,6 +175,19 @@ starts startup $one
 unset CLAUDE_ENV_FILE
 echo "export MCP_TASK_AGENT='$own'" >want
 same want env
+mkfifo fifo # that nobody reads
+echo '{"hook_event_name":"SessionStart","session_id":"'$one'"}' >in
+for path in fifo .; do
+    checks=$((checks + 1))
+    CLAUDE_ENV_FILE=$dir/$path timeout 60 "$bin" hook claude-code <in >out \
+        2>err || fail "$path: exit code $?"
+    has out "Your name in mcptask is $own."
+    has err "$path: "
+done
+exec 4<>fifo # a reader, who would wait for the end of what is written
+CLAUDE_ENV_FILE=$dir/fifo run_hook claude-code
+has err 'fifo: not a regular file'
+exec 4>&-
 
 name=projects
 task add --id web-1 'In another repository' --repo "$web"
