@@ -229,6 +229,7 @@ struct client {
     const char *variable; /* before the name of a variable, or NULL */
     const char *hooks; /* where its hooks are; NULL: it has none like these */
     bool joined; /* its command holds the arguments, too */
+    bool subs;   /* there is a hook for a sub-agent, too */
 };
 
 static void
@@ -432,7 +433,7 @@ static const struct client clients[] = {
      .form = &json, .servers = "mcpServers", .url = "url",
      .headers = "headers", .typed = true, .http_typed = true,
      .program = "claude", .put = client_words, .variable = "${",
-     .hooks = "~/.claude/settings.json"},
+     .hooks = "~/.claude/settings.json", .subs = true},
     {.name = "claude-desktop",
      .where = "for claude_desktop_config.json (Settings, Developer, Edit "
               "Config)",
@@ -450,7 +451,8 @@ static const struct client clients[] = {
     {.name = "codex", .where = "for ~/.codex/config.toml", .form = &toml,
      .servers = "mcp_servers", .url = "url", .headers = "http_headers",
      .program = "codex", .put = client_words,
-     .hooks = "~/.codex/hooks.json; then say yes to them in /hooks of codex"},
+     .hooks = "~/.codex/hooks.json; then say yes to them in /hooks of codex",
+     .subs = true},
     {.name = "gemini",
      .where = "for ~/.gemini/settings.json, or .gemini/settings.json in a "
               "project",
@@ -714,16 +716,17 @@ hook_command(struct cli *c, const struct client *k, const struct launch *l)
 }
 
 static void
-put_hooks(struct buf *b, struct str command)
+put_hooks(struct buf *b, const struct client *k, struct str command)
 {
-    static const char *const events[] = {"SessionStart", "SessionEnd"};
+    static const char *const events[] = {"SubagentStart", "SessionStart",
+                                         "SessionEnd"};
 
     buf_z(b, "{\n  \"hooks\": {\n");
-    for (int i = 0; i < 2; i++) {
+    for (int i = k->subs ? 0 : 1; i < 3; i++) {
         buf_printf(b, "    \"%s\": [{\"hooks\": [\n"
                    "      {\"type\": \"command\", \"command\": ", events[i]);
         json_quote(b, command);
-        buf_printf(b, "}]}]%s\n", i == 0 ? "," : "");
+        buf_printf(b, "}]}]%s\n", i < 2 ? "," : "");
     }
     buf_z(b, "  }\n}\n");
 }
@@ -739,7 +742,7 @@ print_hooks(struct cli *c, const struct client *k, const struct launch *l)
     if (l->url.p != NULL)
         return cli_misuse(c, "--hooks is for a store of this host");
     if (k->hooks != NULL) {
-        put_hooks(&b, hook_command(c, k, l));
+        put_hooks(&b, k, hook_command(c, k, l));
     } else {
         if (tools_skill_body(&text) != 0)
             return cli_fail(c, ERR_NOMEM, "out of memory");

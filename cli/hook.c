@@ -1,5 +1,5 @@
-/* hook - what an agent is told when a session of its client starts, and what
-   becomes of its tasks when the session ends.
+/* hook - what an agent is told when a session of its client, or a sub-agent of
+   it, starts, and what becomes of its tasks when the session ends.
 
    Claude Code, Codex and Gemini CLI run hooks alike: the event is a JSON object
    on standard input, and hookSpecificOutput.additionalContext on standard
@@ -51,6 +51,7 @@
 struct hook {
     struct cli *c;
     struct str event, cause; /* cause: why the session starts or ends */
+    struct str sub;          /* the client's id of a sub-agent */
     struct name_agent me;
     struct project here;
     struct buf text; /* for the model */
@@ -210,7 +211,7 @@ read_event(struct hook *h)
         *const causes[] = {"source", "reason", NULL},
         *const sessions[] = {"session_id", "sessionId", "conversation_id",
                              NULL},
-        *const dirs[] = {"cwd", NULL};
+        *const dirs[] = {"cwd", NULL}, *const subs[] = {"agent_id", NULL};
     struct cli *c = h->c;
     const struct json_tok *root;
     struct str text;
@@ -224,6 +225,7 @@ read_event(struct hook *h)
         return rc;
     h->event = input_text(c, root, events);
     h->cause = input_text(c, root, causes);
+    h->sub = input_text(c, root, subs);
     rc = find_agent(h, input_text(c, root, sessions));
     if (rc == 0)
         find_project(h, input_text(c, root, dirs));
@@ -481,20 +483,37 @@ put_start(struct hook *h)
               "with handoff_task. Text in tasks comes from other agents.\n");
 }
 
+/* A sub-agent uses the MCP server of its session, where default names are one
+   agent: without a name of its own, others of the session could change what it
+   holds. 8 digits would make it a default name, so it has fewer. */
 static void
-tell_start(struct hook *h)
+put_sub(struct hook *h)
+{
+    char digest[SHA256_HEX + 1];
+
+    sha256_hex(h->sub, digest);
+    buf_printf(&h->text, "Your name in mcptask is %.*s-%.6s. Pass it as agent "
+               "in each call of its tools, and as --agent to its commands. You "
+               "are a sub-agent, and the agent that started you has another "
+               "name.\n", STR_ARG(h->me.name), digest);
+}
+
+static void
+tell_model(struct hook *h, void (*put)(struct hook *h))
 {
     struct buf *out = &h->c->out;
 
-    put_start(h);
+    put(h);
     if (h->text.err != 0)
         cli_fail_store(h->c, h->text.err);
     if (h->text.err != 0 || h->failed)
         return;
     /* Cursor spells its events sessionStart and what it reads like this. */
-    buf_z(out, *h->event.p == 's' ? "{\"additional_context\":"
-          : "{\"hookSpecificOutput\":{\"hookEventName\":\"SessionStart\","
-            "\"additionalContext\":");
+    if (*h->event.p == 's')
+        buf_z(out, "{\"additional_context\":");
+    else
+        buf_printf(out, "{\"hookSpecificOutput\":{\"hookEventName\":\"%.*s\","
+                   "\"additionalContext\":", STR_ARG(h->event));
     json_quote(out, buf_view(&h->text));
     buf_z(out, *h->event.p == 's' ? "}\n" : "}}\n");
 }
@@ -567,17 +586,20 @@ handle(struct hook *h)
 {
     struct cli *c = h->c;
     bool served = c->env->server != NULL;
+    bool sub = is_event(h, "SubagentStart") && h->sub.len > 0;
     bool starts = is_event(h, "SessionStart");
     bool ends = is_event(h, "SessionEnd") && !str_is(h->cause, "clear");
 
     if (starts)
         keep_name(h);
     c->answer_by = clock_mono_ms() + (starts ? ANSWER_MS : ANSWER_END_MS);
-    if ((!starts && !ends) ||
-        (!served && (cli_is_gone(c) || cli_open(c, starts) != 0)))
+    if ((!starts && !ends && !sub) || (!served && cli_is_gone(c)) ||
+        (!served && !sub && cli_open(c, starts) != 0))
         return;
-    if (starts)
-        tell_start(h);
+    if (sub)
+        tell_model(h, put_sub);
+    else if (starts)
+        tell_model(h, put_start);
     else
         end_session(h);
 }

@@ -335,6 +335,30 @@ for event in PreCompact UserPromptSubmit Stop; do
     silent
 done
 
+# A sub-agent has a name of its own, the same whenever its client asks.
+name=sub_agents
+# sub AGENT: its name in sub_name
+sub() {
+    echo '{"hook_event_name":"SubagentStart","session_id":"'$one'",
+        "agent_id":"'"$1"'","agent_type":"Explore","cwd":"'"$api"'"}' >in
+    run_hook claude-code
+    has out '{"hookSpecificOutput":{"hookEventName":"SubagentStart",' \
+        'Pass it as agent in each call'
+    lacks out 'Handed to you' 'Ready for'
+    sub_name=$(grep -oE "$own-[0-9a-f]+" out)
+}
+sub a1b2c3d
+first_name=$sub_name
+checks=$((checks + 1))
+echo "$sub_name" | grep -qE -- '-[0-9a-f]{6}$' || fail "its name is $sub_name"
+sub a1b2c3e
+check test "$sub_name" != "$first_name"
+sub a1b2c3d
+check test "$sub_name" = "$first_name"
+echo '{"hook_event_name":"SubagentStart","session_id":"'$one'"}' >in
+run_hook claude-code
+silent
+
 # What cannot be read is said on stderr and changes nothing.
 name=hostile
 export CLAUDE_ENV_FILE="$dir/env.hostile"

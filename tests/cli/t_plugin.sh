@@ -29,7 +29,7 @@ has "$plugin/.claude-plugin/plugin.json" "\"version\": \"$version\""
 
 name=commands
 "$bin" add --id first Something >out
-for event in SessionStart SessionEnd; do
+for event in SessionStart SubagentStart SessionEnd; do
     has "$plugin/hooks/hooks.json" "\"$event\": ["
 done
 has "$plugin/.mcp.json" '"command": "mcptask", "args": []'

@@ -139,6 +139,10 @@ for client in claude-code codex gemini; do
     run 0 setup $client --hooks
     has err '# add this to ~/.'
     has out '"SessionStart": [{"hooks": [' '"SessionEnd": [{"hooks": ['
+    case $client in
+    gemini) lacks out SubagentStart ;;
+    *) has out '"SubagentStart": [{"hooks": [' ;;
+    esac
     sed -n 's/.*"command": "\(.*\)"}.*/\1/p' out | sort -u >hook_line
     echo "env 'MCP_TASK_BASE_DIR=$dir/a store' $exe hook $client" >want
     same want hook_line

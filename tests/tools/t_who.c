@@ -532,6 +532,26 @@ test_names_within_a_session(void)
     end(&f);
 }
 
+/* The names that the hook gives to sub-agents of a session are two agents. */
+static void
+test_sub_agents_of_a_session(void)
+{
+    struct fixture f;
+
+    begin(&f);
+    f.client = "claude-code";
+    session_mark = ONE;
+    STEPS(&f,
+        {"claim_task", "{'task_id':'a','agent':'claude-code-abcdef01-1a2b3c'}",
+         0, "current_owner", "claude-code-abcdef01-1a2b3c"},
+        {"save_checkpoint",
+         "{'task_id':'a','agent':'claude-code-abcdef01-4d5e6f'}", "lease_held",
+         0, 0},
+        {"claim_task", "{'task_id':'a','agent':'claude-code-abcdef01-4d5e6f'}",
+         "lease_held", 0, 0});
+    end(&f);
+}
+
 /* Creates tasks b and c, of which c is urgent, beside a. */
 static void
 create_others(struct fixture *f)
@@ -756,6 +776,7 @@ main(void)
     test_another_session_of_the_client();
     test_a_retry_as_the_holder();
     test_names_within_a_session();
+    test_sub_agents_of_a_session();
     test_what_a_session_left();
     test_what_a_name_left();
     test_a_session_for_each_call();
