@@ -10,7 +10,8 @@
       object or empty.
    2. The name is made of the client's session id, so that the hooks of one
       session agree without a file of their own. MCP_TASK_AGENT replaces it.
-   3. What agents stored is quoted or on one line, and bounded.
+   3. What agents stored is quoted or on one line, bounded, without markup of a
+      host, and has its author.
    4. With MCP_TASK_SERVER the store is that server's, and this host's own is
       not looked at. All of its answers together have a limit of time. */
 
@@ -329,6 +330,22 @@ put_giver(struct hook *h, struct str handoff)
     }
 }
 
+/* ", by anna, held by codex-01c709ed": what is not this session's own. */
+static void
+put_authors(struct hook *h, const struct task *k, bool prompts)
+{
+    struct str by = field_text(h, k->f[F_CREATED_BY]), owner = owner_of(h, k);
+
+    if (by.len > 0 && !str_eq(by, h->me.name)) {
+        buf_z(&h->text, ", by ");
+        view_plain(&h->text, by, MAX_LINE, ' ');
+    }
+    if (prompts && !str_eq(owner, h->me.name)) {
+        buf_z(&h->text, ", held by ");
+        view_plain(&h->text, owner, MAX_LINE, ' ');
+    }
+}
+
 static void
 put_prompt(struct hook *h, struct str prompt)
 {
@@ -350,6 +367,7 @@ put_task(struct section *s, const struct task *k)
     buf_printf(b, "- %.*s (P%.*s) ", STR_ARG(k->ev.id),
                STR_ARG(k->f[F_PRIORITY]));
     view_plain(b, field_text(h, k->f[F_TITLE]), MAX_LINE, ' ');
+    put_authors(h, k, s->prompts);
     if (k->status == TASK_HANDOFF_READY)
         put_giver(h, k->f[F_HANDOFF]);
     buf_char(b, '\n');
@@ -504,6 +522,7 @@ tell_model(struct hook *h, void (*put)(struct hook *h))
     struct buf *out = &h->c->out;
 
     put(h);
+    view_mask_markup(&h->text, 0);
     if (h->text.err != 0)
         cli_fail_store(h->c, h->text.err);
     if (h->text.err != 0 || h->failed)

@@ -240,7 +240,8 @@ const struct row task_rows[TASK_N_ARGS] = {
                          .tools = BIT(IMPORT)},
     [F_ARTIFACTS] = {NAME(artifacts), OBJECT(ARTIFACT, artifact_rows),
                      .items = TASK_MAX_ARTIFACTS, .tools = BIT(IMPORT)},
-    [F_CREATED_BY] = {NAME(created_by), AGENT, .tools = BIT(IMPORT)},
+    [F_CREATED_BY] = {NAME(created_by), AGENT, .shown = IN_BRIEF,
+                      .tools = BIT(IMPORT)},
     [F_ATTEMPTS] = {NAME(attempts), INT(1, 0), .tools = BIT(IMPORT)},
 
     [ARG_AGENT] = {NAME(agent), AGENT,

@@ -4,8 +4,8 @@
    1. JSON is spliced from the record: the state as it was stored, followed by
       the derived members. Nothing is encoded again.
    2. Text that agents stored is data. In markdown it is quoted, or in fences
-      that it cannot close; in one line it has no control characters. Nothing in
-      it ends a line or reorders it. */
+      that it cannot close, and has no markup; in one line it has no control
+      characters. Nothing in it ends a line or reorders it. */
 
 #include "task/view.h"
 #include "base/clock.h"
@@ -423,6 +423,36 @@ view_plain(struct buf *b, struct str s, size_t max, char instead)
         buf_z(b, "...");
 }
 
+/* Whether s begins like a tag, of which hosts have many forms; but not as
+   view_plain writes a character. */
+static bool
+begins_tag(struct str s)
+{
+    char c = s.len > 1 ? text_lower(s.p[1]) : '\0';
+
+    return *s.p == '<' && !str_starts(s, "<U+") &&
+           ((c >= 'a' && c <= 'z') || c == '/' || c == '!' || c == '?' ||
+            c == '|');
+}
+
+void
+view_mask_markup(struct buf *b, size_t from)
+{
+    struct buf old = {0};
+
+    if (b->err || b->len == from)
+        return;
+    buf_put(&old, b->p + from, b->len - from);
+    b->err = old.err;
+    b->len = from;
+    for (struct str s = buf_view(&old); s.len > 0; s = str_from(s, 1))
+        if (begins_tag(s))
+            buf_z(b, "&lt;");
+        else
+            buf_char(b, *s.p);
+    buf_fini(&old);
+}
+
 /* The text of a field. If memory runs out, b has the error. */
 static struct str
 text_of(struct buf *b, struct arena *a, struct str raw)
@@ -641,6 +671,7 @@ void
 view_task_markdown(struct buf *b, struct arena *a, const struct task *k)
 {
     const struct str *f = k->f;
+    size_t from = b->len;
 
     buf_z(b, "# Task ");
     put_field(b, a, f[F_TASK_ID], TASK_MAX_ID);
@@ -660,4 +691,5 @@ view_task_markdown(struct buf *b, struct arena *a, const struct task *k)
     for (size_t i = 0; i < N(sections); i++)
         put_section(b, a, &sections[i], f[sections[i].field]);
     put_extra(b, a, k->extra);
+    view_mask_markup(b, from);
 }

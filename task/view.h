@@ -30,12 +30,17 @@ bool view_messages_json(struct buf *b, struct str messages, uint64_t n,
    truncated, if something was too long. */
 void view_summary_json(struct buf *b, const struct task *k);
 /* What an agent that takes over must know, as markdown. Stored text is quoted,
-   so that it cannot pass for a heading of the brief. */
+   so that it cannot pass for a heading of the brief, and has no markup. */
 void view_task_markdown(struct buf *b, struct arena *a, const struct task *k);
 /* Text for one line: at most max characters, then "...", with instead in place
    of each control character and of each byte that is not UTF-8. What else would
    end the line or reorder it is written as <U+202E>. */
 void view_plain(struct buf *b, struct str s, size_t max, char instead);
+/* Takes the markup from the text of b from byte from on, which a model is to
+   read: a host marks its own words with tags such as </system-reminder>, and
+   text that agents stored must not pass for them. Each < that may begin a tag
+   becomes &lt; so a second time changes nothing. */
+void view_mask_markup(struct buf *b, size_t from);
 /* "task-001  in_progress  P2  claude-code  3/5  Title" and a line feed; text
    from outside with control characters replaced. */
 void view_task_line(struct buf *b, struct arena *a, const struct task *k);

@@ -2,8 +2,8 @@
    handoff, report what has happened; and completions of their arguments and of
    uris.
 
-   1. Stored text is data: it is in a fence longer than any in it, with
-      author and time. Outside it are only our own words, ids of tasks, which
+   1. Stored text is data: it is in a fence longer than any in it, without
+      markup, with author and time. Outside it are only our own words, ids of tasks, which
       are plain, and the caller's arguments in quotes.
    2. A standup has at most STANDUP_MAX bytes, a choice of tasks FEW lines.
    3. A completion looks at no more than TASK_LOOK_MAX entries, and reads no
@@ -73,6 +73,7 @@ put_task_line(struct brief *p)
         return task_fail_read(&p->x, p->t, id, rc);
     buf_z(&p->data, "Last changed: ");
     view_event_author(&p->data, p->x.a, &k.ev);
+    view_mask_markup(&p->data, 0);
     buf_z(&p->data, "\n\n");
     view_task_markdown(&p->data, p->x.a, &k);
     return 0;
@@ -81,9 +82,12 @@ put_task_line(struct brief *p)
 static void
 put_prompt_line(struct brief *p, const struct task *k)
 {
+    size_t from = p->data.len;
+
     view_event_author(&p->data, p->x.a, &k->ev);
     buf_z(&p->data, "  ");
     view_task_line(&p->data, p->x.a, k);
+    view_mask_markup(&p->data, from);
 }
 
 /* Ends a list of n tasks. */
