@@ -444,6 +444,10 @@ report_stdio(const struct cli_env *e)
         cli_fail(NULL, 0, "this is an MCP server, normally started by an MCP "
                  "client\nfor the commands, press Ctrl-D and run \"mcptask "
                  "help\"");
+    else if (env_get("MCP_TASK_SERVER") != NULL)
+        cli_fail(NULL, 0, "MCP_TASK_SERVER is for commands; this server uses "
+                 "its own store, %s", e->store != NULL ? e->store
+                                                       : e->log_path);
     else if (e->debug)
         cli_fail(NULL, 0, "%s: serving on stdin and stdout", e->log_path);
 }

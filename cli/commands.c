@@ -291,7 +291,7 @@ const struct cli_command cli_commands[] = {
     {"health", "", GROUP_STORE, "Check that the store can be written",
      cli_health, 0, 0, WRITE, NO_OPTS},
     {"doctor", "", GROUP_STORE, "Diagnose problems and suggest fixes",
-     cli_doctor, 0, 0, CLOSED,
+     cli_doctor, 0, 0, CLOSED | SERVED,
      OPTS(TEXT("port", 0, args.port, "PORT",
                "the port that serves HTTP ($MCP_TASK_PORT, 8766)"),
           TEXT("token-file", 0, args.token_file, "FILE",

@@ -4,11 +4,13 @@
    problem, too: its clients do not see our tasks.
 
    doctor starts this binary as a client would, and asks whatever listens on
-   loopback for /health; else it connects to the nodes of --store only. It opens
+   loopback for /health, or MCP_TASK_SERVER for /ready; else it connects to the
+   nodes of --store only. It opens
    and locks the store as any writer does, and changes nothing in it. */
 
 #include "cli/doctor.h"
 #include "cli/config.h"
+#include "cli/server.h"
 #include "cli/service.h"
 #include "cli/store.h"
 #include "cli/text.h"
@@ -596,6 +598,37 @@ check_http(struct doctor *d)
     tell(d, "http", fix, "127.0.0.1:" U64 ": %s", port, found);
 }
 
+/* Commands use the store of the server of MCP_TASK_SERVER, and agents whose
+   client starts mcptask that of this host: they see the same tasks only if these
+   are one. */
+static void
+check_server(struct doctor *d)
+{
+    const struct cli_env *env = d->c->env;
+    struct server_request q = {.path = "/ready"};
+    const struct json_tok *ready, *error;
+    const char *own = env_get("MCP_TASK_STORE"), *which = ", another one";
+    struct str id, why;
+
+    d->c->answer_by = clock_mono_ms() + ANSWER_MS;
+    if (server_ask(d->c, &q, &ready, &error) != 0) {
+        tell(d, "server", "see the error on standard error", "%s: commands "
+             "cannot use it", env->server);
+        return;
+    }
+    id = json_str(&d->c->a, json_get(ready, "store"));
+    why = json_str(&d->c->a, json_get(ready, "reason"));
+    if (own == NULL && str_is(id, d->st.id)) /* neither: not yet made */
+        which = id.len > 0 ? ", the same one" : "";
+    if (!json_is(json_get(ready, "status"), "ready"))
+        tell(d, "server", "run \"mcptask doctor\" where it runs",
+             "%s: not ready: %.*s", env->server, STR_ARG(why));
+    else
+        tell(d, "server", NULL, "%s: ready, and commands use its store; agents "
+             "whose client starts mcptask use %s%s", env->server,
+             own != NULL ? own : env->log_path, which);
+}
+
 /* A service has a store of its own, which this command does not look at. */
 static void
 check_service(struct doctor *d)
@@ -627,7 +660,11 @@ cli_doctor(struct cli *c)
     check_room(&d);
     check_tokens(&d);
     check_stdio(&d);
-    check_http(&d);
-    check_service(&d);
+    if (c->env->server != NULL) {
+        check_server(&d);
+    } else {
+        check_http(&d);
+        check_service(&d);
+    }
     return d.problem ? CLI_NOT_MET : CLI_OK;
 }

@@ -10,6 +10,7 @@
 /* One request. */
 struct server_request {
     const char *method; /* of MCP */
+    const char *path;   /* or, not NULL: GET this, whose JSON is the result */
     struct str name;    /* of the tool, or the uri; .p NULL: neither */
     struct str params;  /* members of params: "a":1,"b":2 */
     unsigned wait_s;    /* how long the server may wait before it answers */

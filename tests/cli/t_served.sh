@@ -286,11 +286,11 @@ begin what_only_works_beside_the_store
 run 2 --server unix:/nowhere compact
 has err 'mcptask compact: this works on the store itself' \
     'run it where the store is'
-for command in backup verify archive import push pull doctor health run; do
+for command in backup verify archive import push pull health run; do
     MCP_TASK_SERVER=unix:/nowhere run 2 $command x x
     has err ':'
 done
-MCP_TASK_SERVER=unix:/nowhere run 2 doctor --json
+MCP_TASK_SERVER=unix:/nowhere run 2 health --json
 has err '"code":"invalid_argument"' 'this works on the store itself'
 MCP_TASK_SERVER=unix:/nowhere run 2 list --calls
 has err 'list: --calls works on the store itself'
@@ -324,6 +324,34 @@ run 2 --token-file x list
 has err '--token-file with a command needs --server'
 checks=$((checks + 1))
 [ ! -e "$MCP_TASK_BASE_DIR" ] || fail 'a store was made'
+
+# doctor says whose tasks the shell and the agents see, and a server on stdio
+# says whose it does not serve.
+begin two_stores
+serve
+run 0 add --id one One
+export MCP_TASK_SERVER="unix:$dir/s"
+# doctor starts its own binary, which a script in its place cannot be.
+if [ "$bin" = "$exe" ]; then
+    run 0 doctor
+    has out "unix:$dir/s: ready, and commands use its store; agents whose" \
+        "client starts mcptask use $log, the same one"
+    lacks out 127.0.0.1
+    MCP_TASK_BASE_DIR=$dir/own run 0 doctor
+    has out "use $dir/own/tasks.log, another one"
+    MCP_TASK_STORE=etcd://h:1/x run 1 doctor --json # h does not answer
+    has out '"check":"server","ok":true' 'use etcd://h:1/x, another one'
+    stop
+    run 1 doctor
+    has out "problem  server" "unix:$dir/s: commands cannot use it: see"
+    has err "unix:$dir/s: "
+fi
+run 0
+[ "$(grep -c MCP_TASK_SERVER err)" -eq 1 ] || fail "it says: $(cat err)"
+has err "this server uses its own store, $log"
+unset MCP_TASK_SERVER
+run 0
+[ ! -s err ] || fail "it says: $(cat err)"
 
 begin a_token
 token=0123456789abcdef0123456789abcdef
