@@ -56,7 +56,7 @@ struct hook {
     struct name_agent me;
     struct project here;
     struct buf text; /* for the model */
-    bool failed; /* and was told: the text lacks something */
+    bool failed; /* the text lacks tasks, and an error was printed */
 };
 
 /* ---- the event ---- */
@@ -429,9 +429,11 @@ own_tasks(struct hook *h, struct str *filter)
 
     *filter = arena_printf(&h->c->kept, "\"current_owner\":%.*s",
                            STR_ARG(name));
-    h->failed |= filter->p == NULL || name.p == NULL;
+    if (filter->p == NULL || name.p == NULL)
+        h->text.err = ERR_NOMEM;
     return (struct task_query){.status = 1u << TASK_IN_PROGRESS,
-                               .has[ATOM_OWNER] = name};
+                               .has[ATOM_OWNER] = name, .uncounted = true,
+                               .limit = TASK_LIST_MAX};
 }
 
 /* Commands in the session's shell use the name, too. The file is a script: a
@@ -584,8 +586,6 @@ end_session(struct hook *h)
     if (to.len == 0)
         return;
     to = arena_str(&c->kept, to);
-    q.limit = TASK_LIST_MAX;
-    q.uncounted = true;
     rc = cli_each_task(c, &q, filter, note_id, h);
     if (rc < 0)
         cli_fail_store(c, rc);
