@@ -125,6 +125,20 @@ test('what is cleared is not handed over, and read again', async () => {
     assert.match(text, /under another name.*mine-1.*> lines 1 to 40/);
 });
 
+test('a sub-agent of claude-code reads a name of its own', async () => {
+    const from = model.seen.length;
+
+    shell(['add', '--id', 'other-1', 'Write', 'tests']);
+    await run_client('claude-code', [call('Agent', {
+        description: 'look', prompt: 'Look.', subagent_type: 'general-purpose',
+        run_in_background: false})], hooks);
+    const said = JSON.stringify(model.seen.slice(from).map(s => s.body));
+    const [own] = /claude-code-[0-9a-f]{8}(?=\.)/.exec(said);
+
+    assert.match(said, new RegExp(
+        `Your name in mcptask is ${own}-[0-9a-f]{6}\\. Pass it as agent`));
+});
+
 test('a command in the background wakes an agent when there is work',
      async () => {
     shell(['add', '--id', 'old-1', 'Old', 'work']);
