@@ -5,8 +5,8 @@
 
    doctor starts this binary as a client would, and asks whatever listens on
    loopback for /health, or MCP_TASK_SERVER for /ready; else it connects to the
-   nodes of --store only. It opens
-   and locks the store as any writer does, and changes nothing in it. */
+   nodes of --store only. It opens and locks the store as any writer does, and
+   changes nothing in it. */
 
 #include "cli/doctor.h"
 #include "cli/config.h"
@@ -599,8 +599,8 @@ check_http(struct doctor *d)
 }
 
 /* Commands use the store of the server of MCP_TASK_SERVER, and agents whose
-   client starts mcptask that of this host: they see the same tasks only if these
-   are one. */
+   client starts mcptask that of this host: they see the same tasks only if
+   these are one. */
 static void
 check_server(struct doctor *d)
 {

@@ -85,7 +85,7 @@ ends_object(struct braces *b, char c)
    the pipe. Without one, up to a silence or MAX_INPUT. Returns ERR_NOMEM, or 0
    with the text in c->a. */
 static int
-read_input(struct cli *c, struct str *out)
+read_event_text(struct cli *c, struct str *out)
 {
     struct pollfd in = {.fd = STDIN_FILENO, .events = POLLIN};
     char *p = arena_alloc(&c->a, MAX_INPUT);
@@ -216,7 +216,7 @@ read_event(struct hook *h)
     struct cli *c = h->c;
     const struct json_tok *root;
     struct str text;
-    int rc = read_input(c, &text);
+    int rc = read_event_text(c, &text);
 
     if (rc == 0)
         rc = cli_args_object(c, text, &root);
@@ -357,7 +357,7 @@ put_prompt(struct hook *h, struct str prompt)
 }
 
 static void
-put_task(struct section *s, const struct task *k)
+put_shown_task(struct section *s, const struct task *k)
 {
     struct hook *h = s->h;
     struct buf *b = &h->text;
@@ -400,7 +400,7 @@ put_in_section(void *ctx, const struct task *k)
     struct task whole = *k;
 
     if (s->wanted(s->h, k) && !k->garbled && read_whole(s->h, &whole))
-        put_task(s, &whole);
+        put_shown_task(s, &whole);
     return s->shown < MAX_SHOWN && ++s->looks < MAX_LOOKS && !s->h->failed;
 }
 

@@ -390,8 +390,8 @@ task_of_json(struct arena *a, struct str raw, struct task *out)
                  (out->status != TASK_IN_PROGRESS || out->lease_expired ||
                   out->stale) &&
                  task_from_ms(out->f[F_NOT_BEFORE]) > clock_wall_ms();
-    out->kept = out->status == TASK_HANDOFF_READY && out->f[F_CURRENT_OWNER].p &&
-                time_parse(out->ev.r.time, &at) &&
+    out->kept = out->status == TASK_HANDOFF_READY &&
+                out->f[F_CURRENT_OWNER].p && time_parse(out->ev.r.time, &at) &&
                 task_kept_until(out->status, out->f[F_LEASE],
                                 out->f[F_HANDOFF], at) > clock_wall_ms();
     return 0;

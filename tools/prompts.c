@@ -3,8 +3,8 @@
    uris.
 
    1. Stored text is data: it is in a fence longer than any in it, without
-      markup, with author and time. Outside it are only our own words, ids of tasks, which
-      are plain, and the caller's arguments in quotes.
+      markup, with author and time. Outside it are only our own words, ids of
+      tasks, which are plain, and the caller's arguments in quotes.
    2. A standup has at most STANDUP_MAX bytes, a choice of tasks FEW lines.
    3. A completion looks at no more than TASK_LOOK_MAX entries, and reads no
       more records than a list does. */
