@@ -384,7 +384,7 @@ find_remote(struct cli_env *e, char why[256])
     char auth[AUTH_MAX], wrong[256];
     int rc;
 
-    if (e->store == NULL)
+    if (e->store == NULL || e->no_store != NULL)
         return 0;
     rc = read_auth(auth, why);
     if (rc != 0)

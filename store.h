@@ -80,6 +80,7 @@ struct store_kind {
 struct store_options {
     const char *path;       /* of the log; need not exist */
     bool readonly;          /* never writes or locks, but to follow remote */
+    const char *denied;     /* why it is readonly, for store_state; or NULL */
     int64_t compact_at;     /* compact beyond; 0: STORE_COMPACT_AT */
     int64_t closed_max;     /* bytes of closed generations to keep */
     const struct remote *remote; /* of other hosts; NULL: there is none */

@@ -42,6 +42,18 @@ env_get(const char *name)
     return v != NULL && v[0] != '\0' ? v : NULL;
 }
 
+const char *
+env_home(void)
+{
+    static char home[FILE_PATH_MAX];
+    const char *v = getenv("HOME");
+
+    if (v != NULL && v[0] == '/')
+        return v;
+    return file_account("/etc/passwd", getuid(), ACCOUNT_HOME, home,
+                        sizeof(home)) && home[0] == '/' ? home : NULL;
+}
+
 /* The default directory of the log. */
 static char *
 parent_of(const char *path)
@@ -53,22 +65,25 @@ parent_of(const char *path)
     return abs;
 }
 
-/* Returns false if no variable gives a base directory. *base is NULL if memory
-   ran out. */
-static bool
-find_base(char **base)
+/* The base directory, on the heap, or NULL. Where the log is named and HOME is
+   not, as in the unit of a service, that comes before the login's home. */
+static char *
+find_base(struct cli_env *e)
 {
-    const char *v;
+    const char *log = env_get("MCP_TASK_DB_PATH"), *home = getenv("HOME"), *v;
 
     if ((v = env_get("MCP_TASK_BASE_DIR")) != NULL)
-        *base = env_absolute(v);
-    else if ((v = env_get("XDG_STATE_HOME")) != NULL && v[0] == '/')
-        *base = file_join(v, "/mcptask");
-    else if ((v = env_get("HOME")) != NULL && v[0] == '/')
-        *base = file_join(v, "/.local/state/mcptask");
-    else if ((v = env_get("MCP_TASK_DB_PATH")) != NULL)
-        *base = parent_of(v);
-    return v != NULL;
+        return env_absolute(v);
+    if ((v = env_get("XDG_STATE_HOME")) != NULL && v[0] == '/')
+        return file_join(v, "/mcptask");
+    if (log != NULL && (home == NULL || home[0] != '/'))
+        return parent_of(log);
+    if ((v = env_home()) != NULL)
+        return file_join(v, "/.local/state/mcptask");
+    e->no_store = "there is no directory for tasks: HOME is not an absolute "
+                  "path, and this user has no home in /etc/passwd; set "
+                  "MCP_TASK_BASE_DIR";
+    return file_join("/nonexistent/mcptask", "");
 }
 
 static char *
@@ -108,11 +123,7 @@ env_resolve(struct cli_env *e, char why[256])
     e->agent = env_get("MCP_TASK_AGENT");
     if (check_paths(why) < 0)
         return ERR_INVALID;
-    if (!find_base(&e->base_dir)) {
-        text_put(why, 256, "set MCP_TASK_BASE_DIR: neither XDG_STATE_HOME nor "
-                           "HOME is an absolute path");
-        return ERR_INVALID;
-    }
+    e->base_dir = find_base(e);
     if (e->base_dir != NULL) {
         e->log_path =
             path_from_env("MCP_TASK_DB_PATH", e->base_dir, "/tasks.log");
@@ -145,27 +156,6 @@ env_agent(const struct cli_env *e)
                ? e->agent : NULL;
 }
 
-/* Finds the name of this user in /etc/passwd; "" if it is not in the first 32
-   KiB. In a static program getpwuid would need the libraries of the system. */
-static void
-find_login(char name[LOGIN_MAX])
-{
-    char text[32 * 1024];
-    struct str rest, line, login;
-    uint64_t uid;
-
-    file_read_text("/etc/passwd", text, sizeof(text));
-    name[0] = '\0';
-    for (rest = str_of(text); rest.p != NULL && name[0] == '\0';) {
-        line = str_cut(&rest, '\n');
-        login = str_cut(&line, ':');
-        str_cut(&line, ':');
-        if (str_u64(str_cut(&line, ':'), &uid) && uid == getuid() &&
-            rest.p != NULL)
-            text_put(name, LOGIN_MAX, "%.*s", STR_ARG(login));
-    }
-}
-
 const char *
 env_person(const struct cli_env *e)
 {
@@ -180,8 +170,8 @@ env_person(const struct cli_env *e)
     }
     if (name != NULL)
         return name;
-    find_login(login);
-    if (login[0] == '\0')
+    if (!file_account("/etc/passwd", getuid(), ACCOUNT_NAME, login,
+                      sizeof(login)))
         text_put(login, sizeof(login), "user-%lu", (unsigned long)getuid());
     return login;
 }

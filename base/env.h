@@ -29,6 +29,8 @@ struct cli_env {
     const char *token_file; /* for the server; NULL: no token */
     const struct env_opt *opts, *http_opts; /* all that may precede a command */
     size_t n_opts, n_http_opts;
+    const char *no_store;      /* why there is no place for a store, and what to
+                                  set; NULL: there is one */
     const char *agent;         /* MCP_TASK_AGENT; or NULL */
     bool core;                 /* --tools core */
     bool read_only;            /* --read-only */
@@ -42,8 +44,9 @@ struct cli_env {
 
 /* Fills in the paths and debug of *e from the environment. A relative
    MCP_TASK_* path is based on the working directory; a relative XDG_STATE_HOME
-   or HOME is ignored. 0; or ERR_INVALID or ERR_NOMEM, and *why names the
-   variable. The caller frees *e with env_fini. */
+   is ignored. If nothing leads to a directory, the paths are below one that
+   does not exist, and no_store is set. 0; or ERR_INVALID or ERR_NOMEM, and *why
+   names the variable. The caller frees *e with env_fini. */
 int env_resolve(struct cli_env *e, char why[256]);
 /* Makes path absolute, based on the working directory. On the heap, or NULL. */
 char *env_absolute(const char *path);
@@ -54,6 +57,10 @@ const char *env_agent(const struct cli_env *e);
    USER or /etc/passwd, else the user's number. Until the next call. */
 const char *env_person(const struct cli_env *e);
 
+/* This user's home: HOME or, unless that is an absolute path, the home in
+   /etc/passwd, since gateways and units strip HOME. NULL: none. Until the next
+   call. */
+const char *env_home(void);
 /* The value of a variable; NULL if unset or empty. */
 const char *env_get(const char *name);
 

@@ -20,6 +20,8 @@
 #include <unistd.h>
 
 #define LINKS_MAX 40
+#define ACCOUNTS_MAX (256 * 1024) /* bytes of a list of users or groups */
+#define ACCOUNT_FIELDS (ACCOUNT_HOME + 1)
 
 int
 file_error(void)
@@ -287,29 +289,36 @@ file_read_text(const char *path, char *out, size_t cap)
 
 /* ---- who owns it ---- */
 
-/* Finds a line NAME:X:ID:... with this id, in the first 32 KiB: the line in
-   which they end is cut. Reads it itself: in a static program the C library
-   could not. */
-static const char *
-name_of_id(const char *list, unsigned long id, char out[FILE_USER_MAX])
+/* Reads the list itself: in a static program the C library could not. The line
+   in which the first ACCOUNTS_MAX bytes end is cut, so it counts as absent. */
+bool
+file_account(const char *list, unsigned long id, int field, char *out,
+             size_t cap)
 {
-    char text[32 * 1024];
-    struct str rest, line, name;
+    static char text[ACCOUNTS_MAX];
+    struct str rest, line, part[ACCOUNT_FIELDS];
     uint64_t n;
 
-    text_put(out, FILE_USER_MAX, "%lu", id);
     file_read_text(list, text, sizeof text);
     rest = str_of(text);
     while (rest.len > 0) {
         line = str_cut(&rest, '\n');
-        name = str_cut(&line, ':');
-        str_cut(&line, ':');
-        if (str_u64(str_cut(&line, ':'), &n) && n == id && rest.p != NULL &&
-            name.len > 0 && name.len < FILE_USER_MAX) {
-            text_put(out, FILE_USER_MAX, "%.*s", STR_ARG(name));
-            break;
+        for (int i = 0; i < ACCOUNT_FIELDS; i++)
+            part[i] = str_cut(&line, ':');
+        if (str_u64(part[2], &n) && n == id && rest.p != NULL &&
+            part[field].len > 0 && part[field].len < cap) {
+            text_put(out, cap, "%.*s", STR_ARG(part[field]));
+            return true;
         }
     }
+    return false;
+}
+
+static const char *
+name_of_id(const char *list, unsigned long id, char out[FILE_USER_MAX])
+{
+    if (!file_account(list, id, ACCOUNT_NAME, out, FILE_USER_MAX))
+        text_put(out, FILE_USER_MAX, "%lu", id);
     return out;
 }
 

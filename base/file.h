@@ -77,6 +77,11 @@ int file_sync_dir(int dir_fd);
 int file_sync_path(const char *dir);
 /* The same for the directory of path; also ERR_NOMEM. */
 int file_sync_path_of(const char *path);
+/* Copies a field of the line with this id in a list like /etc/passwd or
+   /etc/group. False: there is none, or it is empty or too long for out. */
+enum { ACCOUNT_NAME, ACCOUNT_HOME = 5 };
+bool file_account(const char *list, unsigned long id, int field, char *out,
+                  size_t cap);
 /* The name of a user or group by /etc/passwd or /etc/group, else its number, in
    out, which it returns. */
 #define FILE_USER_MAX 33

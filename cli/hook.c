@@ -198,7 +198,7 @@ static void
 find_project(struct hook *h, struct str cwd)
 {
     if (cwd.p != NULL && cwd.p[0] == '/' && getenv("MCP_TASK_REPO") == NULL)
-        project_find(cwd.p, env_get("HOME"), &h->here);
+        project_find(cwd.p, env_home(), &h->here);
     else
         project_here(&h->here);
 }

@@ -27,7 +27,9 @@ cli_open_store(const struct cli_env *env, bool readonly,
     static struct store_kind kinds[3];
     struct store_options o = {.path = env->log_path,
                               .readonly = (readonly && env->remote == NULL) ||
-                                          env->read_only,
+                                          env->read_only ||
+                                          env->no_store != NULL,
+                              .denied = env->no_store,
                               .compact_at = (int64_t)env->compact_at,
                               .closed_max = (int64_t)(env->closed_mib << 20),
                               .remote = env->remote};
@@ -142,8 +144,12 @@ int
 cli_open(struct cli *c, bool readonly)
 {
     char why[256], id[CALL_ID_LEN + 1];
-    int rc = cli_open_store(c->env, readonly, &c->s, why);
+    int rc;
 
+    /* Only a server starts without a place for a store. */
+    if (c->env->no_store != NULL)
+        return cli_fail(c, ERR_INVALID, "%s", c->env->no_store);
+    rc = cli_open_store(c->env, readonly, &c->s, why);
     /* Changes before now are left to the servers. */
     while (rc == 0 && calls_next_marked(c->s.calls, id))
         ;

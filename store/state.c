@@ -219,6 +219,8 @@ store_state(struct store *s)
     if (out->err == ERR_DAMAGED)
         text_put(out->why, sizeof out->why, "%s; %s", s->why,
                  lost != NULL ? lost : "run mcptask verify");
+    if (why == WHY_ASKED && s->opt.denied != NULL)
+        text_put(out->why, sizeof out->why, "%s", s->opt.denied);
     if (s->why[0] == '\0' && reasons[why].text != NULL)
         text_put(out->why, sizeof out->why, "%s: %s", s->path,
                  reasons[why].text);

@@ -7,6 +7,7 @@
    which names the repository. */
 
 #include "task/project.h"
+#include "base/env.h"
 #include "json/raw.h"
 
 #include <stdlib.h>
@@ -170,7 +171,7 @@ project_here(struct project *out)
     const char *named = getenv("MCP_TASK_REPO");
     struct str root = named != NULL ? project_path(str_of(named)) : STR_NONE;
 
-    project_find(".", getenv("HOME"), out);
+    project_find(".", env_home(), out);
     if (named != NULL && text_put(out->root, sizeof out->root, "%.*s",
                                   STR_ARG(root)) >= sizeof out->root)
         out->root[0] = '\0';
@@ -194,7 +195,7 @@ project_named(struct arena *a, const struct project *at, struct str path)
 
     if (dir == NULL)
         return STR_NONE;
-    project_find(dir, getenv("HOME"), &p);
+    project_find(dir, env_home(), &p);
     if (p.root[0] == '\0')
         return project_path((struct str){dir, path.len});
     root = at->root[0] != '\0' && strcmp(p.found, at->found) == 0 ? at->root

@@ -28,14 +28,6 @@ done
 checks=$((checks + 1))
 [ -z "$(find . -name '*HOME*' -o -name '~')" ] || fail 'it was made'
 
-begin no_path_leads_to_a_store
-(
-    unset HOME XDG_STATE_HOME
-    MCP_TASK_BASE_DIR='' run 2 list
-    has err 'set MCP_TASK_BASE_DIR: neither'
-    exit $failed
-) || fail "$(cat err)"
-
 begin reading_creates_nothing
 for command in list tail export health verify compact; do
     run 0 $command

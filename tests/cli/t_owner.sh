@@ -1,6 +1,7 @@
 #!/bin/sh
 # A store that belongs to another user, such as a backup that root has copied
 # back: the error names the file, its owner and a command that helps.
+# And a user without a home, whose server starts all the same.
 # t_owner.sh [MCPTASK [EXE]]. Without root only one's own files are tried.
 
 # shellcheck source=tests/lib/cli.sh
@@ -71,4 +72,37 @@ name=own
 chmod 0 "$log"
 refused "$log: Permission denied, belongs to $user with mode 0000" \
     "run \"chmod -R u+rwX $dir/restored\""
+
+# Gateways, editors and units start programs without HOME. The list of users has
+# no user of this number.
+if [ -n "$drop" ]; then
+    begin no_home
+    set_it='set MCP_TASK_BASE_DIR'
+    bare="$drop env -i PATH=$PATH $dir/program"
+    printf '{"jsonrpc":"2.0","id":%s,"method":%s}\n' 0 '"initialize","params":{
+        "protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{
+        "name":"c","version":"1"}}' 1 '"tools/list"' 2 '"tools/call","params":{
+        "name":"list_tasks","arguments":{}}' 3 '"tools/call","params":{
+        "name":"create_task","arguments":{"title":"T"}}' | tr '\n' ' ' |
+        sed 's/} *{"jsonrpc"/}\n{"jsonrpc"/g' >in
+    echo >>in
+    check $bare <in
+    has log '"id":0,"result":{"protocolVersion"' '{"name":"claim_task"' \
+        '\"tasks\":[]' '\"code\":\"store_readonly\"' "$set_it"
+    for command in list 'add x' health verify export 'run -- true'; do
+        # shellcheck disable=SC2086 # both are words
+        $bare $command >out 2>err
+        check test $? -eq 2
+        has err "$set_it"
+    done
+    $bare doctor >out 2>err
+    check test $? -eq 1
+    has out "problem  store" "$set_it" 'answers initialize'
+    check $bare config claude-code
+    has log "-- $dir/program"
+    echo '{"hook_event_name":"SessionStart","session_id":"0123456789abcdef"}' \
+        >in
+    check $bare hook claude-code <in
+    check test ! -s log
+fi
 finish
