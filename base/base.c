@@ -372,6 +372,27 @@ arena_str(struct arena *a, struct str s)
 }
 
 struct str
+arena_unescape(struct arena *a, struct str s)
+{
+    char *p = (char *)arena_str(a, s).p;
+    int high, low;
+    size_t n = 0;
+
+    for (size_t i = 0; p != NULL && i < s.len; i++) {
+        p[n++] = s.p[i];
+        if (i + 2 < s.len && s.p[i] == '%' &&
+            (high = text_hex_digit(text_lower(s.p[i + 1]))) >= 0 &&
+            (low = text_hex_digit(text_lower(s.p[i + 2]))) >= 0) {
+            p[n - 1] = (char)(high * 16 + low);
+            i += 2;
+        }
+    }
+    if (p != NULL)
+        p[n] = '\0';
+    return (struct str){p, n};
+}
+
+struct str
 arena_printf(struct arena *a, const char *fmt, ...)
 {
     struct arena_chunk *c = a->chunk;

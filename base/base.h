@@ -63,6 +63,8 @@ void *arena_alloc(struct arena *a, size_t n);
 void *arena_grow(struct arena *a, void *old, size_t old_n, size_t n);
 /* A NUL-terminated copy of s; .p NULL: out of memory. */
 struct str arena_str(struct arena *a, struct str s);
+/* A NUL-terminated copy with each %XX decoded; .p NULL: out of memory. */
+struct str arena_unescape(struct arena *a, struct str s);
 /* Text formatted as by printf; .p NULL: out of memory. */
 struct str arena_printf(struct arena *a, const char *fmt, ...) PRINTF(2, 3);
 void arena_reset(struct arena *a); /* keeps one chunk for reuse */

@@ -85,35 +85,6 @@ tools_resources(struct mcp_call *c, struct str cursor, struct str *next)
 
 /* ---- what a uri names ---- */
 
-static int
-hex_digit(char c)
-{
-    return text_hex_digit(text_lower(c));
-}
-
-/* Some clients write every colon as %3A. */
-static struct str
-percent_decode(struct arena *a, struct str s)
-{
-    char *p = arena_alloc(a, s.len + 1);
-    size_t i, n = 0;
-    int high, low;
-
-    if (!p)
-        return STR_NONE;
-    for (i = 0; i < s.len; i++) {
-        p[n] = s.p[i];
-        if (s.p[i] == '%' && i + 2 < s.len &&
-            (high = hex_digit(s.p[i + 1])) >= 0 &&
-            (low = hex_digit(s.p[i + 2])) >= 0) {
-            p[n] = (char)(high * 16 + low);
-            i += 2;
-        }
-        n++;
-    }
-    return (struct str){p, n};
-}
-
 enum { TASK, RESUME, HISTORY, ARTIFACT, ALL };
 static const struct {
     const char *below, *mime;
@@ -136,7 +107,7 @@ struct place {
 static int
 split_uri(struct arena *a, struct str uri, struct place *to)
 {
-    struct str s = percent_decode(a, uri);
+    struct str s = arena_unescape(a, uri); /* some write : as %3A */
 
     if (!s.p)
         return ERR_NOMEM;
