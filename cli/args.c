@@ -235,17 +235,12 @@ cli_args_end(struct cli *c)
     return buf_take(&c->tool.b, &c->a);
 }
 
-/* Begins x: a caller in the working directory. ERR_NOMEM. */
+/* Begins x: a caller in the working directory. 0 or ERR_NOMEM. */
 static int
 begin_caller(struct cli *c, struct task_ctx *x)
 {
-    const struct project *at = c->env->project;
-
-    *x = (struct task_ctx){.a = &c->a, .at = at};
-    if (at == NULL || at->root[0] == '\0')
-        return 0;
-    x->who.repo = raw_quote(&c->a, str_of(at->root));
-    return x->who.repo.p != NULL ? 0 : ERR_NOMEM;
+    *x = (struct task_ctx){.a = &c->a, .at = c->env->project};
+    return project_names(x->a, x->at, &x->who.repo);
 }
 
 int

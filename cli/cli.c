@@ -15,8 +15,10 @@
 #include "cli/show.h"
 #include "cli/store.h"
 #include "cli/text.h"
+#include "task/project.h"
 #include "task/task.h"
 #include "base/file.h"
+#include "json/raw.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -139,26 +141,31 @@ begin_store(struct cli *c)
     return rc == 0 ? cli_complete_ids(c) : rc;
 }
 
-/* Makes a relative path of --repo absolute. Returns 0, or an exit code after
+/* Makes a text of the path in --repo. A server does not know this directory, so
+   it gets the project that the path is of. Returns 0, or an exit code after
    printing the error. */
 static int
 resolve_repo(struct cli *c)
 {
     const char **repo = &c->arg[F_REPO_PATH].text;
-    char *path;
+    struct str text;
+    int rc = 0;
 
     if (c->args.any_repo && *repo != NULL)
         return cli_misuse(c, "--repo and --any-repo exclude each other");
     if (c->args.any_repo)
         *repo = "*";
-    if (*repo == NULL || **repo == '\0' || **repo == '/' ||
-        strcmp(*repo, "*") == 0)
+    if (*repo == NULL || **repo == '\0' || strcmp(*repo, "*") == 0)
         return 0;
-    path = file_real(*repo);
-    *repo = path != NULL ? arena_str(&c->kept, str_of(path)).p : NULL;
-    if (path == NULL)
-        return cli_fail(c, ERR_INVALID, "--repo: %s", strerror(errno));
-    free(path);
+    text = project_text(&c->kept, *repo);
+    if (c->env->server != NULL && text.p != NULL)
+        rc = project_named(&c->kept, c->env->project, text, false, &text);
+    if (rc == ERR_INVALID)
+        return cli_fail(c, rc, "--repo " PROJECT_NOWHERE);
+    if (c->env->server != NULL && rc == 0 &&
+        (text = raw_text(&c->kept, text)).p != NULL)
+        text = arena_str(&c->kept, text);
+    *repo = text.p;
     return *repo != NULL ? 0 : cli_fail_store(c, ERR_NOMEM);
 }
 

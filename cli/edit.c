@@ -26,7 +26,7 @@ cli_add(struct cli *c)
     /* A server does not know where a new task is asked for. */
     if (*repo == NULL && c->env->server != NULL && at != NULL &&
         at->root[0] != '\0')
-        *repo = at->root;
+        *repo = project_text(&c->kept, at->root).p;
     if (title.p == NULL)
         return cli_fail_store(c, ERR_NOMEM);
     cli_args_begin(c, NULL, NULL);

@@ -54,7 +54,7 @@ struct hook {
     struct str event, cause; /* cause: why the session starts or ends */
     struct str sub;          /* the client's id of a sub-agent */
     struct name_agent me;
-    struct project here;
+    struct str repo; /* raw: how tasks name its project; .p NULL: it has none */
     struct buf text; /* for the model */
     bool failed; /* the text lacks tasks, and an error was printed */
 };
@@ -194,13 +194,17 @@ find_agent(struct hook *h, struct str session)
 }
 
 /* The project of the session, which clients run hooks outside of, too. */
-static void
+static int
 find_project(struct hook *h, struct str cwd)
 {
-    if (cwd.p != NULL && cwd.p[0] == '/' && getenv("MCP_TASK_REPO") == NULL)
-        project_find(cwd.p, env_home(), &h->here);
-    else
-        project_here(&h->here);
+    struct cli *c = h->c;
+    struct project at;
+
+    if (cwd.len == 0 || getenv("MCP_TASK_REPO") != NULL ||
+        !project_at(&c->a, cwd, &at))
+        project_here(&at);
+    return project_names(&c->kept, &at, &h->repo) == 0
+               ? 0 : cli_fail_store(c, ERR_NOMEM);
 }
 
 /* Returns 0, or an exit code after printing the error. */
@@ -228,9 +232,7 @@ read_event(struct hook *h)
     h->cause = input_text(c, root, causes);
     h->sub = input_text(c, root, subs);
     rc = find_agent(h, input_text(c, root, sessions));
-    if (rc == 0)
-        find_project(h, input_text(c, root, dirs));
-    return rc;
+    return rc == 0 ? find_project(h, input_text(c, root, dirs)) : rc;
 }
 
 /* ---- a start ---- */
@@ -259,16 +261,10 @@ owner_of(const struct hook *h, const struct task *k)
     return field_text(h, k->f[F_CURRENT_OWNER]);
 }
 
-/* Whether the task is of this project or of none. Outside of projects, all
-   are. */
 static bool
 concerns_project(const struct hook *h, const struct task *k)
 {
-    struct str root = str_of(h->here.root);
-    struct str path = project_path(field_text(h, k->f[F_REPO_PATH]));
-
-    return root.len == 0 || path.len == 0 || str_eq(path, root) ||
-           (str_begins(path, root) && path.p[root.len] == '/');
+    return project_offers(h->repo, k->f[F_REPO_PATH]);
 }
 
 static bool

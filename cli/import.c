@@ -425,7 +425,7 @@ static int
 fit_record(struct import *im, struct foreign_task *ft, struct str piece)
 {
     struct fit f = {.c = im->c, .a = &im->a};
-    struct task_ctx x = {.a = &im->a};
+    struct task_ctx x = {.a = &im->a, .at = im->c->env->project};
     int rc = 0;
 
     buf_str(&f.notes, ft->notes);
@@ -456,7 +456,7 @@ static int
 take_exact(struct import *im, const struct json_tok *root)
 {
     struct fit f = {.c = im->c, .a = &im->a};
-    struct task_ctx x = {.a = &im->a};
+    struct task_ctx x = {.a = &im->a, .at = im->c->env->project};
     struct str text = json_raw(root), updated;
     struct foreign_task ft = {.task = root, .record = root};
     int rc;
@@ -545,7 +545,7 @@ cut_cycle(struct arena *a, const struct json_tok **task, struct str name)
 static int
 import_one(struct import *im, struct piece *p)
 {
-    struct task_ctx x = {.a = &im->c->a,
+    struct task_ctx x = {.a = &im->c->a, .at = im->c->env->project,
                          .replaces = p->newer ? im->first : 0};
     struct str text = {im->text.p + p->at, p->len};
     struct task_receipt receipt;

@@ -130,7 +130,7 @@ run_create(struct draft *d)
         rc = mint(d);
     set_defaults(d);
     if (!draft_given(d, F_REPO_PATH))
-        d->k.f[F_REPO_PATH] = d->c->who.repo;
+        d->k.f[F_REPO_PATH] = project_first(d->c->who.repo);
     if (rc == 0)
         rc = rules_set_status(d, d->k.status);
     if (rc == 0)
@@ -180,7 +180,8 @@ worktree(struct draft *d)
     const struct project *at = d->c->at;
 
     return at && at->tree[0]
-               ? draft_keep(d, raw_quote(d->c->a, str_of(at->tree)))
+               ? draft_keep(d, raw_quote(d->c->a, project_text(d->c->a,
+                                                             at->tree)))
                : STR_NONE;
 }
 

@@ -35,7 +35,7 @@ struct parse {
     const struct row *top; /* the argument being checked */
     size_t item;           /* element of its list, from 1; 0: not in one */
     const char *member;    /* of an object in it, or NULL */
-    bool lenient;          /* unknown members are carried along */
+    enum task_tool tool;   /* an import carries unknown members along */
     const struct task_lost *lost; /* what does not fit is cut; or NULL */
     bool cut;              /* the argument was */
     struct str notes;      /* raw array: see struct task_args */
@@ -76,6 +76,30 @@ forgives(struct parse *p, int rc)
     return yes;
 }
 
+/* Takes a path for the project that it is of. An import keeps an absolute one,
+   which may be from another host. */
+static int
+check_place(struct parse *p, struct str s)
+{
+    const struct task_ctx *c = p->c;
+    bool imports = p->tool == TOOL_IMPORT;
+    bool sets = imports || p->tool == TOOL_CREATE || p->tool == TOOL_UPDATE;
+    struct str raw = c->meant;
+    int rc = 0;
+
+    if ((!sets && str_is(s, "*")) || (imports && str_starts(s, "/")))
+        raw = raw_quote(c->a, s);
+    else if (raw.len == 0)
+        rc = project_named(c->a, c->at, s, !sets, &raw);
+    if (rc == ERR_INVALID)
+        return refuse(p, rc, c->at ? PROJECT_NOWHERE
+                                   : "must be an absolute path; this server "
+                                     "does not know your directory");
+    if (rc == 0)
+        json_splice(&p->w, raw);
+    return rc == 0 ? 0 : nomem(p);
+}
+
 static int
 check_text(struct parse *p, const struct row *r, struct str s)
 {
@@ -96,6 +120,8 @@ check_text(struct parse *p, const struct row *r, struct str s)
     if (r->flags & RELATIVE && !task_is_path(s))
         return refuse(p, ERR_INVALID, "must be a path relative to repo_path, "
                       "without . or ..");
+    if (r == &task_rows[F_REPO_PATH])
+        return check_place(p, s);
     json_string(&p->w, s);
     return 0;
 }
@@ -293,7 +319,7 @@ check_others(struct parse *p, const struct row *r, const struct json_tok *t)
             return nomem(p);
         if (row_named(row_objects[r->sub], r->n_sub, 0, name))
             continue;
-        if (!p->lenient)
+        if (p->tool != TOOL_IMPORT)
             return refuse(p, ERR_INVALID, "has an unknown field \"%.*s\"",
                           STR_ARG(utf8_cut(name, 64)));
         value = raw_compact(p->c->a, m + 1);
@@ -691,7 +717,7 @@ take_extra(struct parse *p, enum task_tool tool, const struct buf *extra,
 
     if (extra->err)
         return nomem(p);
-    if (extra->len && !p->lenient) {
+    if (extra->len && p->tool != TOOL_IMPORT) {
         rc = task_fail(c, ERR_INVALID, NULL, "unknown argument %.*s",
                        STR_ARG(buf_view(extra)));
         c->e.field = first;
@@ -766,31 +792,6 @@ take_agent(struct parse *p, enum task_tool tool, struct task_args *out)
     return rc;
 }
 
-/* Takes a directory for its project. Who asks for tasks of a directory below it
-   gets those, too, that have that very path from elsewhere. */
-static int
-take_repo_path(struct parse *p, enum task_tool tool, struct task_args *out)
-{
-    struct task_ctx *c = p->c;
-    struct str *repo = &out->v[F_REPO_PATH], path;
-    bool sets = tool == TOOL_CREATE || tool == TOOL_UPDATE;
-
-    if (!c->at || tool == TOOL_IMPORT || !str_starts(*repo, "\"/"))
-        return 0;
-    path = raw_text(c->a, *repo);
-    if (path.p)
-        path = project_named(c->a, c->at, path);
-    if (path.p)
-        path = raw_quote(c->a, path);
-    if (path.p && !sets && !project_same(path, *repo))
-        path = arena_printf(c->a, "[%.*s,%.*s]", STR_ARG(path),
-                            STR_ARG(*repo));
-    if (!path.p)
-        return nomem(p);
-    *repo = path;
-    return 0;
-}
-
 /* Empties the fields that clear names. */
 static int
 take_clear(struct parse *p, struct task_args *out)
@@ -857,8 +858,7 @@ parse_args(struct task_ctx *c, enum task_tool tool, const struct json_tok *obj,
 {
     static const struct json_tok none = {.type = JSON_OBJECT, .span = 1};
     static struct buf b; /* kept, since every call needs it */
-    struct parse p = {.c = c, .b = &b, .lenient = tool == TOOL_IMPORT,
-                      .lost = lost};
+    struct parse p = {.c = c, .b = &b, .tool = tool, .lost = lost};
     struct buf extra = {0};
     const struct json_tok *m;
     int rc = 0;
@@ -881,7 +881,7 @@ parse_args(struct task_ctx *c, enum task_tool tool, const struct json_tok *obj,
         else if (r)
             rc = take_named(&p, tool, r, obj, name, m + 1,
                             &out->v[r - task_rows]);
-        else if (p.lenient)
+        else if (tool == TOOL_IMPORT)
             rc = keep_unknown(&p, &extra, name, m + 1);
         else
             add_unknown(&p, &extra, name);
@@ -892,8 +892,6 @@ parse_args(struct task_ctx *c, enum task_tool tool, const struct json_tok *obj,
         rc = take_clear(&p, out);
     if (rc == 0)
         rc = check_effects(&p, tool, out);
-    if (rc == 0)
-        rc = take_repo_path(&p, tool, out);
     if (rc == 0)
         rc = take_agent(&p, tool, out);
     if (rc == 0)

@@ -52,10 +52,8 @@ read_candidate(struct search *s, struct task_entry *e, struct task *k)
 static bool
 asks_for(const struct task_want *w, struct str repo_path)
 {
-    if (!w->repo_path.p)
-        return project_offers(w->who.repo, repo_path);
-    return str_is(w->repo_path, "\"*\"") ||
-           project_matches(w->repo_path, repo_path);
+    return w->repo_path.p ? project_matches(w->repo_path, repo_path)
+                          : project_offers(w->who.repo, repo_path);
 }
 
 /* Whether the task of e is of the project that w asks for. */

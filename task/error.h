@@ -33,8 +33,8 @@ struct task_actor {
                              it; or empty */
     struct str principal; /* of its token; empty: the only principal */
     struct str session;   /* the name of its session, or empty; no escapes */
-    struct str repo;      /* raw: the root of its project: work is handed out
-                             of that one; .p NULL: of all */
+    struct str repo;      /* raw: its project, as project_names gives it: work
+                             is handed out of that one; .p NULL: of all */
     bool person;          /* a person, not an agent */
     bool ownership_warn;  /* leases of others only warn it */
     bool unnamed;         /* it gave no name: name is a default one or none; set
@@ -55,6 +55,8 @@ struct task_ctx {
     struct task_actor who;
     const struct project *at; /* where it works, if that is known and on this
                                  host: task/project.h; else NULL */
+    struct str meant;      /* raw: what its repo_path meant when it called
+                              first; empty: what it means now */
     bool require_evidence; /* refuse done without test_results, */
     bool require_pass;     /* and unless they show that all is well */
     bool unread;           /* nobody reads the receipt: it has no messages */

@@ -8,7 +8,9 @@
 
 #include "task/project.h"
 #include "base/env.h"
+#include "base/utf8.h"
 #include "json/raw.h"
+#include "json/write.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -101,16 +103,40 @@ named_tree(const char *repository, char tree[FILE_PATH_MAX])
     return false;
 }
 
-/* Sets root for a repository: the directory that holds it if it is called
-   .git, else its working tree or, since it is bare, itself. */
-static void
-take_repository(const char *repository, char root[FILE_PATH_MAX])
+/* Finds the repository to which dir/.git, a file, points, and whether dir is a
+   linked worktree of it. False: it points to none. */
+static bool
+follow_pointer(const char *dir, char repository[FILE_PATH_MAX], bool *linked)
 {
+    char git_dir[FILE_PATH_MAX];
+
+    if (!follow_file(dir, ".git", "gitdir: ", git_dir))
+        return false;
+    *linked = follow_file(git_dir, "commondir", "", repository);
+    if (!*linked)
+        strcpy(repository, git_dir);
+    return is_repository(repository);
+}
+
+/* Sets the root for a repository: the directory that holds it if it is called
+   .git or the file .git there points to it; else its working tree, or
+   itself. */
+static void
+take_repository(const char *repository, struct project *out)
+{
+    char up[FILE_PATH_MAX], to[FILE_PATH_MAX];
+    bool linked;
+
+    strcpy(out->root, repository);
+    strcpy(up, repository);
+    file_cut(up);
     if (strcmp(file_name(repository), ".git") == 0) {
-        strcpy(root, repository);
-        file_cut(root);
-    } else if (!named_tree(repository, root)) {
-        strcpy(root, repository);
+        strcpy(out->root, up);
+    } else if (follow_pointer(up, to, &linked) && strcmp(to, repository) == 0) {
+        strcpy(out->root, up);
+        strcpy(out->also, repository);
+    } else {
+        named_tree(repository, out->root);
     }
 }
 
@@ -119,9 +145,9 @@ take_repository(const char *repository, char root[FILE_PATH_MAX])
 static bool
 look_in(const char *dir, struct project *out)
 {
-    char dot_git[FILE_PATH_MAX], git_dir[FILE_PATH_MAX];
-    char common[FILE_PATH_MAX];
+    char dot_git[FILE_PATH_MAX], repository[FILE_PATH_MAX];
     mode_t type = path_in(dot_git, dir, ".git") ? mode_of(dot_git) : 0;
+    bool linked;
 
     if (type == S_IFDIR && is_repository(dot_git)) {
         strcpy(out->root, dir);
@@ -129,39 +155,45 @@ look_in(const char *dir, struct project *out)
         return true;
     }
     if (type == S_IFREG) {
-        if (!follow_file(dir, ".git", "gitdir: ", git_dir))
+        if (!follow_pointer(dir, repository, &linked))
             return true;
-        if (follow_file(git_dir, "commondir", "", common)) {
-            if (is_repository(common))
-                take_repository(common, out->root);
-        } else if (is_repository(git_dir)) {
-            strcpy(out->root, dir);
-        }
-        if (out->root[0] != '\0')
-            strcpy(out->tree, dir);
+        take_repository(repository, out);
+        strcpy(out->tree, dir);
+        if (!linked && strcmp(out->root, dir) != 0)
+            strcpy(out->also, dir);
         return true;
     }
     if (is_repository(dir)) {
-        take_repository(dir, out->root);
+        take_repository(dir, out);
         return true;
     }
     return false;
 }
 
-void
-project_find(const char *dir, const char *home, struct project *out)
+/* Whether dir is where people keep their settings, or the root of all. */
+static bool
+is_home(const char *dir)
 {
-    char at[FILE_PATH_MAX], real_home[FILE_PATH_MAX];
+    const char *home = env_home();
+    char real[FILE_PATH_MAX];
+
+    return strcmp(dir, "/") == 0 || (home != NULL && resolve_path(home, real) &&
+                                     strcmp(dir, real) == 0);
+}
+
+void
+project_find(const char *dir, struct project *out)
+{
+    char at[FILE_PATH_MAX];
 
     *out = (struct project){0};
     if (!resolve_path(dir, at))
         return;
+    strcpy(out->dir, at);
     while (!look_in(at, out) && file_cut(at))
         ;
-    if (strcmp(out->root, "/") == 0 ||
-        (home != NULL && resolve_path(home, real_home) &&
-         strcmp(out->root, real_home) == 0))
-        *out = (struct project){0};
+    if (is_home(out->root) || is_home(out->tree))
+        out->root[0] = out->also[0] = out->tree[0] = '\0';
     strcpy(out->found, out->root);
 }
 
@@ -169,12 +201,68 @@ void
 project_here(struct project *out)
 {
     const char *named = getenv("MCP_TASK_REPO");
-    struct str root = named != NULL ? project_path(str_of(named)) : STR_NONE;
+    char *path = NULL;
+    struct str root;
 
-    project_find(".", env_home(), out);
-    if (named != NULL && text_put(out->root, sizeof out->root, "%.*s",
-                                  STR_ARG(root)) >= sizeof out->root)
+    project_find(".", out);
+    if (named == NULL)
+        return;
+    if (named[0] != '\0' && named[0] != '/')
+        named = path = file_real(named);
+    root = named != NULL ? project_path(str_of(named)) : STR("");
+    out->also[0] = '\0';
+    if (text_put(out->root, sizeof out->root, "%.*s", STR_ARG(root)) >=
+        sizeof out->root)
         out->root[0] = '\0';
+    free(path);
+}
+
+/* ---- as a text ---- */
+
+struct str
+project_text(struct arena *a, const char *path)
+{
+    const char *end = path + strlen(path);
+    struct buf b = {0};
+    size_t n;
+
+    for (; path < end; path += n > 0 ? n : 1) {
+        n = utf8_len(path, end);
+        if (n > 0)
+            buf_put(&b, path, n);
+        else
+            buf_printf(&b, "%%%02X", (unsigned char)*path);
+    }
+    return buf_take(&b, a);
+}
+
+/* The path in a text, which may be a file: URI of this host; that of another
+   one is left without a slash before it. */
+static struct str
+path_in_text(struct arena *a, struct str text)
+{
+    if (!str_starts(text, "file:/"))
+        return arena_str(a, text);
+    text = str_from(text, strlen("file:"));
+    if (str_starts(text, "//"))
+        text = str_from(text, 2);
+    if (str_starts(text, "localhost/"))
+        text = str_from(text, strlen("localhost"));
+    return arena_unescape(a, text);
+}
+
+bool
+project_at(struct arena *a, struct str text, struct project *out)
+{
+    struct str path = path_in_text(a, text);
+
+    *out = (struct project){0};
+    for (int i = 0; i < 2 && path.p != NULL && out->dir[0] == '\0'; i++) {
+        if (strlen(path.p) == path.len)
+            project_find(path.p, out);
+        path = arena_unescape(a, path);
+    }
+    return out->dir[0] != '\0';
 }
 
 struct str
@@ -187,20 +275,81 @@ project_path(struct str path)
     return path;
 }
 
-struct str
-project_named(struct arena *a, const struct project *at, struct str path)
+/* The names as a raw list, without doubles and empty ones; a single one as a
+   raw string. .p NULL: out of memory, now or when a name was made. */
+static struct str
+list_names(struct arena *a, const struct str *name, size_t n)
 {
-    const char *dir = arena_str(a, path).p, *root;
-    struct project p;
+    struct buf b = {0};
+    struct json_w w;
+    size_t i, k, used = 0;
+    struct str list;
 
-    if (dir == NULL)
-        return STR_NONE;
-    project_find(dir, env_home(), &p);
-    if (p.root[0] == '\0')
-        return project_path((struct str){dir, path.len});
-    root = at->root[0] != '\0' && strcmp(p.found, at->found) == 0 ? at->root
-                                                                  : p.root;
-    return arena_str(a, str_of(root));
+    json_w_init(&w, &b);
+    json_arr(&w);
+    for (i = 0; i < n; i++) {
+        for (k = 0; k < i && !str_eq(name[k], name[i]); k++)
+            ;
+        if (name[i].p == NULL)
+            b.err = ERR_NOMEM;
+        if (k < i || name[i].len == 0)
+            continue;
+        json_string(&w, name[i]);
+        used++;
+    }
+    json_close(&w);
+    list = buf_take(&b, a);
+    return used == 1 && list.p != NULL ? raw_inner(list) : list;
+}
+
+int
+project_named(struct arena *a, const struct project *at, struct str text,
+              bool asks, struct str *out)
+{
+    struct str path = path_in_text(a, text), cut = project_path(path), name[4];
+    struct project p = {.dir = ""};
+    bool here;
+
+    if (path.p == NULL)
+        return ERR_NOMEM;
+    if (at == NULL || !project_at(a, text, &p)) {
+        *out = raw_quote(a, at == NULL ? path : cut);
+        if (cut.len == 0)
+            return ERR_INVALID;
+        return out->p != NULL ? 0 : ERR_NOMEM;
+    }
+    here = p.root[0] != '\0' && at->root[0] != '\0' &&
+           strcmp(p.found, at->found) == 0;
+    name[0] = project_text(a, here ? at->root : p.root);
+    name[1] = project_text(a, p.also);
+    name[2] = project_text(a, p.dir);
+    name[3] = cut;
+    if (name[0].len == 0)
+        name[0] = name[2];
+    *out = list_names(a, name, asks ? 4 : 1);
+    return out->p != NULL ? 0 : ERR_NOMEM;
+}
+
+int
+project_names(struct arena *a, const struct project *at, struct str *out)
+{
+    struct str name[2];
+
+    *out = STR_NONE;
+    if (at == NULL || at->root[0] == '\0')
+        return 0;
+    name[0] = project_text(a, at->root);
+    name[1] = project_text(a, at->also);
+    *out = list_names(a, name, 2);
+    return out->p != NULL ? 0 : ERR_NOMEM;
+}
+
+struct str
+project_first(struct str names)
+{
+    struct str first = raw_list_next(names, STR_NONE);
+
+    return first.p != NULL ? first : names;
 }
 
 bool
@@ -218,7 +367,7 @@ project_matches(struct str asked, struct str repo_path)
     struct str item = STR_NONE;
 
     if (!str_starts(asked, "["))
-        return project_same(asked, repo_path);
+        return str_is(asked, "\"*\"") || project_same(asked, repo_path);
     do
         item = raw_list_next(asked, item);
     while (item.p && !project_same(item, repo_path));
@@ -226,8 +375,8 @@ project_matches(struct str asked, struct str repo_path)
 }
 
 bool
-project_offers(struct str root, struct str repo_path)
+project_offers(struct str names, struct str repo_path)
 {
-    return !root.p || project_path(raw_inner(repo_path)).len == 0 ||
-           project_same(root, repo_path);
+    return !names.p || project_path(raw_inner(repo_path)).len == 0 ||
+           project_matches(names, repo_path);
 }

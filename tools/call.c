@@ -100,33 +100,26 @@ take_place(const struct mcp_call *c, struct task_ctx *x)
 
     if (c->here.p != NULL) {
         x->who.repo = c->here.len > 0 ? c->here : STR_NONE;
+        x->meant = c->here;
         return 0;
     }
     x->at = s->env->project;
-    if (!x->at || x->at->root[0] == '\0')
-        return 0;
-    x->who.repo = raw_quote(x->a, str_of(x->at->root));
-    return x->who.repo.p ? 0 : ERR_NOMEM;
+    return project_names(x->a, x->at, &x->who.repo);
 }
 
 /* Notes for a deferred call whose work it asks for, raw: the repo_path that is
    given or else, also with *, that of the caller's project. Other processes may
    see other directories, so that it is the same for all. */
 static void
-keep_place(struct mcp_call *c, const struct task_ctx *x, struct task_args *args)
+keep_place(struct mcp_call *c, const struct task_ctx *x,
+           const struct task_args *args)
 {
-    struct str *given = &args->v[F_REPO_PATH], here = x->who.repo;
-    bool names = given->p && !str_is(*given, "\"*\"");
+    struct str given = args->v[F_REPO_PATH], here = x->who.repo;
 
-    if (c->number != TOOL_CLAIM && c->number != TOOL_WAIT)
+    if ((c->number != TOOL_CLAIM && c->number != TOOL_WAIT) || c->here.p)
         return;
-    if (c->here.p != NULL) {
-        if (names && c->here.len > 0)
-            *given = c->here;
-        return;
-    }
-    if (names && x->at)
-        here = *given;
+    if (given.p && !str_is(given, "\"*\"") && x->at)
+        here = given;
     c->here = here.p ? here : STR("");
 }
 

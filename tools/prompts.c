@@ -131,7 +131,7 @@ ask_project(struct brief *p, struct task_query *q)
     p->x.who.name = p->args.v[ARG_AGENT];
     if (!repo.p && p->x.who.repo.p)
         q->offered = &p->x.who;
-    else if (repo.p && !str_is(repo, "\"*\""))
+    else if (repo.p)
         q->has[ATOM_REPO_PATH] = repo;
 }
 

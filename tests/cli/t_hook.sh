@@ -194,8 +194,24 @@ task add --id web-1 'In another repository' --repo "$web"
 task add --id any 'In no repository'
 task add --id deep 'In a part' --repo "$api/src"
 starts startup $one
-has out first any deep
+has out first any
+lacks out web-1 deep # as claim_task does
+mkdir "$api/src"
+(cd "$api/src" && task edit deep --repo .)
+starts startup $one
+has out deep
+starts startup $one "$api/src"
+has out deep
+starts startup $one "file://$api/src"
+has out first deep
 lacks out web-1
+# A directory that is gone: the one in which the hook runs counts.
+cd "$api" || exit 1
+starts startup $one "$dir/gone"
+has out first
+lacks out web-1
+rm -f in out err
+cd "$dir" || exit 1
 starts startup $one "$web"
 has out web-1 any
 lacks out first deep

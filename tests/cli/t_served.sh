@@ -74,6 +74,14 @@ work() {
     mt 0 add --id api-2 --after api-1 --parent api- Test it --json
     MCP_TASK_REPO=/src/web mt 0 add --id web-1 Of a project
     mt 0 show web-1 --json
+    mkdir -p rep/.git/objects rep/.git/refs rep/src
+    echo 'ref: refs/heads/main' >rep/.git/HEAD
+    mt 0 edit web-1 -r rep/src
+    mt 0 show web-1 --json
+    mt 0 list --all --ids -r "$dir/rep"
+    mt 0 list --all --ids -r "file://$dir/rep/src"
+    mt 2 list -r no/such
+    mt 0 edit web-1 -r /src/web
     mt 0 'done' web-1
     mt 4 add --id api-1 Another
     mt 4 add --id api-1 Another --json

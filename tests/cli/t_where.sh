@@ -58,6 +58,7 @@ is_of api-2/src "$top/api"
 repository api/.git/modules/lib
 mkdir api/lib
 echo 'gitdir: ../.git/modules/lib' >api/lib/.git
+echo 'worktree = ../../../lib' >api/.git/modules/lib/config
 is_of api/lib "$top/api/lib"
 repository bare.git
 linked bare-1 "$top/bare.git" bare-1
@@ -75,6 +76,8 @@ is_of home/notes ''
 export MCP_TASK_REPO=/srv/app/
 is_of api /srv/app
 is_of plain /srv/app
+export MCP_TASK_REPO=../api-2
+is_of plain "$top/api-2"
 export MCP_TASK_REPO=
 is_of api ''
 unset MCP_TASK_REPO
@@ -92,13 +95,32 @@ if command -v git >git.path; then
     in_git clone -q --bare web web.git
     in_git -C web.git worktree add -q ../web-3
     in_git init -q --separate-git-dir apart.git apart
+    in_git -C apart commit -q --allow-empty -m begin
+    in_git -C apart worktree add -q ../apart-2
+    mkdir -p hidden
+    in_git clone -q --bare web hidden/.bare
+    echo 'gitdir: ./.bare' >hidden/.git
+    in_git -C hidden worktree add -q main
     in_git -C web submodule --quiet add "$top/web.git" sub
     in_git -C web/sub worktree add -q "$top/sub-2" -b two
     is_of web "$top/web"
     is_of web-2 "$top/web"
     is_of web.git "$top/web.git"
     is_of web-3 "$top/web.git"
-    is_of apart "$top/apart"
+    is_of apart "$top/apart.git"
+    is_of apart-2 "$top/apart.git"
+    is_of hidden "$top/hidden"
+    is_of hidden/main "$top/hidden"
+    is_of hidden/.bare "$top/hidden"
+    # The names that 0.3.0 gave them lead there, too.
+    printf '{"task_id":"old-%s","title":"T","repo_path":"%s"}\n' \
+        1 "$top/apart" 2 "$top/hidden/.bare" | run 0 import -
+    for old in apart:1 hidden:2 hidden/main:2; do
+        in_dir "${old%:*}" 0 list --ids -r .
+        has out "old-${old#*:}"
+        in_dir "${old%:*}" 0 claim "old-${old#*:}" -a me
+        in_dir "${old%:*}" 0 handoff "old-${old#*:}" -a me -t '' -r again
+    done
     is_of web/sub "$top/web/sub"
     is_of sub-2 "$top/web/sub"
 fi
@@ -145,7 +167,49 @@ run 0 show old
 has out 'current_owner: me'
 ln -s nowhere dangling
 run 2 list -r dangling
-has err '--repo: '
+has err '--repo must be an absolute path, or a directory that exists here'
+run 2 add -r no/such Six
+run 2 claim -r no/such
+in_dir api 0 list --ids -r "file://$top/api/src/../src"
+has out here sub
+in_dir api 0 list --ids -r "file://localhost$top/api"
+has out here sub
+run 2 list -r file://other/x
+printf '{"task_id":"in-%s","title":"In","repo_path":"%s"}\n' 1 src 2 \
+    "file://$top/api/src" 3 no/such 4 "$top/api/src" >tasks
+in_dir api 0 import "$top/tasks"
+has out in-3 'must be an absolute path'
+run 0 export in-1
+has out "\"repo_path\":\"$top/api\""
+run 0 export in-2
+has out "\"repo_path\":\"$top/api\""
+run 0 export in-3
+lacks out '"repo_path"'
+run 0 export in-4
+has out "\"repo_path\":\"$top/api/src\""
+
+# A directory whose name is not UTF-8 is that one, and no other.
+begin any_bytes
+odd=$(printf 'caf\351')
+repository "$odd/.git" 2>/dev/null
+repository "$(printf 'caf\350')/.git" 2>/dev/null
+if [ -d "$odd/.git" ]; then
+    mkdir "$odd/src"
+    in_dir "$odd/src" 0 add --id odd Odd
+    run 0 add --id same -r "$odd/src" Same
+    run 0 show odd --json
+    has out "\"repo_path\":\"$top/caf%E9\""
+    for there in "$odd" "$odd/src" "$top/caf%E9" "$top/caf%E9/src"; do
+        run 0 list --ids -r "$there"
+        has out odd same
+    done
+    in_dir "$odd" 0 claim -a me
+    in_dir "$(printf 'caf\350')" 1 claim -a me
+    has err "$top/caf%E9"
+    in_dir "$odd" 0 checkpoint odd -a me
+    run 0 show odd --json
+    has out "\"worktree\":\"$top/caf%E9\""
+fi
 
 begin work_is_offered_by_project
 in_dir api 0 add --id api In api

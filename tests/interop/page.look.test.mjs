@@ -212,7 +212,7 @@ test('long texts leave room for the rest', LIMIT, async (t) => {
 
   await page.setViewportSize({ width: 390, height: 844 });
   await worker.tool('create_task', { task_id: 'long', title: 'W'.repeat(256),
-    goal: 'The goal', repo_path: 'r'.repeat(4000) });
+    goal: 'The goal', repo_path: '/'.padEnd(4000, 'r') });
   await go('#task/long');
   await live(page);
   await page.getByText('The goal').scrollIntoViewIfNeeded();

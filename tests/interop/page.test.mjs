@@ -197,7 +197,7 @@ test('what agents wrote stays text', LIMIT, async (t) => {
 
   await worker.tool('create_task', { task_id, title: `${IMAGE}${RLO}txt`,
     goal: `${SCRIPT}\n${RLO}evil https://a.test/${RLO}`, tags: [IMAGE.slice(0, 60)],
-    repo_path: SCRIPT });
+    repo_path: `/${SCRIPT}` });
   await worker.tool('save_checkpoint', { task_id, agent: IMAGE,
     completed_steps: [SCRIPT], remaining_steps: [IMAGE], resume_prompt: SCRIPT,
     decisions: ['"><svg onload=alert(1)>'], notes: IMAGE,

@@ -48,8 +48,14 @@ eachKind('work is offered by project', KINDS.filter((k) => !k.path),
     const wait = { agent: 'me', until: 'work', timeout_seconds: 0 };
     assert.equal((await there.tool('wait_for_task', wait)).met, false);
     assert.equal((await here.tool('wait_for_task', wait)).met, true);
-    assert.equal((await there.tool('list_tasks', { repo_path: `${api}/` }))
-      .total, 2);
+    for (const [agent, path, total] of [[there, `${api}/`, 2],
+      [there, '../api', 2], [there, '.', 0], [here, '.', 2], [here, '..', 2],
+      [here, `file://${api}`, 2]]) {
+      assert.equal((await agent.tool('list_tasks', { repo_path: path })).total,
+        total, path);
+    }
+    assert.equal((await here.refused('create_task', { title: 'S',
+      repo_path: 'no/such' })).code, 'invalid_argument');
     assert.equal((await here.tool('claim_task', claim)).task_id, 'a');
     await here.tool('save_checkpoint', { task_id: 'a', agent: 'me' });
     assert.equal((await there.tool('get_task', { task_id: 'a' })).checkpoint
@@ -78,6 +84,12 @@ eachKind('over HTTP there is no project', KINDS.filter((k) => k.path),
     assert.equal((await agent.tool('get_task', { task_id: 'b' })).repo_path,
       undefined);
     const claim = { agent: 'me' };
+    for (const [tool, args] of [['claim_task', claim], ['list_tasks', {}],
+      ['create_task', { title: 'C' }]]) {
+      const { code, field } = await agent.refused(tool,
+        { ...args, repo_path: '.' });
+      assert.deepEqual([code, field], ['invalid_argument', 'repo_path']);
+    }
     assert.equal((await agent.tool('claim_task', claim)).task_id, 'a');
     assert.equal((await other.tool('claim_task', claim)).task_id, 'b');
     await agent.close();

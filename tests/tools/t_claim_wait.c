@@ -258,7 +258,7 @@ test_survives_restart(void)
 static void
 test_project_survives_restart(void)
 {
-    static struct project api = {.root = "/api"}, web = {.root = "/web"};
+    static struct project api = {.root = "/api"}, web = {.root = "/web"}, dir;
     static const struct {
         const struct project *at, *then;
         const char *more, *gets; /* of tasks of /web, /api/x and /api */
@@ -268,11 +268,15 @@ test_project_survives_restart(void)
         {&api, &web, ",'repo_path':'*'", "w"},
         {&api, NULL, ",'repo_path':'/api/x'", "x"},
         {NULL, &web, ",'repo_path':'/api/x/'", "x"},
+        {&web, NULL, ",'repo_path':'.'", "here"}, /* of who called */
     };
-    static const char *const ids[] = {"w", "x", "a"};
-    static const char *const paths[] = {"/web", "/api/x", "/api/"};
-    char text[300], want[60];
+    static const char *const ids[] = {"w", "x", "a", "here"};
+    const char *paths[] = {"/web", "/api/x", "/api/", dir.root};
+    char text[FILE_PATH_MAX + 300], want[60];
 
+    project_find(".", &dir);
+    if (dir.root[0] == '\0')
+        paths[3] = dir.dir;
     for (size_t i = 0; i < 2 * (sizeof cases / sizeof *cases); i++) {
         bool claims = i % 2 == 0;
 
@@ -285,7 +289,7 @@ test_project_survives_restart(void)
         stop();
         env.project = cases[i / 2].then;
         start();
-        for (size_t k = 0; k < 3; k++) {
+        for (size_t k = 0; k < 4; k++) {
             snprintf(text, sizeof text, "{'task_id':'%s','title':'t',"
                      "'repo_path':'%s'}", ids[k], paths[k]);
             does("create_task", text);

@@ -391,8 +391,8 @@ test_long_summaries(void)
     CHECK(seen == 100 && pages > 10);
     /* One that no answer would have room for is cut. */
     buf_reset(&b, b.cap);
-    buf_z(&b, "{'title':'T','tags':['x'],'repo_path':'");
-    put_times(&b, "\\u0001", 4096);
+    buf_z(&b, "{'title':'T','tags':['x'],'repo_path':'/");
+    put_times(&b, "\\u0001", 4095);
     buf_put(&b, "'}", 3);
     call(&f, "create_task", b.p);
     call(&f, "list_tasks", "{'limit':1}");

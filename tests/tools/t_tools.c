@@ -191,7 +191,7 @@ test_schemas_are_what_is_enforced(void)
 
 /* ---- limits ---- */
 
-enum unit { ASCII, UMLAUT, ITEMS };
+enum unit { ASCII, UMLAUT, SLASH, ITEMS };
 
 /* Writes arguments with a field of n units. */
 static void
@@ -204,7 +204,9 @@ put_args(struct buf *b, const char *start, const char *field, size_t n,
         put_times(b, "x','", n - 1);
         buf_char(b, 'x');
     } else {
-        put_times(b, unit == ASCII ? "x" : "\xc3\xa4", n);
+        static const char *const units[] = {"x", "\xc3\xa4", "/"};
+
+        put_times(b, units[unit], n);
     }
     buf_printf(b, "'%s}%c", list ? "]" : "", '\0');
 }
@@ -221,7 +223,7 @@ test_limits_at_their_edge(void)
         {"update_task", "title", 256, UMLAUT, false},
         {"update_task", "goal", 8192, ASCII, false},
         {"update_task", "goal", 4096, UMLAUT, false},
-        {"update_task", "repo_path", 4096, ASCII, false},
+        {"update_task", "repo_path", 4096, SLASH, false},
         {"update_task", "current_owner", 128, UMLAUT, false},
         {"update_task", "tags", 64, UMLAUT, true},
         {"update_task", "tags", 16, ITEMS, true},
@@ -517,7 +519,12 @@ test_project_of_a_caller(void)
     } made[] = {
         {"", "'/srv/api'"}, {",'repo_path':null", "'/srv/api'"},
         {",'repo_path':''", NULL}, {",'repo_path':'/nowhere/'", "'/nowhere'"},
-        {",'repo_path':'api'", "'api'"},
+    };
+    static const char *const refused[][2] = {
+        {"create_task", "'title':'T',"}, {"update_task", "'task_id':'p',"},
+        {"list_tasks", ""}, {"claim_task", "'agent':'me',"},
+        {"wait_for_task", "'agent':'me','until':'work',"},
+        {"create_task", "'tasks':[{'title':'T','repo_path':'.'}],"},
     };
     const struct json_tok *made_of;
     struct fixture f;
@@ -559,6 +566,16 @@ test_project_of_a_caller(void)
     CHECK(json_get(f.json, "checkpoint"));
     CHECK(str_find(buf_view(&f.out), STR("worktree")) == SIZE_MAX);
     f.env.project = NULL;
+    for (i = 0; i < sizeof refused / sizeof *refused; i++) {
+        bool whole = i < 5; /* it is an argument of the call itself */
+
+        snprintf(args, sizeof args, "{%s%s}", refused[i][1],
+                 whole ? "'repo_path':'.'" : "'agent':'me'");
+        call(&f, refused[i][0], args);
+        CHECK(has(&f, "code", "invalid_argument"));
+        CHECK(str_find(buf_view(&f.out), STR("must be an absolute path")) !=
+              SIZE_MAX);
+    }
     call(&f, "create_task", "{'task_id':'h','title':'T','repo_path':'/a/'}");
     call(&f, "get_task", "{'task_id':'h'}");
     CHECK(is_text(&f, "repo_path", "'/a/'"));
@@ -576,8 +593,7 @@ static void
 test_claims_of_a_project(void)
 {
     static const struct project here = {.root = "/api"};
-    static const char *const order[] = {"given", "urgent", "mine", "none",
-                                        "relative"};
+    static const char *const order[] = {"given", "urgent", "mine", "none"};
     struct fixture f;
     size_t i;
 
@@ -588,8 +604,6 @@ test_claims_of_a_project(void)
          "'/api/'}");
     call(&f, "create_task", "{'task_id':'none','title':'T'}");
     call(&f, "create_task", "{'task_id':'urgent','title':'T','priority':0}");
-    call(&f, "create_task", "{'task_id':'relative','title':'T','repo_path':"
-         "'web'}");
     call(&f, "create_task", "{'task_id':'given','title':'T','priority':4,"
          "'repo_path':'/web'}");
     call(&f, "handoff_task", "{'task_id':'given','from_agent':'you',"
