@@ -36,7 +36,8 @@
 #include <unistd.h>
 
 #define ACCEPTS 32               /* accepted in one turn */
-#define OTHER_FDS 16             /* descriptors that are not connections */
+/* Descriptors that are not connections. */
+#define OTHER_FDS (FD_SETSIZE - HTTP_MAX_CONNECTIONS)
 #define SWEEP_MS 1000
 #define LINGER_MS 2000
 #define RESERVED 4 /* one slot in so many is for known clients */
@@ -718,8 +719,8 @@ limit_of(const struct http_options *o)
     unsigned n = o->connections != 0 ? o->connections : HTTP_CONNECTIONS;
     struct rlimit r;
 
-    if (n > FD_SETSIZE - OTHER_FDS)
-        n = FD_SETSIZE - OTHER_FDS;
+    if (n > HTTP_MAX_CONNECTIONS)
+        n = HTTP_MAX_CONNECTIONS;
     if (getrlimit(RLIMIT_NOFILE, &r) == 0 && r.rlim_cur < n + OTHER_FDS)
         n = r.rlim_cur > OTHER_FDS ? (unsigned)r.rlim_cur - OTHER_FDS : 1;
     return n;

@@ -7,7 +7,10 @@
 #include "http/parse.h"
 #include "base/loop.h"
 
+#include <sys/select.h>
+
 #define HTTP_CONNECTIONS 256              /* the default */
+#define HTTP_MAX_CONNECTIONS (FD_SETSIZE - 16) /* the rest is for others */
 #define HTTP_REQUEST_MS 10000             /* for a complete head or body */
 #define HTTP_UNREAD_MS 60000              /* the same, of one that sends faster
                                              than the server reads */

@@ -42,7 +42,6 @@
 #define NOT_GIVEN UINT64_MAX
 #define DEFAULT_HOST "127.0.0.1"
 #define DEFAULT_PORT 8766
-#define MAX_CONNECTIONS 65536
 #define MAX_CALLS 1000000
 #define MAX_RATE 1000000
 #define PASSED_FD 3 /* the first socket that systemd passes */
@@ -58,23 +57,26 @@ struct options {
 };
 _Static_assert(ENV_MAX_LIST == WEB_MAX_ALLOW, "as env_option fills them");
 
-/* An option: where its value goes, the limit of a number or 0, what help calls
-   the value, and what the option does. */
-#define OPT(kind, name, member, max, value, help) \
-    {name, value, help, 0, kind, offsetof(struct options, member), max}
+/* An option: where its value goes, the range of a number, what help calls the
+   value, and what the option does. */
+#define OPT(kind, name, letter, member, min, max, value, help) \
+    {name, value, help, letter, kind, offsetof(struct options, member), \
+     min, max}
 #define TEXT(name, member, value, help) \
-    OPT(OPT_TEXT, name, member, 0, value, help)
+    OPT(OPT_TEXT, name, 0, member, 0, 0, value, help)
 #define LIST(name, member, value, help) \
-    OPT(OPT_LIST, name, member, 0, value, help)
-#define FLAG(name, member, help) OPT(OPT_FLAG, name, member, 0, NULL, help)
+    OPT(OPT_LIST, name, 0, member, 0, 0, value, help)
+#define NUMBER(name, member, min, max, value, help) \
+    OPT(OPT_NUMBER, name, 0, member, min, max, value, help)
 #define LETTER(name, letter, member, help) \
-    {name, NULL, help, letter, OPT_FLAG, offsetof(struct options, member), 0}
+    OPT(OPT_FLAG, name, letter, member, 0, 0, NULL, help)
+#define FLAG(name, member, help) LETTER(name, 0, member, help)
 
 static const struct env_opt opts[] = {
     TEXT("tools", tools, "core|all", "which tools to offer (all)"),
     FLAG("read-only", e.read_only,
          "offer only tools that read; write nothing"),
-    OPT(OPT_MAY, "require-evidence", evidence, 0, "pass",
+    OPT(OPT_MAY, "require-evidence", 0, evidence, 0, 0, "pass",
         "refuse done without test_results; with pass, also require that they "
         "passed at this commit and that completed_steps has each item of "
         "acceptance"),
@@ -95,13 +97,13 @@ static const struct env_opt opts[] = {
     TEXT("token-file", web.token_file, "FILE",
          "accept only these clients over HTTP: one TOKEN AGENT [read|person] "
          "per line; for a command, the token for --server"),
-    OPT(OPT_COUNT, "compact-at", e.compact_at, 0, "BYTES",
+    NUMBER("compact-at", e.compact_at, 1, 0, "BYTES",
         "compact the log when this much of it is outdated (67108864)"),
-    OPT(OPT_NUMBER, "closed-max", e.closed_mib, UINT32_MAX, "MIB",
+    NUMBER("closed-max", e.closed_mib, 0, UINT32_MAX, "MIB",
         "MiB of old logs to keep for the history (1024)"),
-    OPT(OPT_COUNT, "calls-own", e.calls_own, MAX_CALLS, "N",
+    NUMBER("calls-own", e.calls_own, 1, MAX_CALLS, "N",
         "at most N deferred calls (MCP Tasks) per agent (1000)"),
-    OPT(OPT_COUNT, "calls-max", e.calls_max, MAX_CALLS, "N",
+    NUMBER("calls-max", e.calls_max, 1, MAX_CALLS, "N",
          "at most N deferred calls of all agents (10000)"),
     LETTER("help", 'h', help, "show help"),
     LETTER("version", 'V', version, "print the version"),
@@ -112,7 +114,7 @@ static const struct env_opt http_opts[] = {
     FLAG("http", http, "serve over HTTP instead of standard input and output"),
     TEXT("host", web.http.host, "ADDRESS",
          "listen on this numeric address (127.0.0.1)"),
-    OPT(OPT_NUMBER, "port", port, UINT16_MAX, "PORT",
+    NUMBER("port", port, 0, UINT16_MAX, "PORT",
         "listen on this port, or any free one with 0 (8766)"),
     TEXT("unix", web.http.unix_path, "FILE",
          "listen on this Unix socket instead"),
@@ -120,9 +122,9 @@ static const struct env_opt http_opts[] = {
          "accept requests with this Host; may be repeated"),
     LIST("allow-origin", web.allow_origin, "ORIGIN",
          "accept requests from pages of this origin; may be repeated"),
-    OPT(OPT_COUNT, "connections", connections, MAX_CONNECTIONS, "N",
+    NUMBER("connections", connections, 1, HTTP_MAX_CONNECTIONS, "N",
         "accept at most N connections (256)"),
-    OPT(OPT_NUMBER, "rate", web.rate, MAX_RATE, "N",
+    NUMBER("rate", web.rate, 0, MAX_RATE, "N",
         "accept at most N requests per second of an agent; 0: any number (0)"),
 };
 

@@ -236,17 +236,15 @@ static bool
 take_option_number(const struct env_opt *o, const char *value, uint64_t *n,
                    char why[64])
 {
-    unsigned min = o->kind == OPT_COUNT;
-
-    if (str_u64(str_of(value), n) && *n >= min &&
+    if (str_u64(str_of(value), n) && *n >= o->min &&
         *n <= (o->max > 0 ? o->max : INT64_MAX))
         return true;
     if (o->max > 0)
-        text_put(why, 64, "needs a number from %u to %u", min,
+        text_put(why, 64, "needs a number from %u to %u", (unsigned)o->min,
                  (unsigned)o->max);
     else
-        text_put(why, 64, min > 0 ? "needs a number, at least %u"
-                                  : "needs a number", min);
+        text_put(why, 64, o->min > 0 ? "needs a number, at least %u"
+                                     : "needs a number", (unsigned)o->min);
     return false;
 }
 

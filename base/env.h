@@ -73,13 +73,13 @@ struct env_opt {
     char letter;      /* short form, or 0 */
     uint8_t kind;     /* of the value: */
     uint16_t at;      /* offsetof the member */
-    uint32_t max;     /* limit of a number; 0: INT64_MAX */
+    uint32_t min, max; /* of a number; max 0: INT64_MAX */
 };
 enum { OPT_FLAG /* bool */,
        OPT_MAY /* const char *: "" unless "=" joins a value to it */,
        OPT_TEXT /* const char * */,
        OPT_LIST /* const char *[ENV_MAX_LIST]: the first that is NULL */,
-       OPT_NUMBER /* uint64_t */, OPT_COUNT /* the same, 1 or more */ };
+       OPT_NUMBER /* uint64_t */ };
 #define ENV_MAX_LIST 16
 
 /* Parses the option argv[0], one of n, into *to. Its value follows "=" or is

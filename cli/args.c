@@ -89,7 +89,7 @@ cli_args_given(const struct cli *c, const struct env_opt *o)
 
     if (o->kind == OPT_FLAG)
         return *(const bool *)at;
-    if (o->kind == OPT_NUMBER || o->kind == OPT_COUNT)
+    if (o->kind == OPT_NUMBER)
         return cli_arg_of(o) >= 0 && *(const uint64_t *)at != UINT64_MAX;
     return *(const char *const *)at != NULL; /* a list begins with it */
 }
@@ -121,7 +121,7 @@ put_option(struct cli *c, const struct env_opt *o)
     json_key_str(w, task_arg_name(arg));
     if (o->kind == OPT_FLAG)
         json_bool(w, v->flag);
-    else if (o->kind == OPT_NUMBER || o->kind == OPT_COUNT)
+    else if (o->kind == OPT_NUMBER)
         json_number(w, (int64_t)v->number);
     else
         json_z(w, v->text);

@@ -100,8 +100,7 @@ begin_numbers(struct cli *c)
     for (size_t i = 0; i < c->cmd->n_opts; i++) {
         const struct env_opt *o = &c->cmd->opts[i];
 
-        if (cli_arg_of(o) >= 0 &&
-            (o->kind == OPT_NUMBER || o->kind == OPT_COUNT))
+        if (cli_arg_of(o) >= 0 && o->kind == OPT_NUMBER)
             c->arg[cli_arg_of(o)].number = UINT64_MAX;
     }
 }

@@ -5,7 +5,9 @@
       command stands in cli/help.txt.
    2. Where the value of an option goes is a member of struct cli_args or, as
       ARG(), an argument of the tool that the command calls. cli_args_begin
-      writes the latter for every command alike. */
+      writes the latter for every command alike.
+   3. A number that a person typed is used or refused. A tool replaces one that
+      is out of its range, for models, so the option has the same range. */
 
 #include "cli/commands.h"
 #include "cli/admin.h"
@@ -28,15 +30,20 @@
 /* An option: its name, its letter or 0, where its value goes, what help calls
    the value, and what the option does. */
 #define OPT(kind, name, letter, at, value, help) \
-    {name, value, help, letter, kind, offsetof(struct cli, at), 0}
+    {name, value, help, letter, kind, offsetof(struct cli, at), 0, 0}
 #define TEXT(...) OPT(OPT_TEXT, __VA_ARGS__)
 #define LIST(...) OPT(OPT_LIST, __VA_ARGS__)
 #define NUMBER(...) OPT(OPT_NUMBER, __VA_ARGS__)
-#define COUNT(...) OPT(OPT_COUNT, __VA_ARGS__)
+#define RANGE(name, letter, at, min, max, value, help) \
+    {name, value, help, letter, OPT_NUMBER, offsetof(struct cli, at), min, max}
 #define FLAG(name, letter, at, help) \
     OPT(OPT_FLAG, name, letter, at, NULL, help)
 #define ARG(which) arg[which]
 #define AGENT(help) TEXT("agent", 'a', ARG(ARG_AGENT), "AGENT", help)
+#define LEASE(help) \
+    RANGE("lease", 0, ARG(ARG_LEASE_SECONDS), 5, 86400, "SECONDS", help)
+#define SECONDS(name, letter, help) \
+    RANGE(name, letter, args.timeout, 0, UINT32_MAX, "SECONDS", help)
 #define WORDS(name, value) \
     TEXT(name, 'm', args.words, value, \
          "the same as one argument; all others are then ids")
@@ -56,8 +63,8 @@
 /* The fields of a task that add and edit set. */
 #define FIELDS \
     TEXT("goal", 'g', ARG(F_GOAL), "TEXT", "the goal"), \
-    TEXT("priority", 'p', ARG(F_PRIORITY), "N", \
-         "0 (most urgent) to 4 (default 2)"), \
+    RANGE("priority", 'p', ARG(F_PRIORITY), 0, 4, "N", \
+          "0 (most urgent) to 4 (default 2)"), \
     LIST("tag", 't', ARG(F_TAGS), "TAG", "a tag; may be repeated"), \
     LIST("after", 0, ARG(F_DEPENDS_ON), "ID", \
          "a task that must be done before; may be repeated"), \
@@ -88,10 +95,9 @@ const struct cli_command cli_commands[] = {
                "current one)"),
           FLAG("any-repo", 0, args.any_repo, "tasks of any repository"),
           TEXT("tag", 't', ARG(ARG_TAG), "TAG", "only tasks with this tag"),
-          TEXT("lease", 0, ARG(ARG_LEASE_SECONDS), "SECONDS",
-               "lease length (900); each change renews it"),
-          NUMBER("wait", 0, args.timeout, "SECONDS",
-                 "wait up to this long for a task to become ready"),
+          LEASE("lease length (900); each change renews it"),
+          SECONDS("wait", 0,
+                  "wait up to this long for a task to become ready"),
           FLAG("takeover", 0, ARG(ARG_TAKEOVER),
                "even if another agent has it; needs --reason"),
           TEXT("reason", 0, ARG(ARG_REASON), "TEXT",
@@ -110,8 +116,8 @@ const struct cli_command cli_commands[] = {
           TEXT("to", 't', ARG(ARG_TO_AGENT), "AGENT",
                "its next owner (default: any agent)"),
           TEXT("reason", 'r', ARG(ARG_REASON), "TEXT", "the reason"),
-          TEXT("expires", 0, ARG(ARG_EXPIRES_SECONDS), "SECONDS",
-               "then any agent may claim it (3600)"),
+          RANGE("expires", 0, ARG(ARG_EXPIRES_SECONDS), 60, 604800, "SECONDS",
+                "then any agent may claim it (3600)"),
           NOT_BEFORE,
           TEXT("resume-prompt", 'p', ARG(F_RESUME_PROMPT), "TEXT",
                "how to continue"))},
@@ -146,10 +152,9 @@ const struct cli_command cli_commands[] = {
                "run in the background and print the id"),
           FLAG("hide-command", 0, args.hide_command,
                "store only the program's name"),
-          TEXT("lease", 0, ARG(ARG_LEASE_SECONDS), "SECONDS",
-               "lease length (900); it is renewed while the command runs"),
-          NUMBER("every", 0, args.every, "SECONDS",
-                 "how often to save the last line of output (60)"))},
+          LEASE("lease length (900); it is renewed while the command runs"),
+          RANGE("every", 0, args.every, 1, 86400, "SECONDS",
+                "how often to save the last line of output (60)"))},
 
     /* Ask and answer */
     {"ask", "ID QUESTION...", GROUP_ASK, "Ask a question about a task",
@@ -186,8 +191,7 @@ const struct cli_command cli_commands[] = {
           FLAG("any-repo", 0, args.any_repo, "of any repository"),
           NUMBER("since-seq", 0, ARG(ARG_SINCE_SEQ), "SEQ",
                  "count only events after SEQ"),
-          NUMBER("timeout", 't', args.timeout, "SECONDS",
-                 "wait at most this long; 0 only checks"))},
+          SECONDS("timeout", 't', "wait at most this long; 0 only checks"))},
 
     /* Look */
     {"list", "", GROUP_LOOK, "List tasks, newest change first",
@@ -224,11 +228,11 @@ const struct cli_command cli_commands[] = {
      cli_show, 1, 1, READ | SERVED,
      OPTS(FLAG("brief", 0, args.brief,
                "on a terminal, too, the brief for the agent that takes over"),
-          COUNT("version", 0, args.version, "N",
+          RANGE("version", 0, args.version, 1, 0, "N",
                 "as it was at version N"),
           TEXT("artifact", 0, args.artifact, "ARTIFACT",
                "the content of this artifact instead"),
-          COUNT("tail", 0, args.end, "N", "only its last N lines"),
+          RANGE("tail", 0, args.end, 1, 0, "N", "only its last N lines"),
           TEXT("match", 0, args.match, "TEXT",
                "only its lines with TEXT, and their numbers"))},
     {"history", "ID", GROUP_LOOK, "List the events of a task, newest first",

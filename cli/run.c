@@ -57,7 +57,8 @@
 
 struct run {
     struct cli *c;
-    const char *id, *lease, *title; /* as given, or found out */
+    const char *id, *title; /* as given, or found out */
+    uint64_t lease; /* seconds; UINT64_MAX: not given */
     char **argv;
     struct runs_file file;
     bool fresh;  /* the task is to be created with the claim */
@@ -147,7 +148,9 @@ claim(struct run *r)
         rc = r->fresh ? create(r, &x) : 0;
         if (rc == 0) {
             begin_report(r);
-            cli_args_put(r->c, "lease_seconds", r->lease);
+            if (r->lease != UINT64_MAX)
+                json_put_int(&r->c->tool.w, "lease_seconds",
+                             (int64_t)r->lease);
             r->c->tool.once = r->fresh;
             rc = cli_try_change(r->c, TOOL_CLAIM, &x, &receipt);
         }
@@ -872,7 +875,8 @@ check_claim(struct run *r)
     cli_args_begin(r->c, NULL, NULL);
     rc = cli_args_parse(r->c, TOOL_CLAIM, &x, &args);
     /* The changes that follow have arguments of their own. */
-    arg[ARG_AGENT].text = arg[ARG_LEASE_SECONDS].text = NULL;
+    arg[ARG_AGENT].text = NULL;
+    arg[ARG_LEASE_SECONDS].number = UINT64_MAX;
     return rc;
 }
 
@@ -883,7 +887,6 @@ read_options(struct run *r)
     struct cli *c = r->c;
     const struct cli_args *a = &c->args;
     const char *agent = c->arg[ARG_AGENT].text;
-    uint64_t every = a->every < DAY_S ? a->every : DAY_S;
 
     if (c->behind > 1 || c->behind == c->n_operands ||
         *c->operand[c->behind] == '\0')
@@ -895,11 +898,11 @@ read_options(struct run *r)
     if (agent == NULL)
         agent = "run";
     r->file.agent = agent;
-    r->lease = c->arg[ARG_LEASE_SECONDS].text;
+    r->lease = c->arg[ARG_LEASE_SECONDS].number;
     r->title = a->title;
     r->file.own = r->id == NULL || a->close;
     r->detach = a->detach;
-    r->progress_each = (every > 0 ? every : EVERY_S) * 1000;
+    r->progress_each = (a->every > 0 ? a->every : EVERY_S) * 1000;
     r->file.command = a->hide_command
         ? output_plain(&c->kept, str_of(file_name(r->argv[0])), LINE_LEN)
         : output_words(&c->kept, r->argv, LINE_LEN);

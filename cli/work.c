@@ -23,7 +23,6 @@
 
 #define WAIT_MS 50    /* how often a wait checks for new records */
 #define WAIT_LOOKS 20 /* then it counts what time alone may have changed */
-#define MAX_WAIT_S 1000000000
 #define SERVER_WAIT_S 50 /* the most that its tools wait */
 
 /* ---- claim ---- */
@@ -217,7 +216,7 @@ cli_claim(struct cli *c)
 {
     const char *reason = c->arg[ARG_REASON].text;
     uint64_t s = c->args.timeout;
-    int64_t until = clock_mono_ms() + (s > MAX_WAIT_S ? 0 : (int64_t)s * 1000);
+    int64_t until = clock_mono_ms() + (s == UINT64_MAX ? 0 : (int64_t)s * 1000);
     struct task_receipt r;
     struct task_ctx x;
     struct task k;
@@ -370,8 +369,8 @@ static int
 wait_for(struct cli *c, struct task_ctx *x, struct look *w)
 {
     uint64_t s = c->args.timeout;
-    int64_t until = s > MAX_WAIT_S ? INT64_MAX
-                                   : clock_mono_ms() + (int64_t)s * 1000;
+    int64_t until = s == UINT64_MAX ? INT64_MAX
+                                    : clock_mono_ms() + (int64_t)s * 1000;
     int rc = look_take(w, x);
 
     while ((rc == LOOK_NOT_YET || rc == LOOK_MESSAGE) &&
@@ -418,8 +417,8 @@ static int
 ask_wait(struct cli *c)
 {
     uint64_t s = c->args.timeout;
-    int64_t until = s > MAX_WAIT_S ? INT64_MAX
-                                   : clock_mono_ms() + (int64_t)s * 1000;
+    int64_t until = s == UINT64_MAX ? INT64_MAX
+                                    : clock_mono_ms() + (int64_t)s * 1000;
     const char *what = c->arg[ARG_UNTIL].text;
     bool change = c->arg[ARG_SINCE_SEQ].number == UINT64_MAX &&
                   (what == NULL || strcmp(what, "change") == 0);

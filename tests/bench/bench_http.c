@@ -361,7 +361,7 @@ mcptask_start(const struct rig_run *run, struct server *s, const char *base)
 {
     static const char says[] = "mcptask: http://127.0.0.1:";
     const char *const argv[] = {run->mcptask, "--http", "--port", "0",
-                                "--connections", "1020", NULL};
+                                "--connections", "1008", NULL};
     struct str line;
     uint64_t port = 0;
 

@@ -395,7 +395,7 @@ has err 'no task is ready'
 begin claims_and_answers
 tasks | "$bin" import - >out
 run 2 claim --agent me --lease soon
-has err '--lease must be'
+has err '--lease needs a number from'
 run 1 claim --agent me --tag z
 has err 'no task is ready'
 run 0 claim --agent me --json

@@ -372,6 +372,51 @@ has out '--require-evidence=pass'
 run 0 --require-evidence config claude-code
 lacks out '=pass'
 
+# range ARGUMENT: "MIN to MAX", as the tools have it
+range() {
+    printf '%s\n' '{"jsonrpc":"2.0","id":1,"method":"initialize","params":'\
+'{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":'\
+'{"name":"x","version":"1"}}}' '{"jsonrpc":"2.0","id":2,"method":"tools/list"}' |
+        "$bin" 2>err | tr '{}' '\n\n' | grep -A1 "\"$1\":" |
+        sed -n 's/.*"minimum":\([0-9]*\),"maximum":\([0-9]*\).*/\1 to \2/p' |
+        head -n 1
+}
+
+begin a_number_that_a_person_types_is_used_or_refused
+run 0 add --id one One
+for option in 'lease lease_seconds claim one' \
+    'expires expires_seconds handoff one' 'priority priority edit one' \
+    'priority priority add Two' 'lease lease_seconds run one -- true'; do
+    # shellcheck disable=SC2086 # an option, its argument, a command
+    set -- $option
+    option=$1 limits=$(range "$2") command=$3
+    shift 3
+    case $limits in *' to '*) ;; *) fail "no range of $option" ;; esac
+    for n in $((${limits% to *} - 1)) $((${limits#* to } + 1)) ''; do
+        run 2 "$command" --"$option=$n" "$@"
+        has err "$command: --$option needs a number from $limits"
+    done
+done
+run 2 claim one --lease 0
+run 2 handoff one --to me --expires 0
+for n in 0 86401; do
+    run 2 run --every $n -- true
+    has err 'run: --every needs a number from 1 to 86400'
+done
+for option in 'claim none --wait' 'wait none --timeout'; do
+    # shellcheck disable=SC2086
+    run 2 $option=4294967296
+    has err 'needs a number from 0 to 4294967295'
+done
+run 0 list --json
+has out '"version":1' '"status":"open"'
+run 0 claim -a me one --lease 5
+run 0 show one --json
+has out '"seconds":5}'
+run 0 claim -a me one --lease 86400
+run 0 show one --json
+has out '"seconds":86400}'
+
 begin errors_use_the_words_of_the_command_line
 run 0 add --id one One
 run 0 add --id two --after one Two
@@ -383,9 +428,10 @@ run 4 claim -a me two
 has err 'two: tasks that it depends on are not done' \
     'run "mcptask show two" to see them'
 run 2 claim -a me two --lease long
-has err 'two: --lease must be a whole number from 5 to 86400'
+has err 'claim: --lease needs a number from 5 to 86400' \
+    'run "mcptask help claim"'
 run 2 edit one -p 9
-has err 'one: --priority must be a whole number from 0 to 4'
+has err 'edit: --priority needs a number from 0 to 4'
 run 1 edit nope --title x
 has err 'mcptask edit: no such task "nope"'
 run 4 add --id one Another

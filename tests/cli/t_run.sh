@@ -215,7 +215,7 @@ has err 'COMMAND is missing, after "--"'
 run 2 run --
 run 2 run a b -- touch started
 run 2 run --lease long -- touch started
-has err '--lease must be'
+has err '--lease needs a number from'
 check no_file nowhere
 checks=$((checks + 1))
 [ ! -e started ] || fail 'a command was started'

@@ -181,7 +181,7 @@ test_a_crowd_of_bodies(void)
 static void
 test_a_crowd_of_waiters(void)
 {
-    struct rig r = rig_new("--port 0 --connections 65536", 8192);
+    struct rig r = rig_new("--port 0 --connections 1008", 8192);
     struct client *c = calloc(WAITERS, sizeof(*c)), w;
     int64_t from;
     long waiting;
@@ -220,7 +220,7 @@ test_a_crowd_of_waiters(void)
 static void
 test_a_crowd_that_stays(void)
 {
-    struct rig r = rig_new("--port 0 --connections 65536", 8192);
+    struct rig r = rig_new("--port 0 --connections 1008", 8192);
     struct client *c = calloc(FULL_TABLE, sizeof(*c));
     struct text t = {0};
     int i, served = 0;
@@ -285,9 +285,9 @@ test_many_connections(void)
     } cases[] = {
         {"--http --port 0", "many connections", 8192, 0, 192, 192},
         {"--http --port 0", "many connections, 24 files", 24, 0, 6, 6},
-        {"--port 0 --connections 65536", "all connections", 8192, 0, 756, 756},
+        {"--port 0 --connections 1008", "all connections", 8192, 0, 756, 756},
         /* descriptors reach FD_SETSIZE before the table is full */
-        {"--port 0 --connections 65536", "high numbers", 8192, 900, 50, 120},
+        {"--port 0 --connections 1008", "high numbers", 8192, 900, 50, 120},
     };
     int fd[1024];
     unsigned i, k;

@@ -136,6 +136,7 @@ test_refuses_to_start(void)
         {"--http=1", "--http"},
         {"--unix s --port 1", "--unix"},
         {"--connections 0", "--connections"},
+        {"--connections 65536", "--connections needs a number from 1 to"},
         {"--rate 1000001", "--rate needs a number from 0 to 1000000"},
         {"--http list", "command"},
     };
