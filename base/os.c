@@ -20,12 +20,15 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#define MAX_CLOSED 65536 /* descriptors, one by one */
+
 #if defined(OS_POSIX_ONLY)
 #define ON_LINUX 0
 #define ON_MACOS 0
 #elif defined(__linux__)
 #define ON_LINUX 1
 #define ON_MACOS 0
+#include <sys/syscall.h>
 #elif defined(__APPLE__)
 #define ON_LINUX 0
 #define ON_MACOS 1
@@ -208,6 +211,22 @@ os_own_path(char *out, size_t cap)
     (void)cap;
     return 0;
 #endif
+}
+
+/* The limit of descriptors may be a billion, as in containers. */
+void
+os_close_from(int fd)
+{
+    long end = sysconf(_SC_OPEN_MAX);
+
+#if ON_LINUX && defined(SYS_close_range)
+    if (syscall(SYS_close_range, (unsigned)fd, ~0u, 0u) == 0)
+        return;
+#endif
+    if (end < 0 || end > MAX_CLOSED)
+        end = MAX_CLOSED;
+    for (; fd < end; fd++)
+        close(fd);
 }
 
 int64_t

@@ -57,6 +57,9 @@ int os_random(void *p, size_t n);
 /* The path of this program. Returns its length; 0: the system does not report
    it. */
 size_t os_own_path(char *out, size_t cap);
+/* Closes all descriptors from this number on; on a system that can only try
+   each of them, the first 65,536. */
+void os_close_from(int fd);
 /* The mount through which fd was opened, or -1: unknown. */
 int64_t os_mount_of(int fd);
 /* Makes the kernel end a TCP connection whose peer has vanished: after idle_s

@@ -921,6 +921,8 @@ cli_run(struct cli *c)
     if (rc != 0)
         return rc;
     signal(SIGCHLD, SIG_DFL); /* if ignored, nobody learns the exit code */
+    if (r.detach) /* a pipe's reader or a lock's next owner would wait */
+        os_close_from(STDERR_FILENO + 1);
     pid = fork_piped(&r, &fd);
     if (pid < 0)
         return CLI_STORE;

@@ -174,6 +174,26 @@ test_identities(void)
 #endif
 }
 
+/* ---- descriptors ---- */
+
+static void
+test_descriptors_are_closed(void)
+{
+    static const int fds[] = {20, 21, 300, 1000};
+    int status = -1, left = 0;
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
+            dup2(STDERR_FILENO, fds[i]);
+        os_close_from(21);
+        for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
+            left += fcntl(fds[i], F_GETFD) >= 0;
+        _exit(left == 1 && fcntl(20, F_GETFD) >= 0 ? 0 : 1);
+    }
+    CHECK(waitpid(pid, &status, 0) == pid && status == 0);
+}
+
 int
 main(void)
 {
@@ -181,5 +201,6 @@ main(void)
     test_inherited_lock();
     test_owner();
     test_identities();
+    test_descriptors_are_closed();
     return test_end("t_os");
 }

@@ -367,6 +367,19 @@ touch go
 id=$("$bin" list --all --ids)
 until_true shows "$id" '"exit_code":5'
 
+begin a_detached_command_inherits_no_pipe
+rm -f go
+# The shell waits until no process has descriptor 3 or 9.
+# shellcheck disable=SC2016 # for the other shell
+text=$(exec 3>&1 9>&1 && "$bin" run -d -- sh -c 'n=0
+    until [ -e go ] || [ $n -eq 300 ]; do sleep 0.1; n=$((n + 1)); done
+    exit 4' >id)
+read -r id <id
+check test -z "$text"
+check shows "$id" '"status":"in_progress"'
+touch go
+until_true shows "$id" '"exit_code":4'
+
 begin the_supervisor_is_killed
 waiting -a me
 read -r id <out
