@@ -332,6 +332,7 @@ static int
 read_auth(char auth[AUTH_MAX], char why[256])
 {
     const char *path = env_get("MCP_TASK_STORE_AUTH"), *wrong;
+    struct str text, line;
     size_t len;
     ssize_t n;
     int fd;
@@ -343,8 +344,10 @@ read_auth(char auth[AUTH_MAX], char why[256])
     n = fd < 0 ? -1 : read(fd, auth, AUTH_MAX - 1);
     if (fd >= 0)
         close(fd);
-    auth[n > 0 ? n : 0] = '\0';
-    auth[strcspn(auth, "\r\n")] = '\0';
+    text = (struct str){auth, n > 0 ? (size_t)n : 0};
+    line = str_line(&text);
+    memmove(auth, line.p, line.len);
+    auth[line.len] = '\0';
     if (auth[0] != ':' && strchr(auth, ':') != NULL)
         return 0;
     text_put(why, 256, "MCP_TASK_STORE_AUTH: %.150s: %s", path,

@@ -102,6 +102,18 @@ str_cut(struct str *s, char c)
     return head;
 }
 
+struct str
+str_line(struct str *s)
+{
+    struct str line = str_cut(s, '\n');
+
+    if (str_starts(line, "\xef\xbb\xbf"))
+        line = str_from(line, 3);
+    if (line.len > 0 && line.p[line.len - 1] == '\r')
+        line.len--;
+    return line;
+}
+
 size_t
 str_slips(struct str word, const char *name)
 {

@@ -32,6 +32,9 @@ bool str_starts(struct str s, const char *prefix);
 /* Returns what comes before the first c and leaves in *s what comes after it.
    If there is no c, returns all of *s and sets s->p to NULL. */
 struct str str_cut(struct str *s, char c);
+/* The next line of a file that people edit: like str_cut for '\n', but without
+   a byte order mark and the CR of editors on Windows. */
+struct str str_line(struct str *s);
 struct str str_from(struct str s, size_t n); /* without its first n bytes */
 /* How many characters have to be inserted, deleted or replaced to make name of
    word; SIZE_MAX if they are too many for a slip of the fingers, or name has

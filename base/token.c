@@ -175,7 +175,7 @@ take_token_lines(struct tokens *t, struct str text, const char *path,
     int rc = 0;
 
     for (unsigned line = 1; rc == 0 && text.len > 0; line++) {
-        rc = take_token_line(t, str_cut(&text, '\n'), &what);
+        rc = take_token_line(t, str_line(&text), &what);
         if (rc == ERR_INVALID)
             text_put(why, 256, "%.180s:%u: %s", path, line, what);
     }

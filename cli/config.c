@@ -496,7 +496,7 @@ find_token(struct cli *c, const char *agent, struct str *out)
         return cli_fail(c, rc, "%s", rc == ERR_NOMEM ? "out of memory" : why);
     file_read_text(path, text, TOKEN_MAX_FILE + 1);
     for (rest = str_of(text); rest.len > 0;) {
-        line = str_cut(&rest, '\n');
+        line = str_line(&rest);
         *out = token_word(&line);
         if (!str_starts(*out, "#") && str_is(token_word(&line), agent))
             return 0;

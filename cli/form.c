@@ -189,12 +189,12 @@ read_form_lines(struct form_reader *r, struct str text)
     struct str line;
 
     for (size_t n = 1; text.p != NULL; n++) {
+        line = str_line(&text);
         if (r->row >= 0 && form_rows[r->row].kind == FORM_REST) {
             buf_char(&r->piece, '\n');
-            buf_str(&r->piece, text);
-            break;
+            buf_str(&r->piece, line);
+            continue;
         }
-        line = str_cut(&text, '\n');
         if (str_trim(line).len == 0 && r->open) {
             buf_char(&r->piece, '\n'); /* of its text, or trimmed at its end */
             continue;

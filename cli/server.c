@@ -148,7 +148,6 @@ token_of(struct str line)
 {
     struct str token = token_word(&line);
 
-    token = str_trim(token);
     for (size_t i = 0; i < token.len; i++)
         if (token.p[i] <= ' ' || token.p[i] >= 0x7f)
             return STR_NONE;
@@ -182,7 +181,7 @@ read_token(struct cli *c, struct str *out)
                          : cli_fail_errno(c, ERR_INVALID, path);
     text = (struct str){p, (size_t)n};
     while (text.len > 0 && token.len == 0)
-        token = token_of(str_cut(&text, '\n'));
+        token = token_of(str_line(&text));
     if (token.len == 0)
         return cli_fail(c, ERR_INVALID, "%s: has no line with a token", path);
     *out = token;

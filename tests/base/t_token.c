@@ -48,6 +48,21 @@ test_good_file(void)
     tokens_free(t);
 }
 
+/* As an editor on Windows writes it. */
+static void
+test_line_ends_and_byte_order_mark(void)
+{
+    struct tokens *t;
+
+    CHECK(load(&t, STR("\xef\xbb\xbf" T1 " ann\r\n\r\n# none\r\n" T2
+                       " bob read\r\n" T3 " eve\r"), 0600) == 0);
+    if (t == NULL)
+        return;
+    CHECK(finds(t, T1, "ann", false) && finds(t, T2, "bob", true) &&
+          finds(t, T3, "eve", false));
+    tokens_free(t);
+}
+
 static void
 test_nobody_else_is_found(void)
 {
@@ -84,7 +99,9 @@ test_bad_lines(void)
         {STR("================ ann\n"), ":1: a token"},
         {STR("0123456789\0bcdef ann\n"), ":1: a token"},
         {STR("0123456789\xc3\xa9""cdef ann\n"), ":1: a token"},
-        {STR(T1 " ann\r\n"), ":1: an agent"},
+        {STR(T1 " a\rn\n"), ":1: an agent"},
+        {STR(T1 " \xef\xbb\xbf\r\r\n"), ":1: an agent"},
+        {STR("\xef\xbb" T1 " ann\n"), ":1: a token"},
         {STR(T1 " a\0n\n"), ":1: an agent"},
         {STR(T1 " a\x7fn\n"), ":1: an agent"},
         {STR(T1 " a\xffn\n"), ":1: an agent"},
@@ -257,6 +274,7 @@ main(void)
 {
     path = path_fresh("tokens");
     test_good_file();
+    test_line_ends_and_byte_order_mark();
     test_nobody_else_is_found();
     test_bad_lines();
     test_limits();

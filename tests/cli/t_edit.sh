@@ -174,6 +174,13 @@ owner: no title' The title
     edit_with 'sed -e "s/^- c/- d/" "$2" >new; cp new "$2"' long
     run 0 show long --json
     has out '"acceptance":["a\n\nb","d"]'
+    # An editor of Windows adds a byte order mark and CRs.
+    run 0 edit long --goal 'a
+b'
+    edit_with '{ printf "\357\273\277"; sed -e "s/^- d/- e/" -e "s/\$/\r/" "$2"; } \
+        >new; cp new "$2"' long
+    run 0 show long --json
+    has out '"acceptance":["a\n\nb","e"]' '"goal":"a\nb"'
     checks=$((checks + 1))
     [ -z "$(find "$dir" -maxdepth 1 -name 'mcptask-*')" ] || fail "$(ls "$dir")"
 

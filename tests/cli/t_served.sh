@@ -373,6 +373,9 @@ $token" >mine && echo fedcba9876543210fedcba9876543210 >eye && : >empty &&
     echo nobody-knows-this-token >other)
 serve --token-file tokens
 export MCP_TASK_SERVER="unix:$dir/s"
+printf '\357\273\277%s\r\n' "$token" >windows
+chmod 600 windows
+run 0 --token-file windows list
 run 3 list
 has err "unix:$dir/s: needs a token" --token-file MCP_TASK_TOKEN_FILE
 run 0 --token-file mine add --id one -a anna One

@@ -92,6 +92,9 @@ run 0 config claude-code --token-file tokens
 has out "'Authorization: Bearer cccccccccccccccccc'"
 lacks out mcpServers
 has err '# it holds a token: keep it out of repositories'
+printf '\357\273\277cccccccccccccccccc claude-code\r\n' >tokens
+run 0 config claude-code --token-file tokens
+has out "'Authorization: Bearer cccccccccccccccccc'"
 run 0 config claude-code --token-env TOKEN
 has out .mcp.json '${TOKEN}'
 lacks err 'holds a token'

@@ -15,6 +15,9 @@ lacks err secret
 (umask 077 && echo :secret >auth)
 MCP_TASK_STORE_AUTH=auth run 2 --store etcd://127.0.0.1:1/p list
 has err 'MCP_TASK_STORE_AUTH: auth: needs a line USER:PASSWORD'
+printf '\357\273\277:secret\r\n' >auth
+MCP_TASK_STORE_AUTH=auth run 2 --store etcd://127.0.0.1:1/p list
+has err 'MCP_TASK_STORE_AUTH: auth: needs a line USER:PASSWORD'
 chmod 644 auth
 MCP_TASK_STORE_AUTH=auth run 2 --store etcd://127.0.0.1:1/p list
 has err 'auth: other users can read it; run chmod 600'

@@ -47,7 +47,7 @@ check_tokens(struct arena *a, struct str text)
     rc = tokens_load(&t, env.log_path, why);
     HOLDS(rc == 0 || (rc == ERR_INVALID && why[0] != '\0'));
     while (rc == 0 && text.len > 0) {
-        struct str line = str_cut(&text, '\n'), word = token_word(&line);
+        struct str line = str_line(&text), word = token_word(&line);
         const struct token *found = tokens_find(t, fuzz_part(a, word));
 
         if (word.len > 0 && *word.p != '#')
