@@ -151,20 +151,22 @@ long_id(struct reading *r, struct str s, bool is_own)
     return s;
 }
 
-/* Appends an id, quoted: '-' replaces characters that none may have. Returns
-   whether it is the same. */
+/* Appends an id, quoted: '-' replaces characters that none may have, and '_'
+   the dots of . and .., which are no ids. Returns whether it is the same. */
 static bool
 quote_id(struct buf *b, struct str s, bool upper)
 {
     size_t n = s.len < TASK_MAX_ID ? s.len : TASK_MAX_ID;
-    bool same = n == s.len;
+    bool same = n == s.len, dots = str_is(s, ".") || str_is(s, "..");
     char id[TASK_MAX_ID];
 
     for (size_t i = 0; i < n; i++) {
         bool fits = task_is_id((struct str){s.p + i, 1});
 
-        same &= fits;
+        same &= fits && !dots;
         id[i] = fits ? s.p[i] : '-';
+        if (dots)
+            id[i] = '_';
         if (upper && id[i] >= 'a' && id[i] <= 'z')
             id[i] -= 'a' - 'A';
     }

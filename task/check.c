@@ -152,6 +152,10 @@ check_id(struct parse *p, struct str s)
                           "tasks (\"#0\" is the first)");
         s = p->c->ids[n];
     }
+    /* Paths and URLs drop them. Older versions made such tasks. */
+    if ((p->tool == TOOL_IMPORT || p->tool == TOOL_CREATE) &&
+        (str_is(s, ".") || str_is(s, "..")))
+        return refuse(p, ERR_INVALID, "must not be . or ..");
     if (!task_is_id(s))
         return refuse(p, ERR_INVALID, "must be 1 to %d characters from A-Z a-z "
                       "0-9 . _ : -", TASK_MAX_ID);

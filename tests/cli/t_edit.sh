@@ -445,6 +445,10 @@ run 4 add --id one Another
 has err 'one: ' 'change that task with "mcptask edit one"'
 run 2 add --id 'a b' Blank
 has err 'a b: --id must be 1 to 128'
+for id in . ..; do
+    run 2 add --id $id Dots
+    has err "$id: --id must not be . or .."
+done
 run 2 message one ''
 has err 'message: TEXT is empty' 'usage: mcptask message'
 for name in get_task update_task list_tasks lease_seconds; do

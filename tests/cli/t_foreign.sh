@@ -641,6 +641,18 @@ run 0 import in
 told 'c-2: its id was "c", which another task has: references to it mean '\
 'that one'
 shows c-2 '"title":"2"'
+cat >dots <<'END'
+{"task_id":"..","title":"up","depends_on":["."]}
+{"id":".","title":"here","priority":1}
+{"task_id":"v1.2","title":"v","parent_id":".."}
+END
+run 0 import dots
+has out '3 imported, 0 skipped, 0 failed'
+told '__: its id was ".."' '_: its id was "."'
+shows __ '"depends_on":["_"]'
+shows v1.2 '"parent_id":"__"'
+run 0 import dots
+has out '0 imported, 3 skipped, 0 failed'
 # The newer state of a task that got another id goes there.
 echo '{"task_id":"c","title":"3","created_at":"2026-02-01T00:00:00Z"}' >>in
 rm -rf "$MCP_TASK_BASE_DIR"
