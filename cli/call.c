@@ -153,6 +153,9 @@ call_tool(struct cli *c, enum task_tool tool, struct str args,
     text = content != NULL && content->type == JSON_ARRAY && content->n > 0
                ? json_str(&c->a, json_get(content + 1, "text")) : STR_NONE;
     *answer = object_of(text);
+    if (answer->p == NULL && q.writes)
+        return cli_fail(c, ERR_UNKNOWN, "%s: its answer is not understood"
+                        SERVER_MAY_HAVE_WRITTEN, c->env->server);
     if (answer->p == NULL)
         return fail_strange(c);
     if (json_get(result, "isError") != NULL &&

@@ -209,9 +209,8 @@ fail_talk(struct talk *t, const char *what)
     const char *server = t->c->env->server;
 
     if (t->sent && t->q->writes)
-        return cli_fail(t->c, ERR_UNKNOWN, "%s: %s, and the change may have "
-                        "been made\nrun \"mcptask show\" to see", server,
-                        what);
+        return cli_fail(t->c, ERR_UNKNOWN, "%s: %s" SERVER_MAY_HAVE_WRITTEN,
+                        server, what);
     if (t->sent)
         return cli_fail(t->c, ERR_UNREACHABLE, "%s: %s\ntry again", server,
                         what);
@@ -465,12 +464,21 @@ answer_in_stream(struct cli *c, struct str body)
     return root;
 }
 
-/* Prints that the request was refused before a tool saw it. */
+/* Whether the answer is that of a proxy that lost the server or waited too
+   long, so the request may have taken effect. After a 503 it has not run. */
+static bool
+is_lost(int status)
+{
+    return status >= 500 && status != 503;
+}
+
+/* Prints that the request was refused before a tool saw it, or was lost. */
 static int
 fail_status(struct talk *t, int status, struct str body)
 {
     struct cli *c = t->c;
     const char *server = c->env->server;
+    char what[256];
 
     if (status == 401 && c->env->token_file == NULL)
         return cli_fail(c, ERR_UNAUTHORIZED, "%s: needs a token\nput it into a "
@@ -482,9 +490,12 @@ fail_status(struct talk *t, int status, struct str body)
     if (body.len > 200)
         body.len = 200;
     body = str_trim(body);
+    text_put(what, sizeof what, "answered with status %d%s%.*s", status,
+             body.len > 0 ? ": " : "", STR_ARG(body));
+    if (is_lost(status))
+        return fail_talk(t, what);
     return cli_fail(c, status == 429 || status == 503 ? ERR_BUSY : ERR_IO,
-                    "%s: answered with status %d%s%.*s", server, status,
-                    body.len > 0 ? ": " : "", STR_ARG(body));
+                    "%s: %s", server, what);
 }
 
 static int
@@ -505,7 +516,7 @@ read_reply(struct talk *t, const struct json_tok **root)
         *root = json_parse(&t->c->a, body, root, NULL) == 0 ? *root : NULL;
     else
         *root = stream ? answer_in_stream(t->c, body) : answer_in(t->c, body);
-    if (*root != NULL)
+    if (*root != NULL && !is_lost(status))
         return 0;
     if (status != 200)
         return fail_status(t, status, body);

@@ -7,6 +7,11 @@
 #include "cli/command.h"
 #include "json.h"
 
+/* The end of an error of a request that writes, where only the server knows how
+   it ended. */
+#define SERVER_MAY_HAVE_WRITTEN ", and the change may have been made\nrun " \
+    "\"mcptask show\" to see"
+
 /* One request. */
 struct server_request {
     const char *method; /* of MCP */

@@ -263,6 +263,41 @@ test_bounds_the_answer(void)
     free(all);
 }
 
+/* Whether add exits with code and reports that the change may have been made,
+   or does not. */
+static bool
+adds(const char *bytes, const char *what, bool made)
+{
+    int got = run_with(add, bytes, strlen(bytes), SIZE_MAX);
+    bool ok = got == 3 && strstr(said, what) != NULL &&
+              (strstr(said, "the change may have been made\nrun ") != NULL) ==
+                  made;
+
+    if (!ok)
+        fprintf(stderr, "%d: %s", got, said);
+    return ok;
+}
+
+#define STATUS(status, body) "HTTP/1.1 " status " No\r\nContent-Length: " body
+
+/* A proxy in between answers so if it has lost the server, which may have run
+   the request. */
+static void
+test_a_proxy_loses_the_server(void)
+{
+    CHECK(adds(STATUS("500", "0\r\n\r\n"), "status 500, and", true));
+    CHECK(adds(STATUS("502", "4\r\n\r\nBad\n"), "status 502: Bad, and",
+               true));
+    CHECK(adds(STATUS("504", "48\r\n\r\n{\"jsonrpc\":\"2.0\",\"id\":1,"
+                      "\"error\":{\"code\":-32000}}"), "status 504", true));
+    CHECK(adds(STATUS("503", "0\r\n\r\n"), "with status 503\n", false));
+    CHECK(adds(STATUS("413", "0\r\n\r\n"), "with status 413\n", false));
+    CHECK(adds(STATUS("200", "36\r\n\r\n{\"jsonrpc\":\"2.0\",\"id\":1,"
+                      "\"result\":{}}"), STRANGE ", and", true));
+    CHECK(lists(STATUS("502", "0\r\n\r\n"), 3,
+                "answered with status 502\ntry again"));
+}
+
 /* What was asked for a change may have happened; a read did nothing. */
 static void
 test_server_dies(void)
@@ -390,6 +425,7 @@ main(void)
     test_takes_an_answer();
     test_refuses_rubbish();
     test_bounds_the_answer();
+    test_a_proxy_loses_the_server();
     test_server_dies();
     test_a_slow_server();
     test_a_hook_waits_less();
