@@ -44,6 +44,7 @@ struct import {
     struct input in;
     struct foreign foreign;
     struct twins twins;
+    struct str by;  /* who created tasks that have no author */
     uint64_t first; /* seq of the first record of this import */
     int end;        /* the exit code, unless 0 */
     bool stop;
@@ -546,6 +547,7 @@ static int
 import_one(struct import *im, struct piece *p)
 {
     struct task_ctx x = {.a = &im->c->a, .at = im->c->env->project,
+                         .who.self = im->by, .unread = true,
                          .replaces = p->newer ? im->first : 0};
     struct str text = {im->text.p + p->at, p->len};
     struct task_receipt receipt;
@@ -888,7 +890,7 @@ check_words(struct cli *c)
 int
 cli_import(struct cli *c)
 {
-    struct import im = {.c = c, .in.fd = -1,
+    struct import im = {.c = c, .in.fd = -1, .by = str_of(env_person(c->env)),
                         .foreign = {.statuses = c->args.statuses,
                                     .priorities = c->args.priorities,
                                     .now_ms = clock_wall_ms()}};

@@ -455,7 +455,9 @@ begin_draft(struct draft *d)
     d->c->e = (struct task_error){0};
     d->op = task_actions[d->tool].op;
     d->id = raw_inner(v[F_TASK_ID]);
-    d->by = v[agent].p ? v[agent] : STR("\"unknown\"");
+    d->by = v[agent].p ? v[agent] : d->args->self; /* of an import */
+    if (!d->by.p)
+        d->by = STR("\"unknown\"");
     d->c->who.name = d->by;
     d->c->who.unnamed = !d->c->who.chosen && !d->c->who.principal.len &&
                         (d->args->own_name || !v[agent].p);

@@ -454,8 +454,14 @@ run 2 --ownership perhaps list
 has err 'enforce or warn'
 
 begin the_agent_of_the_environment
-tasks | "$bin" import - >out
 export MCP_TASK_AGENT=env
+tasks | "$bin" import - >out
+run 0 history later
+has out env import
+run 0 show first --json
+has out '"created_by":"me"'
+run 0 show later --json
+has out '"created_by":"env"'
 run 0 claim later
 run 0 show later --json
 has out '"current_owner":"env"' '"lease":{"agent":"env"'
@@ -473,6 +479,10 @@ LOGNAME=anna run 0 claim later
 run 0 show later --json
 has out '"current_owner":"anna"'
 run 0 handoff later -a anna
+echo '{"task_id":"x","title":"X"}' >in
+LOGNAME=anna run 0 import in
+run 0 show x --json
+has out '"created_by":"anna"'
 login=$(sed -n "s/^\([^:]*\):[^:]*:$(id -u):.*/\1/p" /etc/passwd | head -n 1)
 (unset LOGNAME USER; run 0 claim later; exit $failed) || fail "$(cat err)"
 run 0 show later --json
