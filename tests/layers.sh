@@ -7,6 +7,7 @@
 # 2. No file uses one that uses it, directly or not.
 # 3. A layer shows others only those headers of its folder that are in a list.
 #    base shows all of them, and so does the root.
+# 4. Only the files in a list start programs: docs/security.md has the commands.
 set -eu
 build=$1
 shift
@@ -43,6 +44,8 @@ task/task task/view
 tools/look tools/skill tools/tools
 '
 
+starters='cli/config cli/doctor cli/editor cli/run'
+
 # Prints FILE OTHER SYMBOL for every use, and FILE OTHER .h for every include.
 # shellcheck disable=SC2046 # a word a file
 symbols=$("${NM:-nm}" -A -P $(printf "$build/%s.o " "$@"))
@@ -69,7 +72,7 @@ uses=$(printf '%s\n' "$symbols" | awk -v skip="${#build}" '
 
 # Prints "error TEXT", or an edge for the search for circles. An edge that
 # points up mostly closes a circle, so errors are reported first, and alone.
-export layers never public files="$*"
+export layers never public starters files="$*"
 judged=$(printf '%s\n' "$uses" | awk '
     function of(file) {
         sub(/\/.*/, "", file)
@@ -118,6 +121,18 @@ judged=$(printf '%s\n' "$uses" | awk '
     }')
 
 bad=0
+printf '%s\n' "$symbols" | awk -v skip="${#build}" '
+    BEGIN {
+        n = split(ENVIRON["starters"], w)
+        for (i = 1; i <= n; i++)
+            may[w[i]]
+    }
+    $3 ~ /U/ && $2 ~ /^_?(f?exec[lv][a-z]*|posix_spawnp?|popen|system)$/ {
+        file = substr($1, skip + 2)
+        sub(/\.o(:|\[.*)$/, "", file)
+        if (!(file in may))
+            print file " uses " $2 ", and must not start programs"
+    }' | grep . && bad=1
 edges=$(printf '%s\n' "$judged" | grep -v '^error') || :
 printf '%s\n' "$judged" | sed -n 's/^error //p' | grep . && bad=1
 if [ $bad -eq 0 ] &&

@@ -56,6 +56,10 @@ file task/nosy '#include "store/low.h"
 int task_nosy(void) { return 0; }'
 refuses 'task/nosy includes store/low.h, which store keeps to itself' task/nosy
 
+name='a file that starts a program'
+file http/shell 'int system(const char *); int http_shell(void) { return system(""); }'
+refuses 'http/shell uses system, and must not start programs' http/shell
+
 name='a file of no layer'
 file misc/odd 'int odd(void) { return 0; }'
 refuses 'misc/odd: is of no layer' misc/odd

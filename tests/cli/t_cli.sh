@@ -271,7 +271,7 @@ for command in 'list' 'show worse' tail 'export --format md' \
     lacks out "$del" "$csi" "$(printf '\302\200')"
 done
 run 0 list --json
-has out 'a\u007fb\u009b31mc'
+has out 'a\u007fb\u009b31mc' '\u001b[31m' "${rlo}right"
 run 1 show "x${csi}31m" --json
 lacks err "$csi"
 
@@ -294,6 +294,7 @@ one_line edit -a me t-1 --goal y
 run 0 claim -a other t-1 --takeover --reason "mine$lf$forged"
 one_line edit -a me t-1 --goal z
 one_line show "t-9$lf$forged"
+check test "$(grep -c '' err)" -eq 2 # and the next step
 run 0 add --id t-2 Two
 one_line attach t-2 "file$lf$forged"
 one_line --token-file "x$lf$forged" # of the server

@@ -72,8 +72,8 @@ lacks out '"lease":'
 run 0 history "$id"
 has out 'exit code 3 after 0s'
 check no_file "$id"
-run 0 run --title 'All is well' -a me -- printf 'no newline'
-printf 'no newline' >want
+run 0 run --title 'All is well' -a me -- printf '\033[1m\342\200\256no newline'
+printf '\033[1m\342\200\256no newline' >want
 same want out
 run 0 list --status 'done' --json
 has out '"title":"All is well"' '"current_owner":"me"'

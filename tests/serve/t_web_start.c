@@ -18,6 +18,9 @@ test_a_rate(void)
     CHECK(status == 429 && has(c.body.p, "-32010"));
     CHECK(has(c.head, "Retry-After: 1"));
     CHECK(fetch(&c, "GET", "/health", "", NULL) == 200);
+    CHECK(fetch(&c, "GET", "/ready", "", NULL) == 200);
+    CHECK(fetch(&c, "GET", "/", "", NULL) == 200);
+    CHECK(fetch(&c, "GET", "/mcp", STREAM, NULL) == 429);
     hang_up(&c);
     rig_end(&r);
 }
