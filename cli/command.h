@@ -51,8 +51,6 @@ struct cli_args {
     const char *status, *title, *format, *repair;
     const char *before, *token_file, *token_env, *port;
     const char *artifact, *match, *words;
-    const char *statuses[ENV_MAX_LIST + 1]; /* import's; NULL ends them */
-    const char *priorities[ENV_MAX_LIST + 1];
     uint64_t limit, lines, since, timeout, every, version, end;
     bool http, calls, follow, strict, orphans;
     bool ids, watch, close, detach, hide_command, dry_run;

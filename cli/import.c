@@ -1,31 +1,40 @@
-/* import - adds tasks from JSON, or from files of Backlog.md.
+/* import - adds tasks from JSON.
 
-   The input may be anything, of any length: memory holds one piece of it, one
-   batch of records, and a few bytes for each id. A bad record is reported and
-   counted, and the import goes on.
+   The input may be anything, of any length: memory holds one record of it, and
+   one batch of tasks. A bad record is reported and counted, and the import
+   continues.
+
+   A field that is too long is cut, one that is no such value is omitted, and
+   the whole value is kept: a short one as the member imported_NAME, a long one
+   as an artifact. So are long members that are no field.
+
+   contrib/mcptask-import makes tasks of what other programs write. With each it
+   passes "import": {file, line or element, note}, for messages; and for a
+   record that is no task, instead of one, the error, or skip if the record is
+   an older state of a task that it passes.
 
    1. Input is read, and contents are stored, before the write lock is taken: it
-      may come from a pipe that nobody writes to.
+      may come from a pipe that nobody writes to. Contents are named by what
+      they hold, so that the same import stores nothing twice.
    2. The counts printed at the end are of records on disk, and so are the tasks
       that were not taken over exactly.
-   3. Each piece is judged by itself, whatever others are. */
+   3. No task in a batch is longer than a task may be. */
 
 #include "cli/import.h"
-#include "cli/backlog.h"
-#include "cli/fit.h"
-#include "cli/foreign.h"
+#include "cli/args.h"
 #include "cli/input.h"
 #include "cli/store.h"
 #include "cli/text.h"
-#include "cli/twins.h"
-#include "store/record.h"
-#include "task/change.h"
-#include "task/query.h"
 #include "base/clock.h"
 #include "base/text.h"
 #include "base/utf8.h"
+#include "json/raw.h"
+#include "store/record.h"
+#include "task/artifact.h"
+#include "task/change.h"
+#include "task/query.h"
+#include "task/view.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -37,94 +46,75 @@
 #define IMPORT_BYTES (1024 * 1024) /* of records in memory, about */
 #define BAD_MAX 5   /* bad records that are shown without --json */
 #define TOLD_MAX 20 /* the same of tasks that are not taken over exactly */
-#define STATE_MAX ((size_t)276 * 1024) /* bytes of a task that fits whole */
+#define STATE_MAX ((size_t)276 * 1024)  /* bytes of a task that fits whole */
+#define BESIDE_MAX ((size_t)4 * 1024)   /* of imported_NAME */
+#define CARRIED_MAX ((size_t)16 * 1024) /* of a member that is no field, */
+#define EXTRA_MAX ((size_t)96 * 1024)   /* of all of them, */
+#define FIELD_MAX ((size_t)4 * 1024)    /* of a field, if all of them have */
+#define FIELDS_MAX ((size_t)144 * 1024) /* more than this */
+
+#define OTHERS "for tasks of other programs, run \"mcptask-import FILE\", " \
+    "here or on any machine with Python"
 
 struct import {
     struct cli *c;
     struct input in;
-    struct foreign foreign;
-    struct twins twins;
-    struct str by;  /* who created tasks that have no author */
-    uint64_t first; /* seq of the first record of this import */
-    int end;        /* the exit code, unless 0 */
+    struct str by;    /* who created tasks that have no author */
+    int end;          /* the exit code, unless 0 */
     bool stop;
     struct buf text;  /* of one batch: its tasks, as task_import takes them, */
-    struct buf notes; /* and their notes, each behind the id */
+    struct buf notes; /* and of each the place, the id and the notes */
     struct piece {
-        const char *name; /* of its input */
-        enum input_form form;
-        uint64_t number;
-        size_t at, len, note_at, id_len, note_len;
-        bool newer; /* an older state of the task came before */
+        size_t at, len, note_at, place_len, id_len, note_len;
         bool taken;
         struct str cycle; /* the field that leads back to the task */
     } piece[IMPORT_RECORDS];
     size_t n;    /* number of pieces */
     size_t done; /* of these, committed */
     uint64_t imported;
-    struct arena a; /* of the piece that is being read */
+    struct arena a;   /* of the record that is being read, */
+    struct str place; /* and how errors name it */
     struct counts {
         uint64_t skipped, failed;
         uint64_t n_archive; /* records of an archive so far, */
         bool archive;       /* while within them */
     } counts;
-    uint64_t strangers; /* records of no kind that is known */
+    uint64_t strangers; /* records without a task_id */
     uint64_t n_told;    /* tasks not taken over exactly, */
     struct buf told;    /* and lines about the first of them */
-    bool folder;        /* of which ... */
-    size_t n_files;     /* ... so many files were read */
-    bool again; /* the batch is tried again */
+    bool again;         /* the batch is tried again */
 };
 
 /* ---- what is told ---- */
 
-/* Reports an error in a record; returns the exit code for err. */
-static int
-say(const struct import *im, const struct piece *p, int err, struct str what)
-{
-    if (p->form == INPUT_MARKDOWN || p->form == INPUT_UNKNOWN)
-        return cli_fail(im->c, err, "%s: %.*s", p->name, STR_ARG(what));
-    return cli_fail(im->c, err, "%s: %s %llu: %.*s", p->name,
-                    p->form == INPUT_ARRAY ? "element" : "line",
-                    (unsigned long long)p->number, STR_ARG(what));
-}
-
-/* Reports and counts a bad record. */
+/* Reports and counts a bad record; an empty text only counts it. */
 static void
-bad_record(struct import *im, const struct piece *p, struct str what)
+bad_record(struct import *im, struct str place, struct str what)
 {
-    if (!im->again && (im->c->json || im->counts.failed < BAD_MAX))
-        say(im, p, ERR_INVALID, what);
+    if (!im->again && what.len > 0 &&
+        (im->c->json || im->counts.failed < BAD_MAX))
+        cli_fail(im->c, ERR_INVALID, "%.*s: %.*s", STR_ARG(place),
+                 STR_ARG(what));
     im->counts.failed++;
     im->stop |= im->c->args.strict;
-}
-
-/* The piece that is being read. */
-static struct piece
-here(const struct import *im)
-{
-    return (struct piece){.name = im->in.name, .form = im->in.form,
-                          .number = im->in.number};
 }
 
 static void
 bad_here(struct import *im, struct str what)
 {
-    struct piece p = here(im);
-
-    bad_record(im, &p, what);
+    bad_record(im, im->place, what);
 }
 
 /* Counts a task that is here already. */
 static void
-known_task(struct import *im, const struct piece *p)
+known_task(struct import *im, struct str place)
 {
     im->counts.skipped++;
     if (!im->c->args.strict)
         return;
     im->stop = true;
-    im->end = say(im, p, ERR_EXISTS, STR("the task exists: without --strict "
-                                         "it is skipped"));
+    im->end = cli_fail(im->c, ERR_EXISTS, "%.*s: the task exists: without "
+                       "--strict it is skipped", STR_ARG(place));
 }
 
 /* Tells how a task is not as it was. */
@@ -176,7 +166,7 @@ put_summary(struct import *im)
         c->out.err = im->told.err;
 }
 
-/* ---- from records to tasks ---- */
+/* ---- records of a log ---- */
 
 static bool
 is_of_store(int err)
@@ -191,7 +181,7 @@ is_of_store(int err)
 /* Whether a piece is a line of a log, damaged or not: a task may have a member
    c, too. */
 static bool
-is_record(const struct import *im, struct str piece)
+is_log_line(const struct import *im, struct str piece)
 {
     static const char begin[] = "{\"c\":\"";
     struct record_header h;
@@ -210,7 +200,7 @@ is_record(const struct import *im, struct str piece)
 /* Whether a line of a log is a task in an archive; its state is then in *root.
    Other logs hold many records of each task: export finds the newest. */
 static bool
-take_record(struct import *im, struct str line, const struct json_tok **root)
+take_log_line(struct import *im, struct str line, const struct json_tok **root)
 {
     struct record_header h;
     struct store_rec r;
@@ -242,34 +232,207 @@ take_record(struct import *im, struct str line, const struct json_tok **root)
     return ok && im->counts.archive && !header && *root != NULL;
 }
 
-/* Parses a piece. Returns 1, 0 where it is no task, or ERR_NOMEM. */
-static int
-parse_piece(struct import *im, struct str text, const struct json_tok **root)
-{
-    bool md = im->in.form == INPUT_MARKDOWN;
-    struct arena *a = &im->a;
-    size_t at = 0;
-    int rc = md ? cli_backlog(a, text, &text) : 0;
+/* ---- a record that does not fit ---- */
 
-    if (rc == 0)
-        rc = json_parse(a, text, root, &at);
-    if (rc == ERR_NOMEM)
-        return rc;
-    if (rc < 0 && md)
-        bad_here(im, STR("no front matter between two lines of ---"));
-    else if (rc < 0)
-        bad_here(im, arena_printf(a, rc == ERR_TOO_LARGE
-                          ? "too many values, or too deep, at byte %zu"
-                          : "not JSON from byte %zu on", at + 1));
-    return rc == 0 && (md || !is_record(im, text) ||
-                       take_record(im, text, root));
+/* A record, and what is kept beside it. */
+struct fit {
+    struct import *im;
+    struct arena *a;
+    struct task_args args; /* the fields */
+    struct buf extra;      /* members that are no field: ,"a":1,"b":2 */
+    struct buf artifacts;  /* raw objects, with commas */
+    struct buf notes;      /* what was not taken over exactly: "a; b" */
+    unsigned n_artifacts;
+};
+
+/* Adds a note to those before it. */
+static void PRINTF(2, 3)
+add_note(struct buf *notes, const char *fmt, ...)
+{
+    char text[512];
+    va_list ap;
+
+    va_start(ap, fmt);
+    text_vput(text, sizeof(text), fmt, ap);
+    va_end(ap);
+    buf_z(notes, notes->len > 0 ? "; " : "");
+    view_plain(notes, str_of(text), sizeof(text), ' ');
 }
 
-#define KINDS "a task has task_id and title, an issue of beads id, title and " \
-    "priority, a task of taskwarrior uuid, description and entry, one of " \
-    "Taskmaster id, title and subtasks"
+static int
+put_artifact(struct fit *f, struct str name, struct str content)
+{
+    struct import *im = f->im;
+    struct task_blob blob;
+    struct buf *b = &f->artifacts;
 
-/* Reports a record of no kind that is known; only the first of them. */
+    im->end = cli_args_store(im->c, content, &blob);
+    im->stop |= im->end != 0; /* it is told */
+    if (im->end != 0)
+        return ERR_IO;
+    buf_printf(b, "%s{\"artifact_id\":\"import-%u\",\"name\":",
+               b->len > 0 ? "," : "", ++f->n_artifacts);
+    json_quote(b, name);
+    buf_printf(b, ",\"size\":%llu,\"sha256\":\"%s\",\"at\":\"%s\"}",
+               (unsigned long long)blob.size, blob.sha256,
+               time_text(clock_wall_ms()));
+    return b->err;
+}
+
+/* Keeps a whole text of any bytes as an artifact of that name. */
+static int
+keep_text(struct fit *f, struct str name, struct str content)
+{
+    struct str part;
+    int rc = 0;
+
+    for (; rc == 0 && content.len > 0;
+         content = str_from(content, part.len)) {
+        part = utf8_cut(content, ARTIFACT_MAX);
+        if (part.len == 0) /* none of it is UTF-8 */
+            part.len = ARTIFACT_MAX;
+        rc = put_artifact(f, name, part);
+    }
+    return rc;
+}
+
+/* Keeps a raw value, that of the member name, as an artifact. */
+static int
+keep_long(struct fit *f, struct str name, struct str raw)
+{
+    struct str text = raw_text(f->a, raw);
+    struct str file = arena_printf(f->a, "%.*s%s",
+                                   STR_ARG(utf8_cut(name, 64)),
+                                   text.p != NULL ? ".txt" : ".json");
+
+    if (file.p == NULL || (*raw.p == '"' && text.p == NULL))
+        return ERR_NOMEM;
+    add_note(&f->notes, "%.*s is kept whole as artifact import-%u",
+             STR_ARG(file), f->n_artifacts + 1);
+    return keep_text(f, file, text.p != NULL ? text : raw);
+}
+
+/* Adds a member; before stands before its name. */
+static void
+put_extra(struct fit *f, const char *before, struct str name, struct str raw)
+{
+    buf_printf(&f->extra, ",\"%s%.*s\":", before, STR_ARG(name));
+    buf_str(&f->extra, raw);
+}
+
+/* Keeps the value of a field. */
+static int
+keep_field(struct fit *f, struct str field, struct str raw)
+{
+    if (raw.len > BESIDE_MAX || f->extra.len + raw.len > EXTRA_MAX)
+        return keep_long(f, field, raw);
+    put_extra(f, "imported_", field, raw);
+    return f->extra.err;
+}
+
+/* Called for each field that is not taken over exactly. */
+static int
+keep_lost(void *of, struct str field, const struct json_tok *whole,
+          struct str why)
+{
+    struct fit *f = of;
+
+    add_note(&f->notes, "%.*s", STR_ARG(why));
+    return keep_field(f, field, json_raw(whole));
+}
+
+/* Carries a member along. Of a long one, a text goes on with its start. */
+static int
+carry_member(struct fit *f, struct str name, struct str raw)
+{
+    struct str text;
+    int rc;
+
+    if (raw.len <= CARRIED_MAX && f->extra.len + raw.len <= EXTRA_MAX) {
+        put_extra(f, "", name, raw);
+        return f->extra.err;
+    }
+    rc = keep_long(f, name, raw);
+    text = utf8_cut(raw_text(f->a, raw), BESIDE_MAX);
+    if (rc != 0 || text.p == NULL || f->extra.len > EXTRA_MAX)
+        return rc;
+    text = raw_quote(f->a, text);
+    if (text.p == NULL)
+        return ERR_NOMEM;
+    put_extra(f, "", name, text);
+    return f->extra.err;
+}
+
+/* Fields that all fit may be too much together: long ones are then left out,
+   but for those that a task cannot be without. */
+static int
+check_size(struct fit *f)
+{
+    struct str *v = f->args.v;
+    size_t all = 0;
+    int i, rc = 0;
+
+    for (i = 0; i < TASK_N_FIELDS; i++)
+        all += v[i].len;
+    for (i = 0; all > FIELDS_MAX && i < TASK_N_FIELDS && rc == 0; i++) {
+        if (v[i].len <= FIELD_MAX || i == F_TITLE || i == F_DEPENDS_ON)
+            continue;
+        add_note(&f->notes, "the task is too long with all of its %.*s",
+                 STR_ARG(task_arg_name(i)));
+        rc = keep_field(f, task_arg_name(i), v[i]);
+        v[i] = STR_NONE;
+    }
+    return rc;
+}
+
+/* Reads the object task into f->args, and stores the contents that are kept
+   beside it. Returns 0; ERR_NOMEM; ERR_IO, and the import stops; or a code that
+   x->e explains. */
+static int
+fit_take(struct fit *f, struct task_ctx *x, const struct json_tok *task)
+{
+    const struct task_lost lost = {keep_lost, f};
+    struct raw_members m;
+    int rc = task_args_fit(x, task, &lost, &f->args);
+
+    m = raw_members_of(f->args.extra);
+    while (rc == 0 && raw_next(&m) == 1)
+        rc = carry_member(f, m.name, m.value);
+    return rc == 0 ? check_size(f) : rc;
+}
+
+/* Appends the object that task_import takes. */
+static void
+fit_put(const struct fit *f, struct buf *b, const struct json_tok *task)
+{
+    const struct json_tok *updated = json_get(task, "updated_at");
+    struct str old = f->args.v[F_ARTIFACTS];
+
+    buf_printf(b, "{\"task_id\":%.*s", STR_ARG(f->args.v[F_TASK_ID]));
+    for (int i = 0; i < TASK_N_FIELDS; i++) {
+        if (i == F_TASK_ID || i == F_ARTIFACTS || f->args.v[i].p == NULL)
+            continue;
+        json_name(b, ',', task_arg_name(i));
+        buf_str(b, f->args.v[i]);
+    }
+    old = old.len > 2 ? raw_inner(old) : STR("");
+    if (old.len + f->artifacts.len > 0)
+        buf_printf(b, ",\"artifacts\":[%.*s%s%.*s]", STR_ARG(old),
+                   old.len > 0 && f->artifacts.len > 0 ? "," : "",
+                   STR_ARG(buf_view(&f->artifacts)));
+    buf_str(b, buf_view(&f->extra));
+    if (updated != NULL) {
+        buf_z(b, ",\"updated_at\":");
+        buf_str(b, json_raw(updated));
+    }
+    buf_char(b, '}');
+    if (b->err == 0)
+        b->err = f->extra.err != 0 ? f->extra.err : f->artifacts.err;
+}
+
+/* ---- from records to tasks ---- */
+
+/* Reports a record without a task_id; only the first of them. */
 static void
 report_stranger(struct import *im, const struct json_tok *t)
 {
@@ -277,8 +440,7 @@ report_stranger(struct import *im, const struct json_tok *t)
     struct buf b = {0};
 
     if (im->strangers++ > 0 && !im->c->json) {
-        im->counts.failed++;
-        im->stop |= im->c->args.strict;
+        bad_here(im, STR(""));
         return;
     }
     buf_z(&b, "there is no task_id; it has ");
@@ -289,57 +451,63 @@ report_stranger(struct import *im, const struct json_tok *t)
         buf_z(&b, "nothing");
     else if (t->n > 5)
         buf_z(&b, " and more");
-    buf_z(&b, ": " KINDS);
+    buf_z(&b, "\n" OTHERS);
     bad_here(im, b.err == 0 ? buf_view(&b) : STR("there is no task_id"));
     buf_fini(&b);
 }
 
-/* Whether the store has another task of this id: *how it is another, or
-   NULL. */
-static int
-is_taken(struct import *im, const struct fit *f, struct str id,
-         const char **how)
+/* Reads what contrib/mcptask-import tells of a record. Returns whether it is a
+   task. */
+static bool
+take_origin(struct import *im, const struct json_tok *from, struct buf *notes)
 {
     struct arena *a = &im->a;
-    struct str born = f->args.v[F_CREATED_AT];
-    struct task_event ev;
-    struct task k;
-    int rc = task_event_last(im->c->s.tasks, a, id, &ev);
+    struct str file = json_str(a, json_get(from, "file"));
+    const struct json_tok *line = json_get(from, "line"), *error;
+    const struct json_tok *element = json_get(from, "element");
+    struct str note = json_str(a, json_get(from, "note"));
+    const struct json_tok *n = line != NULL ? line : element;
 
-    *how = NULL;
-    if (rc == 0)
-        rc = task_of(im->c->s.tasks, a, &ev, &k);
-    if (rc == 0 && born.p != NULL && !str_eq(born, k.f[F_CREATED_AT]))
-        *how = "was created at another time";
-    if (rc == 0 && born.p == NULL &&
-        !str_eq(f->args.v[F_TITLE], k.f[F_TITLE]))
-        *how = "has another title";
-    return rc == ERR_NOMEM ? rc : 0;
+    im->place = file;
+    if (n != NULL && n->type == JSON_NUMBER)
+        im->place = arena_printf(a, "%.*s: %s %.*s", STR_ARG(file),
+                                 line != NULL ? "line" : "element",
+                                 STR_ARG(json_raw(n)));
+    error = json_get(from, "error");
+    if (error != NULL) {
+        bad_here(im, json_str(a, error));
+    } else if (json_get(from, "skip") != NULL) {
+        known_task(im, im->place);
+        if (note.len > 0)
+            tell_change(im, json_str(a, json_get(from, "skip")), note);
+    } else if (note.len > 0) {
+        buf_str(notes, note);
+    }
+    return error == NULL && json_get(from, "skip") == NULL;
 }
 
 static int import_batch(struct import *im);
 
-/* Adds a task to the batch. text is what to import, .p NULL: what f has. */
+/* Adds a task to the batch: text, .p NULL: what f has, of the object task. */
 static int
 add_piece(struct import *im, const struct fit *f, struct str text,
-          const struct json_tok *task, struct str id, bool newer)
+          const struct json_tok *task)
 {
     int rc = im->n == IMPORT_RECORDS ? import_batch(im) : 0;
+    struct str id = raw_inner(f->args.v[F_TASK_ID]);
     struct piece *p = &im->piece[im->n];
 
     if (rc != 0)
         return rc;
-    *p = here(im);
-    p->at = im->text.len;
-    p->newer = newer;
-    p->note_at = im->notes.len;
+    *p = (struct piece){.at = im->text.len, .note_at = im->notes.len,
+                        .place_len = im->place.len, .id_len = id.len,
+                        .note_len = f->notes.len};
     if (text.p != NULL)
         buf_str(&im->text, text);
     else
-        fit_put(f, &im->text, raw_quote(&im->a, id), task);
+        fit_put(f, &im->text, task);
     p->len = im->text.len - p->at;
-    p->id_len = id.len;
-    p->note_len = f->notes.len;
+    buf_str(&im->notes, im->place);
     buf_str(&im->notes, id);
     buf_str(&im->notes, buf_view(&f->notes));
     im->n++;
@@ -348,165 +516,59 @@ add_piece(struct import *im, const struct fit *f, struct str text,
     return im->notes.err != 0 ? im->notes.err : f->notes.err;
 }
 
-/* Finds the id that a task gets, and adds it to the batch unless it comes in
-   vain. text as in add_piece. */
+/* Takes an object into the batch: as it is, if all of it fits. */
 static int
-place(struct import *im, struct fit *f, struct str text,
-      const struct foreign_task *ft)
+take_object(struct import *im, struct fit *f, const struct json_tok *task)
 {
-    const struct str *v = f->args.v;
-    struct str id = raw_inner(v[F_TASK_ID]), was = ft->id.p ? ft->id : id;
-    /* Two files are two tasks, unless their titles are the same. */
-    size_t title = im->in.form == INPUT_MARKDOWN ? v[F_TITLE].len : 0;
-    struct twin_of of = {.was = was, .state = json_raw(ft->record),
-                         .changed_ms = ft->updated_ms};
-    size_t n_renamed = im->twins.n_renamed;
-    const char *how = NULL;
-    struct piece p;
-    int rc;
+    struct task_ctx x = {.a = &im->a, .at = im->c->env->project};
+    struct str text = json_raw(task);
+    int rc = task_args_parse(&x, TOOL_IMPORT, task, &f->args);
 
-    of.born = arena_printf(&im->a, "%.*s%.*s", STR_ARG(v[F_CREATED_AT]),
-                           (int)title, v[F_TITLE].p);
-    rc = of.born.p != NULL ? twins_add(&im->twins, &im->a, &id, &of)
-                           : ERR_NOMEM;
-    im->foreign.renamed = im->twins.renamed;
-    im->foreign.n_renamed = im->twins.n_renamed;
     if (rc == ERR_NOMEM)
         return rc;
-    if (rc == TWIN_SAME || rc == TWIN_OLDER) {
-        p = here(im);
-        known_task(im, &p);
-        if (rc == TWIN_OLDER)
-            tell_change(im, id,
-                        STR("it came twice; the older one was omitted"));
-        return 0;
-    }
-    if (rc == TWIN_NEWER)
-        fit_note(&f->notes, "it came twice; this is the newer one");
-    else if (rc >= 0 && is_taken(im, f, id, &how) != 0)
-        return ERR_NOMEM;
-    if (rc < 0 || how != NULL) {
-        bad_here(im, rc < 0 ? STR("too many tasks before it have its id")
-                 : arena_printf(&im->a, "a task %.*s exists, and %s",
-                                STR_ARG(id), how));
-        return 0;
-    }
-    if (rc == TWIN_OTHER)
-        fit_note(&f->notes, "its id was \"%.*s\", which another task has: "
-                 "references %s mean that one", STR_ARG(utf8_cut(was, 64)),
-                 im->twins.n_renamed > n_renamed ? "that came before it"
-                                                 : "to it");
-    if (!str_eq(id, raw_inner(v[F_TASK_ID])))
-        text = STR_NONE; /* it has the other id */
-    return add_piece(im, f, text, ft->task, id, rc == TWIN_NEWER);
-}
-
-/* Reports what is wrong with a task. */
-static void
-refused(struct import *im, struct task_ctx *x, const struct foreign_task *ft)
-{
-    struct str why = ft->task->type == JSON_OBJECT ? x->e.message
-                                                   : STR("it is not an object");
-
-    if (ft->of == NULL && ft->task->type == JSON_OBJECT &&
-        json_get(ft->task, "task_id") == NULL) {
-        if (json_get(ft->record, "task_id") == NULL)
-            report_stranger(im, ft->task);
-        else
-            bad_here(im, STR("task_id is empty"));
-        return;
-    }
-    bad_here(im, ft->of == NULL ? why
-             : arena_printf(x->a, "%.*s (it was read as a task of %s)",
-                            STR_ARG(why), ft->of));
-}
-
-/* Makes a record one that fits, and adds it. piece: all of its input. */
-static int
-fit_record(struct import *im, struct foreign_task *ft, struct str piece)
-{
-    struct fit f = {.c = im->c, .a = &im->a};
-    struct task_ctx x = {.a = &im->a, .at = im->c->env->project};
-    int rc = 0;
-
-    buf_str(&f.notes, ft->notes);
-    if (im->in.form == INPUT_MARKDOWN && !utf8_is_valid(piece)) {
-        fit_note(&f.notes, "its file is not UTF-8, and kept whole as an "
-                 "artifact");
-        rc = fit_keep(&f, STR("imported.md"), piece);
+    if (rc != 0 || text.len > STATE_MAX) {
+        text = STR_NONE;
+        x.e = (struct task_error){0};
+        rc = fit_take(f, &x, task);
     }
     if (rc == 0)
-        rc = fit_take(&f, &x, ft->task);
-    if (f.failed != 0) {
-        im->end = f.failed;
-        im->stop = true;
-        rc = 0;
-    } else if (rc == 0) {
-        rc = place(im, &f, STR_NONE, ft);
-    } else if (rc != ERR_NOMEM) {
-        refused(im, &x, ft);
-        rc = 0;
-    }
-    fit_fini(&f);
-    return rc;
+        return add_piece(im, f, text, task);
+    if (rc != ERR_NOMEM && !im->stop)
+        bad_here(im, x.e.message);
+    return rc == ERR_NOMEM ? rc : 0;
 }
 
-/* A task as export writes it is taken as it is, unless it may refer to one that
-   got another id. Returns 1; 0: it is none; or ERR_NOMEM. */
+/* Takes the record that was read, if it is a task. */
 static int
-take_exact(struct import *im, const struct json_tok *root)
+take_record(struct import *im, struct str text)
 {
-    struct fit f = {.c = im->c, .a = &im->a};
-    struct task_ctx x = {.a = &im->a, .at = im->c->env->project};
-    struct str text = json_raw(root), updated;
-    struct foreign_task ft = {.task = root, .record = root};
-    int rc;
+    struct fit f = {.im = im, .a = &im->a};
+    const struct json_tok *root, *from;
+    size_t at = 0;
+    int rc = json_parse(&im->a, text, &root, &at);
 
-    if (im->foreign.statuses[0] != NULL || im->foreign.priorities[0] != NULL ||
-        im->foreign.n_renamed > 0 || text.len > STATE_MAX ||
-        json_get(root, "task_id") == NULL)
-        return 0;
-    rc = task_args_parse(&x, TOOL_IMPORT, root, &f.args);
-    if (rc != 0)
-        return rc == ERR_NOMEM ? rc : 0;
-    updated = json_str(x.a, json_get(root, "updated_at"));
-    if (!task_time_parse(updated, &ft.updated_ms))
-        ft.updated_ms = 0;
-    rc = place(im, &f, text, &ft);
-    fit_fini(&f);
-    return rc == 0 ? 1 : rc;
-}
-
-/* Takes the tasks of one piece into the batch. */
-static int
-take_tasks(struct import *im, struct str text)
-{
-    enum foreign_kind kind = FOREIGN_ANY;
-    struct foreign_task ft = {.n_subs = 0};
-    const struct json_tok *root;
-    int rc = parse_piece(im, text, &root);
-
-    if (rc <= 0)
+    if (rc == ERR_NOMEM)
         return rc;
-    if (im->in.form == INPUT_MARKDOWN)
-        kind = FOREIGN_BACKLOG;
-    else if (im->in.list > 0)
-        kind = FOREIGN_TASKMASTER;
-    if (im->folder && json_get(root, "id") == NULL &&
-        json_get(root, "status") == NULL)
-        return 0; /* another document */
-    rc = kind == FOREIGN_ANY ? take_exact(im, root) : 0;
-    if (rc != 0)
-        return rc < 0 ? rc : 0;
-    for (uint32_t sub = 0; sub <= ft.n_subs && rc == 0 && !im->stop; sub++) {
-        rc = foreign_take(&im->a, &im->foreign, kind, im->in.tag, root, sub,
-                          &ft);
-        if (rc == 0)
-            rc = fit_record(im, &ft, text);
-        else if (rc == ERR_TOO_LARGE)
-            bad_here(im, STR("too many values"));
-        rc = rc == ERR_TOO_LARGE ? 0 : rc;
+    if (rc < 0) {
+        bad_here(im, arena_printf(&im->a, rc == ERR_TOO_LARGE
+                     ? "too many values, or too deep, at byte %zu"
+                     : "not JSON from byte %zu on", at + 1));
+        return 0;
     }
+    if (is_log_line(im, text) && !take_log_line(im, text, &root))
+        return 0;
+    from = json_get(root, "import");
+    if (from != NULL && !take_origin(im, from, &f.notes))
+        return 0;
+    if (root->type != JSON_OBJECT)
+        bad_here(im, STR("it is not an object"));
+    else if (json_get(root, "task_id") == NULL)
+        report_stranger(im, root);
+    else
+        rc = take_object(im, &f, root);
+    buf_fini(&f.extra);
+    buf_fini(&f.artifacts);
+    buf_fini(&f.notes);
     return rc;
 }
 
@@ -541,17 +603,38 @@ cut_cycle(struct arena *a, const struct json_tok **task, struct str name)
     return text.p == NULL ? ERR_NOMEM : json_parse(a, text, task, NULL);
 }
 
+/* How a task of this id that the store has is another one; NULL: it is none. */
+static const char *
+other_task(struct import *im, const struct json_tok *task)
+{
+    struct arena *a = &im->c->a;
+    struct str born = json_str(a, json_get(task, "created_at"));
+    struct str title = json_str(a, json_get(task, "title"));
+    int64_t ms, was;
+    struct task k;
+
+    if (task_get(im->c->s.tasks, a, json_str(a, json_get(task, "task_id")),
+                 &k) != 0)
+        return NULL;
+    if (task_time_parse(born, &ms) &&
+        task_time_parse(raw_inner(k.f[F_CREATED_AT]), &was))
+        return ms != was ? "was created at another time" : NULL;
+    return !str_eq(title, raw_text(a, k.f[F_TITLE])) ? "has another title"
+                                                     : NULL;
+}
+
 /* Stages or skips a piece, or counts it as bad. Returns 0, or an error of the
    store. */
 static int
 import_one(struct import *im, struct piece *p)
 {
     struct task_ctx x = {.a = &im->c->a, .at = im->c->env->project,
-                         .who.self = im->by, .unread = true,
-                         .replaces = p->newer ? im->first : 0};
+                         .who.self = im->by, .unread = true};
     struct str text = {im->text.p + p->at, p->len};
+    struct str place = {im->notes.p + p->note_at, p->place_len};
     struct task_receipt receipt;
     const struct json_tok *task;
+    const char *how;
     int rc = json_parse(x.a, text, &task, NULL);
 
     p->cycle = STR_NONE;
@@ -564,12 +647,17 @@ import_one(struct import *im, struct piece *p)
             rc = task_import(im->c->s.tasks, &x, task, &receipt);
     }
     p->taken = rc == 0;
-    if (rc == ERR_EXISTS)
-        known_task(im, p);
+    how = rc == ERR_EXISTS ? other_task(im, task) : NULL;
+    if (how != NULL)
+        bad_record(im, place, arena_printf(x.a, "a task %.*s exists, and %s",
+                                           (int)p->id_len,
+                                           place.p + place.len, how));
+    else if (rc == ERR_EXISTS)
+        known_task(im, place);
     else if (is_of_store(rc))
         return rc;
     else if (rc < 0)
-        bad_record(im, p, x.e.message);
+        bad_record(im, place, x.e.message);
     return 0;
 }
 
@@ -577,17 +665,16 @@ import_one(struct import *im, struct piece *p)
 static void
 count_taken(struct import *im, const struct piece *p)
 {
-    struct str id = {im->notes.p + p->note_at, p->id_len}, note = STR_NONE;
+    struct str id = {im->notes.p + p->note_at + p->place_len, p->id_len};
+    struct str note = {id.p + id.len, p->note_len};
 
-    if (p->note_len > 0)
-        note = (struct str){id.p + id.len, p->note_len};
     if (p->cycle.p != NULL)
         note = arena_printf(&im->c->a, "%.*s%s%.*s leads back to the task",
                             STR_ARG(note), note.len > 0 ? "; " : "",
                             STR_ARG(p->cycle));
     if (!p->taken)
         return;
-    im->imported += !p->newer; /* else it is counted already */
+    im->imported++;
     if (note.len > 0)
         tell_change(im, id, note);
 }
@@ -603,8 +690,6 @@ try_batch(struct import *im)
     size_t i = im->done;
     int done = 0, rc = store_lock_patiently(c->s.store);
 
-    if (rc == 0 && im->first == 0)
-        im->first = store_next_n(c->s.store);
     for (; i < im->n && rc == 0 && !im->stop &&
            !store_batch_is_full(c->s.store); i++) {
         rc = import_one(im, &im->piece[i]);
@@ -645,7 +730,16 @@ import_batch(struct import *im)
     return rc;
 }
 
-/* Takes one piece into the batch. */
+/* Notes where in the input a record is. */
+static void
+note_place(struct import *im)
+{
+    im->place = arena_printf(&im->a, "%s: %s %llu", im->in.name,
+                             im->in.array ? "element" : "line",
+                             (unsigned long long)im->in.number);
+}
+
+/* Takes one record into the batch. */
 static int
 take_piece(struct import *im)
 {
@@ -653,11 +747,12 @@ take_piece(struct import *im)
     struct str text = buf_view(&in->piece);
     int rc = 0;
 
+    note_place(im);
     if (in->long_piece)
         bad_here(im, STR("longer than 2 MiB"));
     else if (text.len > 0)
-        rc = take_tasks(im, text);
-    else if (in->form == INPUT_ARRAY && !(in->closed && in->number == 1))
+        rc = take_record(im, text);
+    else if (!(in->closed && in->number == 1))
         bad_here(im, STR("the element is missing"));
     arena_reset(&im->a);
     return rc;
@@ -679,13 +774,16 @@ read_pieces(struct import *im, int *got)
                         im->text.len >= IMPORT_BYTES))
             rc = import_batch(im);
     }
-    return rc == 0 && *got == ERR_NOMEM ? ERR_NOMEM : rc;
+    if (rc == 0 && *got == ERR_NOMEM)
+        rc = ERR_NOMEM;
+    return rc == 0 ? import_batch(im) : rc;
 }
 
 /* Reports an input that ends too early, or cannot be read. */
 static void
 end_input(struct import *im, int got)
 {
+    note_place(im);
     if (im->counts.archive && got == 0)
         bad_here(im, STR(CUT ", and its end"));
     if (got == ERR_INCOMPLETE)
@@ -695,25 +793,6 @@ end_input(struct import *im, int got)
     else if (got < 0)
         im->end = cli_fail(im->c, ERR_INVALID, "%s: %s", im->in.name,
                            strerror(im->in.err));
-}
-
-static int
-import_all(struct import *im)
-{
-    int got = 1, rc;
-
-    input_begin(&im->in);
-    if (im->in.form == INPUT_UNKNOWN)
-        return cli_fail(im->c, ERR_INVALID, "%s: this looks like %s\nimport "
-                        "reads JSON of mcptask, mcp-task-server, beads, "
-                        "taskwarrior and Taskmaster, and Markdown files of "
-                        "Backlog.md", im->in.name, input_looks(&im->in));
-    rc = read_pieces(im, &got);
-    if (rc == 0)
-        rc = import_batch(im);
-    if (rc == 0 && !im->stop)
-        end_input(im, got);
-    return rc;
 }
 
 static int
@@ -729,193 +808,59 @@ open_input(struct cli *c, struct input *in, const char *name)
     in->fd = open(name, O_RDONLY | O_CLOEXEC);
     if (in->fd < 0)
         return cli_fail_errno(c, ERR_INVALID, name);
-    if (fstat(in->fd, &st) == 0)
-        in->size = st.st_size;
+    if (fstat(in->fd, &st) == 0 && S_ISDIR(st.st_mode))
+        return cli_fail(c, ERR_INVALID, "%s: this is a folder\n" OTHERS, name);
+    in->size = st.st_size;
     return 0;
 }
 
-/* ---- a folder of Backlog.md ---- */
-
-/* A file or a folder that cannot be read counts as a bad record. */
-static void
-count_unreadable(struct import *im)
-{
-    im->n_files++;
-    im->counts.failed++;
-    im->stop |= im->c->args.strict;
-}
-
-/* Takes the file in, if front matter opens it. */
-static int
-import_file(struct import *im, const char *path)
-{
-    int got = 0, rc = open_input(im->c, &im->in, path);
-
-    if (rc != 0) {
-        count_unreadable(im);
-        return 0;
-    }
-    input_begin(&im->in);
-    im->n_files += im->in.form == INPUT_MARKDOWN;
-    if (im->in.form == INPUT_MARKDOWN)
-        rc = read_pieces(im, &got);
-    if (rc == 0)
-        end_input(im, got);
-    close(im->in.fd);
-    im->in.fd = -1;
-    return rc;
-}
-
-/* Whether a folder's entry may be a task: not what editors leave. */
+/* Whether the input is JSON, from its first byte; else says what it is. */
 static bool
-is_markdown(const char *name)
+is_json(struct import *im)
 {
-    size_t n = strlen(name);
+    const struct input *in = &im->in;
+    struct str s = {in->chunk + in->at, in->n - in->at};
+    const char *is = NULL;
 
-    return n > 3 && name[0] != '.' && strcmp(name + n - 3, ".md") == 0;
-}
-
-static int
-by_name(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-/* Lists the Markdown files of a folder, which need not exist: in each element
-   of list is a path. */
-static void
-list_files(struct import *im, const char *path, struct buf *list)
-{
-    struct arena *a = &im->c->kept; /* errors name the file later */
-    DIR *dir = opendir(path);
-    bool failed = dir == NULL && errno != ENOENT && errno != ENOTDIR;
-    struct dirent *e;
-    const char *name;
-
-    while (dir != NULL && list->err == 0) {
-        errno = 0;
-        e = readdir(dir);
-        failed = e == NULL && errno != 0;
-        if (e == NULL)
-            break;
-        if (!is_markdown(e->d_name))
-            continue;
-        name = arena_printf(a, "%s/%s", path, e->d_name).p;
-        buf_put(list, &name, sizeof(name));
-        list->err = name == NULL ? ERR_NOMEM : list->err;
-    }
-    if (failed) {
-        cli_fail_errno(im->c, ERR_NOT_FOUND, path);
-        count_unreadable(im);
-    }
-    if (dir != NULL)
-        closedir(dir);
-}
-
-/* Takes the Markdown files of a folder in, in order, so that an import that is
-   repeated meets them alike. */
-static int
-import_files(struct import *im, const char *path)
-{
-    struct buf list = {.err = path == NULL ? ERR_NOMEM : 0};
-    char **all;
-    struct stat st;
-    size_t i, n;
-    int rc;
-
-    if (path != NULL)
-        list_files(im, path, &list);
-    rc = list.err;
-    all = (char **)(void *)list.p;
-    n = list.len / sizeof(*all);
-    if (rc == 0 && n > 0)
-        qsort(all, n, sizeof(*all), by_name);
-    for (i = 0; i < n && rc == 0 && !im->stop; i++)
-        if (stat(all[i], &st) != 0 || S_ISREG(st.st_mode))
-            rc = import_file(im, all[i]);
-    buf_fini(&list);
-    return rc;
-}
-
-/* The tasks are in folders of it, or in itself. */
-static int
-import_folder(struct import *im, const char *path)
-{
-    static const char *const inner[] = {"/tasks", "/completed", "/drafts", ""};
-    int rc = 0;
-
-    im->folder = true;
-    for (size_t i = 0; i < (im->n_files > 0 ? 3 : 4) && rc == 0 && !im->stop;
-         i++)
-        rc = import_files(im, arena_printf(&im->c->kept, "%s%s", path,
-                                           inner[i]).p);
-    if (rc == 0)
-        rc = import_batch(im);
-    if (rc == 0 && im->n_files == 0)
-        im->end = cli_fail(im->c, ERR_NOT_FOUND, "%s: no tasks of Backlog.md "
-                           "here\nname the folder that holds tasks/, or a "
-                           "file, such as .beads/issues.jsonl or "
-                           ".taskmaster/tasks/tasks.json", path);
-    return rc;
-}
-
-/* ---- the command ---- */
-
-/* Checks the options that say what words mean. Returns 0, or an exit code after
-   printing the error. */
-static int
-check_words(struct cli *c)
-{
-    const char *const *s = c->args.statuses, *const *n = c->args.priorities;
-    const char *value;
-
-    for (; *s != NULL; s++) {
-        value = strrchr(*s, '=');
-        if (value == NULL || value == *s ||
-            task_status_of(str_of(value + 1)) < 0)
-            return cli_misuse(c, "--status needs WORD=STATUS, with one of "
-                              "open, in_progress, handoff_ready, "
-                              "agent_exhausted, done, failed, cancelled");
-    }
-    for (; *n != NULL; n++) {
-        value = strrchr(*n, '=');
-        if (value == NULL || value == *n || value[1] < '0' ||
-            value[1] > '4' || value[2] != '\0')
-            return cli_misuse(c, "--priority needs WORD=N, from 0, most "
-                              "urgent, to 4");
-    }
-    return 0;
+    if (str_starts(s, "SQLite format 3"))
+        is = "an SQLite file\nwrite its tasks out as JSON first, as with "
+             "sqlite3 -json FILE 'select * from tasks'";
+    else if (str_starts(s, "---"))
+        is = "Markdown\n" OTHERS;
+    else if (s.len > 0 && *s.p != '{' && !in->array)
+        is = "no JSON\n" OTHERS;
+    if (is != NULL)
+        im->end = cli_fail(im->c, ERR_INVALID, "%s: this is %s", in->name, is);
+    return is == NULL;
 }
 
 int
 cli_import(struct cli *c)
 {
-    struct import im = {.c = c, .in.fd = -1, .by = str_of(env_person(c->env)),
-                        .foreign = {.statuses = c->args.statuses,
-                                    .priorities = c->args.priorities,
-                                    .now_ms = clock_wall_ms()}};
-    const char *path = c->operand[0];
-    struct stat st;
-    int rc = check_words(c);
+    struct import im = {.c = c, .in.fd = -1, .by = str_of(env_person(c->env))};
+    int got = 1, rc = 0;
 
-    if (rc == 0 && c->env->read_only)
+    if (c->env->read_only)
         rc = cli_fail_store(c, ERR_READONLY);
-    if (rc == 0 && store_state(c->s.store)->err != 0)
+    else if (store_state(c->s.store)->err != 0)
         rc = cli_fail_store(c, store_state(c->s.store)->err);
-    if (rc != 0)
-        return rc;
-    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
-        rc = import_folder(&im, path);
-    else if ((rc = open_input(c, &im.in, path)) == 0)
-        rc = import_all(&im);
-    if (rc <= 0) {
-        rc = rc < 0 ? cli_fail_store(c, rc) : im.end;
-        put_summary(&im);
+    if (rc == 0)
+        rc = open_input(c, &im.in, c->operand[0]);
+    if (rc == 0) {
+        input_begin(&im.in);
+        if (is_json(&im)) {
+            rc = read_pieces(&im, &got);
+            if (rc == 0 && !im.stop)
+                end_input(&im, got);
+            rc = rc < 0 ? cli_fail_store(c, rc) : im.end;
+            put_summary(&im);
+        } else {
+            rc = im.end;
+        }
     }
     if (im.in.fd > STDIN_FILENO)
         close(im.in.fd);
     input_fini(&im.in);
-    twins_fini(&im.twins);
     arena_fini(&im.a);
     buf_fini(&im.text);
     buf_fini(&im.notes);

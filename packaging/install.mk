@@ -30,6 +30,7 @@ install: $(BIN)
 	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin $(MAN)1 $(MAN)5 \
 	  $(sort $(dir $(UNIT_PATHS))))
 	install -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin/mcptask
+	install -m 755 contrib/mcptask-import $(DESTDIR)$(PREFIX)/bin
 	install -m 644 man/mcptask.1 $(DESTDIR)$(PREFIX)/$(MAN)1/mcptask.1
 	install -m 644 man/mcptask-log.5 $(DESTDIR)$(PREFIX)/$(MAN)5/mcptask-log.5
 	for f in $(PLUGIN); do \
@@ -49,7 +50,7 @@ install: $(BIN)
 	done
 
 uninstall:
-	rm -f $(addprefix $(DESTDIR)$(PREFIX)/,bin/mcptask $(MAN)1/mcptask.1 \
+	rm -f $(addprefix $(DESTDIR)$(PREFIX)/,bin/mcptask bin/mcptask-import $(MAN)1/mcptask.1 \
 	  $(MAN)5/mcptask-log.5 $(UNIT_PATHS) \
 	  $(BASH_DIR)/mcptask $(FISH_DIR)/mcptask.fish $(ZSH_DIR)/_mcptask)
 	rm -rf $(DESTDIR)$(PREFIX)/$(SHARE)

@@ -3,7 +3,7 @@
 # pack.sh FORMAT PROGRAM
 #
 #   tarball  build/mcptask-VERSION-SYSTEM-ARCH.tar.gz: the program, its manual
-#            pages, units and plugin; with LIBC and RUNTIME, .cdx.json beside
+#            pages, units and plugin, and mcptask-import; with LIBC and RUNTIME, .cdx.json beside
 #            it, the list of what the program contains
 #   image    build/image/: the files of an image, for packaging/Containerfile
 #   oci      build/mcptask-VERSION-ARCH.oci.tar: an OCI image layout, for
@@ -207,7 +207,8 @@ make_npm() {
     work=build/npm
     rm -rf $work
     mkdir -p $work/launcher/package $work/platform/package
-    install -m 755 packaging/npm/mcptask.js $work/launcher/package
+    install -m 755 packaging/npm/mcptask.js contrib/mcptask-import \
+        $work/launcher/package
     install -m 644 README.md $work/launcher/package
     cp -R packaging/plugin $work/launcher/package
     fill packaging/npm/package.json >$work/launcher/package/package.json
@@ -252,6 +253,7 @@ make_wheel() {
     install -m 644 packaging/completion/mcptask.zsh "$work/$zsh"
     install -m 644 packaging/completion/mcptask.fish "$work/$fish"
     install -m 755 "$program" "$work/$scripts/mcptask"
+    install -m 755 contrib/mcptask-import "$work/$scripts"
     cp -R packaging/plugin "$work/$share/mcptask"
     install -m 644 LICENSE "$work/$info/LICENSE"
     # Relative links are those of the repository: the index needs absolute ones.
@@ -268,7 +270,7 @@ make_wheel() {
         echo "$platform" | tr . '\n' | sed 's/^/Tag: py3-none-/'
     } >"$work/$info/WHEEL"
     # shellcheck disable=SC2046 # these names have no blanks
-    set -- "$scripts/mcptask" "$info/LICENSE" "$info/METADATA" "$info/WHEEL" \
+    set -- "$scripts/mcptask" "$scripts/mcptask-import" "$info/LICENSE" "$info/METADATA" "$info/WHEEL" \
         $(cd $work && find "$share" -type f | sort)
     for file; do
         echo "$file,sha256=$(digest "$work/$file"),$(($(wc -c <"$work/$file")))"

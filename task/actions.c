@@ -139,32 +139,13 @@ run_create(struct draft *d)
         ? begin_work(d, "depends_on") : rc;
 }
 
-/* Finds the task of this id. It may be imported anew if the same run imported
-   it, and nobody has changed it since. */
-static int
-find_imported(struct draft *d)
-{
-    int rc;
-
-    if (!tasks_find(d->t, d->id) || tasks_is_archived(d->t, d->id) ||
-        is_garbled(d, false))
-        return 0;
-    rc = d->c->replaces ? task_get(d->t, d->c->a, d->id, &d->old) : 0;
-    if (rc != 0)
-        return task_fail_read(d->c, d->t, d->id, rc);
-    d->exists = d->c->replaces && d->old.ev.r.n >= d->c->replaces &&
-                str_is(d->old.ev.op, "import");
-    return d->exists ? 0 : task_fail(d->c, ERR_EXISTS, "task_id",
-                                     "the task already exists");
-}
-
 static int
 run_import(struct draft *d)
 {
-    int rc = find_imported(d);
-
-    if (rc != 0)
-        return rc;
+    if (tasks_find(d->t, d->id) && !tasks_is_archived(d->t, d->id) &&
+        !is_garbled(d, false))
+        return task_fail(d->c, ERR_EXISTS, "task_id",
+                         "the task already exists");
     draft_take_fields(d);
     d->k.extra = d->args->extra;
     set_defaults(d);

@@ -53,8 +53,7 @@ int task_create_all(struct tasks *t, struct task_ctx *c,
    other fields are kept once checked, derived ones dropped, unknown ones
    carried along; a missing status is open, and a missing created_by
    c->who.self. One staged record; under the lock. ERR_EXISTS: there is such a
-   task, in no archive, and c->replaces does not allow for it; nothing
-   changed. */
+   task, in no archive; nothing changed. */
 int task_import(struct tasks *t, struct task_ctx *c,
                 const struct json_tok *obj, struct task_receipt *out);
 /* Ends a series of imports, before they are committed or undone. */

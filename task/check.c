@@ -140,10 +140,27 @@ task_is_id(struct str s)
     return s.len > 0 && s.len <= TASK_MAX_ID;
 }
 
+/* An id that an import cannot take over: '-' replaces what none may have, and
+   '_' the dots of an id of dots. */
+static struct str
+usual_id(struct arena *a, struct str s, bool dots)
+{
+    struct str id = arena_str(a, (struct str){s.p, s.len < TASK_MAX_ID
+                                                   ? s.len : TASK_MAX_ID});
+    char *c = (char *)(uintptr_t)id.p;
+
+    for (size_t i = 0; c && i < id.len; i++)
+        if (dots || !task_is_id((struct str){c + i, 1}))
+            c[i] = dots ? '_' : '-';
+    return id;
+}
+
 static int
 check_id(struct parse *p, struct str s)
 {
     uint64_t n;
+    bool dots;
+    int rc;
 
     if (p->c->ids && s.len > 1 && *s.p == '#' &&
         p->top != &task_rows[F_TASK_ID]) {
@@ -153,12 +170,18 @@ check_id(struct parse *p, struct str s)
         s = p->c->ids[n];
     }
     /* Paths and URLs drop them. Older versions made such tasks. */
-    if ((p->tool == TOOL_IMPORT || p->tool == TOOL_CREATE) &&
-        (str_is(s, ".") || str_is(s, "..")))
-        return refuse(p, ERR_INVALID, "must not be . or ..");
-    if (!task_is_id(s))
-        return refuse(p, ERR_INVALID, "must be 1 to %d characters from A-Z a-z "
-                      "0-9 . _ : -", TASK_MAX_ID);
+    dots = (p->tool == TOOL_IMPORT || p->tool == TOOL_CREATE) &&
+           (str_is(s, ".") || str_is(s, ".."));
+    if (dots || !task_is_id(s)) {
+        rc = dots ? refuse(p, ERR_INVALID, "must not be . or ..")
+                  : refuse(p, ERR_INVALID, "must be 1 to %d characters from "
+                           "A-Z a-z 0-9 . _ : -", TASK_MAX_ID);
+        if (s.len == 0 || !forgives(p, rc))
+            return rc;
+        s = usual_id(p->c->a, s, dots);
+        if (!s.p)
+            return nomem(p);
+    }
     json_string(&p->w, s);
     return 0;
 }
@@ -649,8 +672,8 @@ bool
 task_is_derived(struct str name)
 {
     static const char *const derived[] = {
-        "seq", "updated_at", "ready", "blocked_by", "deps_failed", "stale",
-        "overlaps",
+        "seq", "updated_at", "import", "ready", "blocked_by", "deps_failed",
+        "stale", "overlaps",
         "needs_input", "lease_expired", "agent_gone", "damaged",
     };
 

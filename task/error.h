@@ -62,8 +62,6 @@ struct task_ctx {
     bool unread;           /* nobody reads the receipt: it has no messages */
     size_t read_max;       /* bytes of records that a read may take; 0: no
                               limit */
-    uint64_t replaces;     /* task_import: a task that was imported at this seq
-                              or later is imported anew; 0: none is */
     const struct str *ids; /* of tasks made before in the same call: "#0" is
                               the first; NULL: such names are not allowed */
     size_t n_ids;

@@ -2,9 +2,9 @@
 # Runs the commands in the documents: docs.sh [MCPTASK [DOCUMENT...]]
 #
 # Each document gets a new user: a home, and in it a copy of the tree with the
-# built program, which is first in PATH. Fenced blocks of sh run in order, each
-# in a shell of its own that stops at the first failure. A comment right above
-# a block changes that:
+# built program and contrib, which are first in PATH. Fenced blocks of sh run in
+# order, each in a shell of its own that stops at the first failure. A comment
+# right above a block changes that:
 #   docs: skip REASON         do not run it
 #   docs: server PORT|SOCKET  keep it running as a server there until "docs:
 #                             end" or the end of the document
@@ -136,7 +136,8 @@ play() (
     : >"$user/blocks/list"
     cut_blocks "$1" "$user/blocks" || exit 1
     cd "$user/mcptask" || exit 1
-    export HOME="$user" PATH="$user/mcptask:$PATH:/usr/sbin"
+    export HOME="$user"
+    export PATH="$user/mcptask:$user/mcptask/contrib:$PATH:/usr/sbin"
     unset XDG_STATE_HOME MCP_TASK_BASE_DIR MCP_TASK_DB_PATH \
         MCP_TASK_ARTIFACTS_DIR MCP_TASK_PORT XDG_CONFIG_HOME XDG_DATA_HOME \
         MCP_TASK_SERVER MCP_TASK_TOKEN_FILE

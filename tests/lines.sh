@@ -13,9 +13,9 @@ function kind(file) {
         return "C"
     if (file ~ /\.html$/)
         return "page"
-    if (file ~ /\.(py|mjs)$/)
+    if (file ~ /\.(py|mjs)$|mcptask-import$/)
         return "py js"
-    if (file ~ /\.(sh|awk|sed|mk|zsh)$|Makefile$|^\.ci\/|deb\/p|mcptask-import$/)
+    if (file ~ /\.(sh|awk|sed|mk|zsh)$|Makefile$|^\.ci\/|deb\/p/)
         return "sh make"
     if (file ~ /\.(md|txt|[15])$/)
         return "text"

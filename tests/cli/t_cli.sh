@@ -146,7 +146,7 @@ done <<END
 1|1|$a\n{"task_id":"b"
 1|1|{"task_id":"b",\n$a
 2|0|$a $b
-0|2|7\n{}
+0|2|{}\n7
 1|0|{"task_id":"../b","title":"t"}
 0|1|{"title":"t"}
 1|1|[$a

@@ -69,7 +69,7 @@ same out expected
 run 0 --read-only --port 80 -h
 same out expected
 run 0 help import
-has out 'usage: mcptask import [OPTION...] FILE|FOLDER|-' --strict created_at
+has out 'usage: mcptask import [OPTION...] FILE|-' --strict created_at
 
 begin what_was_meant
 run 2 lst

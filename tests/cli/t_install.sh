@@ -11,6 +11,7 @@ bin=${1:-./mcptask}
 
 cat >"$dir/expected" <<END
 755 /usr/bin/mcptask
+755 /usr/bin/mcptask-import
 644 /usr/lib/systemd/system/mcptask-group.socket
 644 /usr/lib/systemd/system/mcptask.service
 644 /usr/lib/systemd/system/mcptask.socket

@@ -1,5 +1,4 @@
-/* fuzz_import - any bytes as a file to import: JSON lines, an array, a log, or
-   a task of Backlog.md in a folder.
+/* fuzz_import - any bytes as a file to import: JSON lines, an array or a log.
 
    What must hold:
    1. No file crashes the import, which ends with one of the exit codes.
@@ -9,8 +8,6 @@
 
 #include "store.h"
 #include "tests/fuzz/fuzz_store.h"
-
-#include <sys/stat.h>
 
 /* Runs a command with its output in a file. */
 static void
@@ -67,9 +64,5 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     place_store();
     put_file(file_path("file"), data, n);
     check_import(file_path("file"));
-    place_store();
-    mkdir(file_path("folder"), 0700);
-    put_file(file_path("folder/a.md"), data, n);
-    check_import(file_path("folder"));
     return 0;
 }

@@ -708,8 +708,12 @@ test_import_in_part(void)
     CHECK(str_is(args.v[F_CREATED_AT], "\"2025-07-28T09:30:00.000Z\""));
     CHECK(str_is(args.v[F_BRANCH], "\"b\""));
     CHECK(str_is(args.extra, "\"own\":[1]"));
-    /* A task is nothing without its id and its title. */
     CHECK(json_parse(&f.a, STR("{\"task_id\":\"a b\",\"title\":\"t\"}"), &obj,
+                     NULL) == 0);
+    CHECK(task_args_fit(&c, obj, &to, &args) == 0);
+    CHECK(str_is(args.v[F_TASK_ID], "\"a-b\""));
+    /* A task is nothing without its id and its title. */
+    CHECK(json_parse(&f.a, STR("{\"task_id\":\"\",\"title\":\"t\"}"), &obj,
                      NULL) == 0);
     CHECK(task_args_fit(&c, obj, &to, &args) == ERR_INVALID);
     CHECK(str_is(c.e.field, "task_id"));
@@ -717,46 +721,6 @@ test_import_in_part(void)
                  "invalid_argument") == 0); /* without anybody to give it to */
     buf_fini(&text);
     buf_fini(&lost);
-    fixture_fini(&f);
-}
-
-static int
-import_anew(struct fixture *f, const char *text, uint64_t replaces)
-{
-    struct task_ctx c = {.a = &f->a, .replaces = replaces};
-    const struct json_tok *obj;
-    struct task_receipt r;
-    bool unknown;
-    int rc;
-
-    arena_reset(&f->a);
-    CHECK(json_parse(&f->a, quoted(&f->a, text), &obj, NULL) == 0);
-    CHECK(store_lock_patiently(f->s) == 0);
-    rc = task_import(f->t, &c, obj, &r);
-    task_import_end();
-    CHECK(store_commit(f->s, &unknown) == 0);
-    store_unlock(f->s);
-    return rc;
-}
-
-/* A newer state takes the place of one of the same run that nobody changed. */
-static void
-test_import_anew(void)
-{
-    static const char newer[] = "{'task_id':'a','title':'new','tags':['x']}";
-    struct fixture f;
-
-    fixture_init(&f);
-    CHECK(import_anew(&f, "{'task_id':'a','title':'old','goal':'g'}", 1) == 0);
-    CHECK(import_anew(&f, newer, 0) == ERR_EXISTS);
-    CHECK(import_anew(&f, newer, 2) == ERR_EXISTS);
-    CHECK(import_anew(&f, newer, 1) == 0);
-    call(&f, "get_task", "{'task_id':'a'}");
-    CHECK(has(&f, "title", "new") && number(&f, "version") == 2);
-    CHECK(json_get(f.json, "goal") == NULL);
-    call(&f, "update_task", "{'task_id':'a','goal':'mine'}");
-    CHECK(ok(&f) && import_anew(&f, newer, 1) == ERR_EXISTS);
-    CHECK(is_replay(&f));
     fixture_fini(&f);
 }
 
@@ -1285,7 +1249,6 @@ main(void)
     test_row_of_imports();
     test_import();
     test_import_in_part();
-    test_import_anew();
     test_carried_text();
     test_many_unknown_members();
     test_archived_tasks();
