@@ -17,7 +17,6 @@
 #include "cli/doctor.h"
 #include "cli/edit.h"
 #include "cli/export.h"
-#include "cli/graph.h"
 #include "cli/help.h"
 #include "cli/hook.h"
 #include "cli/import.h"
@@ -252,10 +251,6 @@ const struct cli_command cli_commands[] = {
           NUMBER("limit", 'n', args.limit, "N",
                  "at most N tasks in a column (10); 0: all"))},
 
-    {"graph", "[ID]", GROUP_LOOK, "Draw tasks, their parts and dependencies",
-     cli_graph, 0, 1, READ | SERVED,
-     OPTS(TEXT("format", 'f', args.format, "mermaid|dot",
-               "mermaid (default), or dot, for Graphviz"))},
     {"stats", "", GROUP_LOOK, "Show what ended, by day and by agent",
      cli_stats, 0, 0, READ | SERVED, NO_OPTS},
 

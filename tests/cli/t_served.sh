@@ -263,7 +263,7 @@ alike history one
 alike tail -n 203
 stop
 
-begin stats_and_a_graph
+begin stats_of_a_server
 cat >tasks <<'END'
 {"task_id":"late","title":"Late","status":"done","current_owner":"me","created_at":"2020-01-01T00:00:00.000Z"}
 {"task_id":"lost","title":"Lost","status":"failed","current_owner":"me"}
@@ -272,7 +272,6 @@ cat >tasks <<'END'
 {"task_id":"next","title":"Next","parent_id":"epic","depends_on":["part","lost"]}
 END
 serve
-alike graph
 run 0 import tasks
 run 0 ask part 'Which?'
 run 0 answer part that one
@@ -282,12 +281,6 @@ run 0 handoff part -a me
 alike stats
 has out '2 in 14 days, 1 of them failed' '1 answer' 'Needs you 1' 'Stuck 1'
 alike stats --json
-alike graph
-alike graph epic --json
-has out '{"from":"late","to":"part","kind":"dependency"}'
-alike graph next --format dot
-run 1 --server "unix:$dir/s" graph nope
-has err 'no such task "nope"'
 stop
 
 begin what_only_works_beside_the_store

@@ -1,6 +1,5 @@
 #!/bin/sh
-# The commands that show many tasks in one picture, stats and graph:
-# t_stats.sh [MCPTASK]
+# The command that counts what ended: t_stats.sh [MCPTASK]
 
 # shellcheck source=tests/lib/cli.sh
 . "$(dirname "$0")/../lib/cli.sh"
@@ -41,40 +40,5 @@ run 0 stats --json
 has out '"ended":4,"failed":1' \
     '{"agent":"codex","done":2,"failed":0,"handed_over":1}' \
     '"median_seconds_to_answer":0' '{"name":"Handed over","total":1}'
-
-begin a_graph
-run 0 add --id epic 'The "epic" <b> #1'
-run 0 add --id part --parent epic A
-run 0 add --id next --parent epic --after part 'B \ end'
-run 0 add --id other Other
-run 0 add --id last --after next --after other C
-run 0 'done' part
-run 0 graph
-has out 'graph LR' '["epic<br>The #34;epic#34; #60;b#62; #35;1"]:::open' \
-    'B #92; end' '["other<br>Other"]' ' --> ' ' -.- ' 'classDef done fill:'
-lacks out '"part<br>' # it has ended
-run 0 graph epic
-has out '["part<br>A"]:::done' '["next<br>'
-lacks out other last
-run 0 graph last --json
-has out '{"task_id":"part","status":"done","title":"A"}' \
-    '{"from":"part","to":"next","kind":"dependency"}' \
-    '{"from":"next","to":"last"' '{"from":"other","to":"last"'
-lacks out epic
-run 0 graph epic --json
-has out '{"from":"epic","to":"part","kind":"part"}'
-run 0 graph epic --format dot
-has out 'digraph tasks {' 'label="epic\nThe \"epic\" <b> #1"' 'B \\ end' \
-    ' [style=dotted arrowhead=none];'
-if wants dot; then
-    check dot -Tsvg out
-fi
-run 1 graph none
-has err 'no such task "none"'
-run 2 graph --format svg
-has err 'unknown format "svg"' 'choose mermaid or dot'
-rm -r "$MCP_TASK_BASE_DIR"
-run 0 graph --json
-has out '{"tasks":[],"edges":[]}'
 
 finish
