@@ -1,5 +1,6 @@
-/* stats - the command that shows how the work goes: what ended in the last two
-   weeks, by day and by agent, how long it took, and what is open.
+/* stats - the command that counts tasks: those that ended in the last two weeks
+   by day and by agent, and the others by column. How long work and answers took
+   is for programs.
 
    A day begins at midnight here. A task counts on the day of its newest event,
    which for an ended task is its end. */
@@ -21,8 +22,7 @@
 #include <time.h>
 
 #define DAYS 14
-#define AGENTS_MAX 500 /* that are counted; only the first are shown: */
-#define AGENTS_SHOWN 8
+#define AGENTS_MAX 500 /* that are counted */
 
 enum { N_DONE, N_FAILED, N_HANDED, N_COUNTS };
 
@@ -156,66 +156,6 @@ compare_spans(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The middle one of the times, or -1 if there is none. */
-static int64_t
-median_of(struct buf *b, size_t *n)
-{
-    int64_t ms;
-
-    *n = b->err == 0 ? b->len / sizeof(ms) : 0;
-    if (*n == 0)
-        return -1;
-    qsort(b->p, *n, sizeof(ms), compare_spans);
-    memcpy(&ms, b->p + *n / 2 * sizeof(ms), sizeof(ms));
-    return ms;
-}
-
-static uint64_t
-sum_of(const uint64_t n[DAYS])
-{
-    uint64_t sum = 0;
-
-    for (int i = 0; i < DAYS; i++)
-        sum += n[i];
-    return sum;
-}
-
-/* One character a day: blocks, or digits from 1 to 8 in ASCII. */
-static void
-put_sparkline(struct buf *b, const uint64_t n[DAYS])
-{
-    bool utf8 = screen_is_utf8();
-    uint64_t most = 1;
-
-    for (int i = 0; i < DAYS; i++)
-        most = n[i] > most ? n[i] : most;
-    for (int i = 0; i < DAYS; i++) {
-        unsigned level = (unsigned)((n[i] * 8 + most - 1) / most);
-
-        if (utf8 && level > 0)
-            buf_printf(b, "\xe2\x96%c", (int)(0x80 + level)); /* U+2581... */
-        else if (level > 0)
-            buf_char(b, (char)('0' + level));
-        else
-            buf_z(b, utf8 ? "\xc2\xb7" : ".");
-    }
-}
-
-static void
-put_median(struct buf *b, const char *label, struct buf *spans,
-           const char *what)
-{
-    size_t n;
-    int64_t ms = median_of(spans, &n);
-    char text[24];
-
-    if (n > 0)
-        buf_printf(b, "%-17s%s median, %zu %s%s\n", label, cli_span(text, ms),
-                   n, what, n == 1 ? "" : "s");
-    else
-        buf_printf(b, "%-17snone\n", label);
-}
-
 static int
 compare_agents(const void *a, const void *b)
 {
@@ -226,50 +166,35 @@ compare_agents(const void *a, const void *b)
     return n != m ? (n < m) - (n > m) : str_compare(x->name, y->name);
 }
 
-static void
-put_agents(struct stats *s)
+/* The day of midnight i, in text. */
+static const char *
+name_day(const struct stats *s, int i, char text[40])
 {
-    static const struct table_column cols[] = {
-        {.rest = true}, {.right = true}, {.right = true}, {.right = true}};
-    const char *names[] = {"", "done", "failed", "handed over"};
-    struct table_cell cells[1 + N_COUNTS];
-    struct arena a = {0};
-    struct table t;
+    time_t at = (time_t)(s->midnight[i] / 1000);
+    struct tm tm = {0};
 
-    if (s->n_agents == 0)
-        return;
-    buf_char(&s->c->out, '\n');
-    table_begin(&t, s->c, cols, 1 + N_COUNTS, screen_columns());
-    for (int i = 0; i < 1 + N_COUNTS; i++)
-        cells[i] = (struct table_cell){str_of(names[i]), "2"};
-    table_row(&t, cells); /* in a pipe, too */
-    for (size_t i = 0; i < s->n_agents && i < AGENTS_SHOWN; i++) {
-        cells[0] = (struct table_cell){s->agent[i].name, NULL};
-        for (int n = 0; n < N_COUNTS; n++)
-            cells[1 + n] = (struct table_cell){
-                arena_printf(&a, U64, s->agent[i].n[n]), NULL};
-        table_row(&t, cells);
-    }
-    table_end(&t);
-    arena_fini(&a);
-    if (s->n_agents > AGENTS_SHOWN)
-        buf_printf(&s->c->out, "and %zu more\n", s->n_agents - AGENTS_SHOWN);
+    localtime_r(&at, &tm);
+    text_put(text, 40, "%04d-%02d-%02d", tm.tm_year + 1900, tm.tm_mon + 1,
+             tm.tm_mday);
+    return text;
 }
 
 static void
 put_stats(struct stats *s)
 {
-    uint64_t all = sum_of(s->ended), failed = sum_of(s->failed);
     struct buf *b = &s->c->out;
-    const char *before = "\n";
+    const char *before = "";
+    char day[40];
 
-    buf_printf(b, "%-17s", "Ended per day");
-    put_sparkline(b, s->ended);
-    buf_printf(b, "  " U64 " in %d days, " U64 " of them failed, " U64
-               " today\n", all, DAYS, failed, s->ended[DAYS - 1]);
-    put_median(b, "Time to done", &s->to_done, "task");
-    put_median(b, "Wait for answers", &s->to_answer, "answer");
-    put_agents(s);
+    for (int i = 0; i < DAYS; i++)
+        if (s->ended[i] > 0)
+            buf_printf(b, "%s  " U64 " ended, " U64 " of them failed\n",
+                       name_day(s, i, day), s->ended[i], s->failed[i]);
+    for (size_t i = 0; i < s->n_agents; i++)
+        buf_printf(b, "%.*s  " U64 " done, " U64 " failed, " U64
+                   " handed over\n", STR_ARG(s->agent[i].name),
+                   s->agent[i].n[N_DONE], s->agent[i].n[N_FAILED],
+                   s->agent[i].n[N_HANDED]);
     for (int i = 0; i < TASK_N_COLUMNS; i++)
         if (i != COLUMN_DONE) {
             buf_printf(b, "%s%s " U64, before, human_column(i),
@@ -279,31 +204,29 @@ put_stats(struct stats *s)
     buf_char(b, '\n');
 }
 
+/* Writes the middle one of the times, if there is any. */
 static void
 put_json_median(struct json_w *w, const char *name, struct buf *spans)
 {
-    size_t n;
-    int64_t ms = median_of(spans, &n);
+    size_t n = spans->len / sizeof(int64_t);
+    int64_t ms;
 
-    if (n > 0)
-        json_put_int(w, name, ms / 1000);
+    if (n == 0)
+        return;
+    qsort(spans->p, n, sizeof(ms), compare_spans);
+    memcpy(&ms, spans->p + n / 2 * sizeof(ms), sizeof(ms));
+    json_put_int(w, name, ms / 1000);
 }
 
 static void
 put_json_days(struct stats *s, struct json_w *w)
 {
-    struct tm tm;
+    char day[40];
 
     json_put_arr(w, "days");
     for (int i = 0; i < DAYS; i++) {
-        time_t at = (time_t)(s->midnight[i] / 1000);
-        char day[40] = "";
-
-        if (localtime_r(&at, &tm) != NULL)
-            text_put(day, sizeof(day), "%04d-%02d-%02d", tm.tm_year + 1900,
-                     tm.tm_mon + 1, tm.tm_mday);
         json_obj(w);
-        json_put_z(w, "day", day);
+        json_put_z(w, "day", name_day(s, i, day));
         json_put_int(w, "ended", (int64_t)s->ended[i]);
         json_put_int(w, "failed", (int64_t)s->failed[i]);
         json_close(w);

@@ -279,7 +279,7 @@ run 0 ask epic 'And now?'
 run 0 claim part -a me
 run 0 handoff part -a me
 alike stats
-has out '2 in 14 days, 1 of them failed' '1 answer' 'Needs you 1' 'Stuck 1'
+has out '2 ended, 1 of them failed' 'Needs you 1' 'Stuck 1'
 alike stats --json
 stop
 
