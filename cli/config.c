@@ -202,110 +202,14 @@ put_pairs(struct buf *b, const struct pair *pair, size_t n, const char *sep)
     buf_char(b, '}');
 }
 
-/* The syntax of a file of settings. */
-struct form {
-    const char *open; /* before the name of the servers */
-    const char *next; /* after it */
-    const char *before, *sep, *between, *close; /* of the members */
-};
-static const struct form json = {"{\n  \"", "\": {\n    \"mcptask\": {\n",
-                                 "      \"", "\": ", ",\n",
-                                 "\n    }\n  }\n}\n"};
-static const struct form toml = {"[", ".mcptask]\n", "", " = ", "\n", "\n"};
-static const struct form yaml = {"", ":\n  mcptask:\n", "    ", ": ", "\n",
-                                 "\n"};
-
-struct client {
-    const char *name;
-    const char *where;
-    const struct form *form;
-    const char *servers; /* the name of the servers in its file, */
-    const char *url, *headers; /* and of these; NULL: stdio only */
-    bool typed, http_typed;
-    const char *program; /* that adds servers itself, or NULL */
-    /* The command that does so. */
-    void (*put)(struct cli *c, const struct client *k, const struct launch *l,
-                struct words *w);
-    const char *variable; /* before the name of a variable, or NULL */
-    const char *hooks; /* where its hooks are; NULL: it has none like these */
-    bool joined; /* its command holds the arguments, too */
-    bool subs;   /* there is a hook for a sub-agent, too */
-};
-
+/* How to start or reach the server, as the members of a JSON object, the first
+   with a comma before it. */
 static void
-put_name(struct buf *b, const struct form *f, bool first, const char *name)
-{
-    buf_printf(b, "%s%s%s%s", first ? "" : f->between, f->before, name, f->sep);
-}
-
-/* What a client calls its servers here or over HTTP, and the variables. */
-static struct str
-transport_of(const struct client *k, bool http)
-{
-    if (k->joined)
-        return str_of(http ? "remote" : "local");
-    return str_of(http ? "http" : "stdio");
-}
-
-static const char *
-variables_of(const struct client *k)
-{
-    return k->joined ? "environment" : "env";
-}
-
-/* The program and its arguments as one list. */
-static void
-put_joined(struct buf *b, const struct launch *l)
-{
-    struct words w = {.n = 0};
-
-    add_word(&w, l->command);
-    for (size_t i = 0; i < l->args.n; i++)
-        add_word(&w, l->args.word[i]);
-    put_word_list(b, &w, ", ");
-}
-
-static void
-put_servers(struct buf *b, const struct client *k, const struct launch *l)
-{
-    const struct form *f = k->form;
-    const char *pair = f == &toml ? "\" = " : "\": ";
-    bool http = l->url.p != NULL, typed = http ? k->http_typed : k->typed;
-
-    buf_printf(b, "%s%s%s", f->open, k->servers, f->next);
-    if (typed) {
-        put_name(b, f, true, "type");
-        json_quote(b, transport_of(k, http));
-    }
-    put_name(b, f, !typed, http ? k->url : "command");
-    if (!http && k->joined)
-        put_joined(b, l);
-    else
-        json_quote(b, http ? l->url : l->command);
-    if (!http && !k->joined) {
-        put_name(b, f, false, "args");
-        put_word_list(b, &l->args, ", ");
-    }
-    if (l->token_env != NULL && k->variable == NULL) {
-        put_name(b, f, false, "bearer_token_env_var");
-        json_quote(b, str_of(l->token_env));
-    } else if (l->n_env > 0) {
-        put_name(b, f, false, http ? k->headers : variables_of(k));
-        put_pairs(b, l->env, l->n_env, pair);
-    }
-    buf_z(b, f->close);
-}
-
-/* ---- the client's own command ---- */
-
-/* The rest of an object, after its first members: how to start or reach the
-   server, where url names the address. */
-static void
-put_launch(struct buf *b, const struct launch *l, const char *url)
+put_launch(struct buf *b, const struct launch *l)
 {
     bool http = l->url.p != NULL;
 
-    buf_printf(b, ",\"%s\":", http ? url : "command");
+    buf_printf(b, ",\"%s\":", http ? "url" : "command");
     json_quote(b, http ? l->url : l->command);
     if (!http) {
         buf_z(b, ",\"args\":");
@@ -316,85 +220,198 @@ put_launch(struct buf *b, const struct launch *l, const char *url)
     buf_char(b, '}');
 }
 
-/* VS Code takes one object. */
-static void
-vscode_words(struct cli *c, const struct client *k, const struct launch *l,
-             struct words *w)
+/* ---- the clients ---- */
+
+/* A client is a row of templates: of its settings and of its own command that
+   makes them, each for stdio and for HTTP. In them stand for
+     $C the program            $A its arguments
+     $J both, as one list      $V the variables
+     $U the address            $T the name of the variable with the token
+     $H the header             $K the same, for opencode's command
+     $W variables or the header as a table of TOML
+     $O all of it as one JSON object, for the command of VS Code
+   and <X text> is left out where $X is empty. */
+struct client {
+    const char *name;
+    const char *where;
+    const char *stdio, *http; /* settings; http NULL: stdio only */
+    const char *run, *run_http; /* its command, or NULL */
+    const char *remove; /* its command that has to come before another run */
+    const char *variable; /* before the name of a variable; NULL: it reads
+                             none */
+    const char *hooks; /* where its hooks are; NULL: it has none like these */
+    bool subs;         /* there is a hook for a sub-agent, too */
+};
+
+#define JSON(servers, members) "{\n  \"" servers "\": {\n" \
+    "    \"mcptask\": {\n" members "\n    }\n  }\n}\n"
+#define TYPE(t) "      \"type\": \"" t "\",\n"
+#define STDIO "      \"command\": $C,\n      \"args\": $A<V,\n" \
+    "      \"env\": $V>"
+#define HTTP(url) "      \"" url "\": $U<H,\n      \"headers\": $H>"
+#define GEMINI(program) \
+    .stdio = JSON("mcpServers", STDIO), \
+    .http = JSON("mcpServers", HTTP("httpUrl")), \
+    .run = program " mcp add $V --scope user --transport stdio mcptask $C" \
+           "<A -- $A>", \
+    .run_http = program " mcp add --scope user --transport http mcptask $U" \
+                "<H --header $H>", \
+    .variable = "${"
+
+static const struct client clients[] = {
+    {.name = "claude-code", .where = "run this, once, for all your projects",
+     .stdio = JSON("mcpServers", TYPE("stdio") STDIO),
+     .http = JSON("mcpServers", TYPE("http") HTTP("url")),
+     .run = "claude mcp add $V --scope user --transport stdio mcptask -- $C $A",
+     .run_http = "claude mcp add --scope user --transport http mcptask $U"
+                 "<H --header $H>",
+     .remove = "claude mcp remove --scope user mcptask", .variable = "${",
+     .hooks = "~/.claude/settings.json", .subs = true},
+    {.name = "claude-desktop",
+     .where = "for claude_desktop_config.json (Settings, Developer, Edit "
+              "Config)",
+     .stdio = JSON("mcpServers", STDIO), .variable = "${"},
+    {.name = "cursor",
+     .where = "for ~/.cursor/mcp.json, or .cursor/mcp.json in a project",
+     .stdio = JSON("mcpServers", TYPE("stdio") STDIO),
+     .http = JSON("mcpServers", HTTP("url")), .variable = "${env:"},
+    {.name = "vscode",
+     .where = "for .vscode/mcp.json, or what \"MCP: Open User "
+              "Configuration\" opens",
+     .stdio = JSON("servers", TYPE("stdio") STDIO),
+     .http = JSON("servers", TYPE("http") HTTP("url")),
+     .run = "code --add-mcp $O", .run_http = "code --add-mcp $O",
+     .variable = "${env:"},
+    {.name = "codex", .where = "for ~/.codex/config.toml",
+     .stdio = "[mcp_servers.mcptask]\ncommand = $C\nargs = $A<W\nenv = $W>\n",
+     .http = "[mcp_servers.mcptask]\nurl = $U<T\nbearer_token_env_var = $T>"
+             "<W\nhttp_headers = $W>\n",
+     .run = "codex mcp add $V mcptask -- $C $A",
+     .run_http = "codex mcp add mcptask --url $U<T --bearer-token-env-var $T>",
+     .variable = "",
+     .hooks = "~/.codex/hooks.json; then say yes to them in /hooks of codex",
+     .subs = true},
+    {.name = "gemini",
+     .where = "for ~/.gemini/settings.json, or .gemini/settings.json in a "
+              "project", GEMINI("gemini"), .hooks = "~/.gemini/settings.json"},
+    {.name = "qwen",
+     .where = "for ~/.qwen/settings.json, or .qwen/settings.json in a project",
+     GEMINI("qwen")},
+    {.name = "copilot", .where = "for ~/.copilot/mcp-config.json",
+     .stdio = JSON("mcpServers", "      \"tools\": [\"*\"],\n" TYPE("local")
+                   STDIO),
+     .http = JSON("mcpServers", "      \"tools\": [\"*\"],\n" TYPE("http")
+                  HTTP("url")),
+     .run = "copilot mcp add $V mcptask -- $C $A",
+     .run_http = "copilot mcp add --transport http mcptask $U<H --header $H>",
+     .remove = "copilot mcp remove mcptask"},
+    {.name = "cline",
+     .where = "for cline_mcp_settings.json (MCP Servers, Configure)",
+     .stdio = JSON("mcpServers", STDIO),
+     .http = JSON("mcpServers", TYPE("streamableHttp") HTTP("url"))},
+    {.name = "opencode",
+     .where = "for ~/.config/opencode/opencode.json, or opencode.json in a "
+              "project",
+     .stdio = JSON("mcp", TYPE("local") "      \"command\": $J<V,\n"
+                   "      \"environment\": $V>"),
+     .http = JSON("mcp", TYPE("remote") HTTP("url")),
+     .run = "opencode mcp add mcptask $V -- $C $A",
+     .run_http = "opencode mcp add mcptask --url $U<H --header $K>",
+     .variable = "{env:"},
+    {.name = "hermes", .where = "for ~/.hermes/config.yaml",
+     .stdio = "mcp_servers:\n  mcptask:\n    command: $C\n    args: $A<V\n"
+              "    env: $V>\n",
+     .http = "mcp_servers:\n  mcptask:\n    url: $U<H\n    headers: $H>\n",
+     .variable = "${"},
+};
+#define N_CLIENTS (sizeof(clients) / sizeof(clients[0]))
+
+void
+cli_put_clients(struct buf *b)
 {
+    for (size_t i = 0; i < N_CLIENTS; i++)
+        buf_printf(b, " %s", clients[i].name);
+}
+
+/* Whether the value that stands behind a '<' is empty. */
+static bool
+is_empty(const struct launch *l, char value)
+{
+    if (value == 'A')
+        return l->args.n == 0;
+    return value == 'T' ? l->token_env == NULL : l->n_env == 0;
+}
+
+/* Follows a template: skips what is left out and brackets. Returns the next
+   character of its text, or '$'. */
+static const char *
+next_of(const char *t, const struct launch *l)
+{
+    for (; *t == '<' || *t == '>'; t++)
+        if (*t == '<' && is_empty(l, *++t))
+            t = strchr(t, '>');
+    return t;
+}
+
+static void
+put_servers(struct buf *b, const struct client *k, const struct launch *l)
+{
+    const char *t = next_of(l->url.p != NULL ? k->http : k->stdio, l);
+    struct words all = l->args;
+
+    memmove(all.word + 1, l->args.word, l->args.n * sizeof(all.word[0]));
+    all.word[0] = l->command;
+    all.n = l->args.n + 1;
+    for (; *t != '\0'; t = next_of(t + 1, l)) {
+        if (*t != '$')
+            buf_char(b, *t);
+        else if (*++t == 'A' || *t == 'J')
+            put_word_list(b, *t == 'A' ? &l->args : &all, ", ");
+        else if (*t == 'V' || *t == 'H' || *t == 'W')
+            put_pairs(b, l->env, l->n_env, *t == 'W' ? "\" = " : "\": ");
+        else if (*t == 'T')
+            json_quote(b, str_of(l->token_env));
+        else
+            json_quote(b, *t == 'U' ? l->url : l->command);
+    }
+}
+
+/* The words of a command. */
+static void
+put_command(struct cli *c, const char *t, const struct launch *l,
+            struct words *w)
+{
+    const struct pair *e = l->env;
     struct buf b = {0};
+    size_t len;
 
-    buf_printf(&b, "{\"name\":\"mcptask\",\"type\":\"%s\"",
-               l->url.p != NULL ? "http" : "stdio");
-    put_launch(&b, l, k->url);
-    add_words(w, k->program, "--add-mcp");
-    add_word(w, buf_take(&b, &c->a));
-}
-
-/* Each variable as an option of its own. */
-static void
-add_variables(struct cli *c, const struct launch *l, struct words *w)
-{
-    for (size_t i = 0; i < l->n_env; i++) {
-        add_word(w, STR("--env"));
-        add_word(w, arena_printf(&c->a, "%s=%s", l->env[i].name,
-                                 l->env[i].value));
+    for (t = next_of(t, l); *t != '\0'; t = next_of(t, l)) {
+        len = *t == '$' ? 2 : strcspn(t, " <>");
+        if (*t == ' ')
+            len = 1;
+        else if (*t != '$')
+            add_word(w, arena_str(&c->a, (struct str){t, len}));
+        else if (t[1] == 'C' || t[1] == 'U')
+            add_word(w, t[1] == 'C' ? l->command : l->url);
+        else if (t[1] == 'T')
+            add_word(w, str_of(l->token_env));
+        else if (t[1] == 'H' || t[1] == 'K')
+            add_word(w, arena_printf(&c->a, "%s%s%s", e->name, t[1] == 'H'
+                                     ? ": " : "=", e->value));
+        else if (t[1] == 'O') {
+            buf_printf(&b, "{\"name\":\"mcptask\",\"type\":\"%s\"",
+                       l->url.p != NULL ? "http" : "stdio");
+            put_launch(&b, l);
+            add_word(w, buf_take(&b, &c->a));
+        }
+        for (size_t i = 0; *t == '$' && t[1] == 'A' && i < l->args.n; i++)
+            add_word(w, l->args.word[i]);
+        for (size_t i = 0; *t == '$' && t[1] == 'V' && i < l->n_env; i++) {
+            add_word(w, STR("--env"));
+            add_word(w, arena_printf(&c->a, "%s=%s", e[i].name, e[i].value));
+        }
+        t += len;
     }
-}
-
-static void
-opencode_words(struct cli *c, const struct client *k, const struct launch *l,
-               struct words *w)
-{
-    bool http = l->url.p != NULL;
-
-    add_words(w, k->program, "mcp");
-    add_words(w, "add", "mcptask");
-    if (http) {
-        add_words(w, "--url", l->url.p);
-        if (l->n_env > 0)
-            add_words(w, "--header",
-                      arena_printf(&c->a, "%s=%s", l->env[0].name,
-                                   l->env[0].value).p);
-        return;
-    }
-    add_variables(c, l, w);
-    add_word(w, STR("--"));
-    add_word(w, l->command);
-    for (size_t i = 0; i < l->args.n; i++)
-        add_word(w, l->args.word[i]);
-}
-
-/* The command of the client that adds this server. --env and --header take
-   any number of values in some clients, so what follows them is an option, or
-   nothing; and gemini takes "--" only after the program. */
-static void
-client_words(struct cli *c, const struct client *k, const struct launch *l,
-             struct words *w)
-{
-    bool http = l->url.p != NULL, codex = k->form == &toml;
-    bool late = k->form == &json && k->program[0] == 'g';
-
-    add_words(w, k->program, "mcp");
-    add_word(w, STR("add"));
-    if (!http)
-        add_variables(c, l, w);
-    if (!codex) {
-        add_words(w, "--scope", "user");
-        add_words(w, "--transport", http ? "http" : "stdio");
-    }
-    add_word(w, STR("mcptask"));
-    if (!late && (codex || !http))
-        add_word(w, str_of(http ? "--url" : "--"));
-    add_word(w, http ? l->url : l->command);
-    if (late && l->args.n > 0)
-        add_word(w, STR("--"));
-    for (size_t i = 0; i < l->args.n; i++)
-        add_word(w, l->args.word[i]);
-    if (http && codex && l->token_env != NULL)
-        add_words(w, "--bearer-token-env-var", l->token_env);
-    else if (http && l->n_env > 0)
-        add_words(w, "--header", arena_printf(&c->a, "%s: %s", l->env[0].name,
-                                              l->env[0].value).p);
 }
 
 static void
@@ -412,70 +429,6 @@ static bool
 holds_token(const struct cli *c)
 {
     return c->args.token_file != NULL && c->args.token_env == NULL;
-}
-
-static void
-put_claude_code(struct cli *c, const struct client *k, const struct launch *l)
-{
-    struct words w = {.n = 0};
-
-    client_words(c, k, l, &w);
-    put_words(&c->out, &w);
-    if (holds_token(c))
-        return;
-    buf_z(&c->out, "\n# or, for all who work on one project, in its .mcp.json:"
-                   "\n");
-    put_servers(&c->out, k, l);
-}
-
-static const struct client clients[] = {
-    {.name = "claude-code", .where = "run this, once, for all your projects",
-     .form = &json, .servers = "mcpServers", .url = "url",
-     .headers = "headers", .typed = true, .http_typed = true,
-     .program = "claude", .put = client_words, .variable = "${",
-     .hooks = "~/.claude/settings.json", .subs = true},
-    {.name = "claude-desktop",
-     .where = "for claude_desktop_config.json (Settings, Developer, Edit "
-              "Config)",
-     .form = &json, .servers = "mcpServers", .variable = "${"},
-    {.name = "cursor",
-     .where = "for ~/.cursor/mcp.json, or .cursor/mcp.json in a project",
-     .form = &json, .servers = "mcpServers", .url = "url",
-     .headers = "headers", .typed = true, .variable = "${env:"},
-    {.name = "vscode",
-     .where = "for .vscode/mcp.json, or what \"MCP: Open User "
-              "Configuration\" opens",
-     .form = &json, .servers = "servers", .url = "url", .headers = "headers",
-     .typed = true, .http_typed = true, .program = "code",
-     .put = vscode_words, .variable = "${env:"},
-    {.name = "codex", .where = "for ~/.codex/config.toml", .form = &toml,
-     .servers = "mcp_servers", .url = "url", .headers = "http_headers",
-     .program = "codex", .put = client_words,
-     .hooks = "~/.codex/hooks.json; then say yes to them in /hooks of codex",
-     .subs = true},
-    {.name = "gemini",
-     .where = "for ~/.gemini/settings.json, or .gemini/settings.json in a "
-              "project",
-     .form = &json, .servers = "mcpServers", .url = "httpUrl",
-     .headers = "headers", .program = "gemini", .put = client_words,
-     .variable = "${", .hooks = "~/.gemini/settings.json"},
-    {.name = "opencode",
-     .where = "for ~/.config/opencode/opencode.json, or opencode.json in a "
-              "project",
-     .form = &json, .servers = "mcp", .url = "url", .headers = "headers",
-     .typed = true, .http_typed = true, .program = "opencode",
-     .put = opencode_words, .variable = "{env:", .joined = true},
-    {.name = "hermes", .where = "for ~/.hermes/config.yaml", .form = &yaml,
-     .servers = "mcp_servers", .url = "url", .headers = "headers",
-     .variable = "${"},
-};
-#define N_CLIENTS (sizeof(clients) / sizeof(clients[0]))
-
-void
-cli_put_clients(struct buf *b)
-{
-    for (size_t i = 0; i < N_CLIENTS; i++)
-        buf_printf(b, " %s", clients[i].name);
 }
 
 /* ---- over HTTP ---- */
@@ -550,14 +503,17 @@ find_url(struct cli *c, const struct client *k, const char *url,
         return cli_misuse(c, "URL needs an HTTP address, not \"%s\"", url);
     if (variable != NULL && !is_name(variable))
         return cli_misuse(c, "--token-env needs the name of a variable");
+    if (variable != NULL && k->variable == NULL)
+        return cli_misuse(c, "the settings of %s cannot refer to a variable; "
+                          "use --token-file", k->name);
     if (c->args.token_file != NULL)
         rc = find_token(c, agent != NULL ? agent : k->name, &token);
     l->token_env = variable;
-    if (l->token_env != NULL && k->variable != NULL)
+    if (l->token_env != NULL && k->variable[0] != '\0')
         token = arena_printf(&c->a, "%s%s}", k->variable, l->token_env);
     if (token.p != NULL)
         bearer = arena_printf(&c->a, "Bearer %.*s", STR_ARG(token));
-    if (k->url == NULL)
+    if (k->http == NULL)
         add_bridge(l, bearer.p);
     else
         add_env(l, bearer.p != NULL, "Authorization", bearer.p);
@@ -589,15 +545,22 @@ find_client(struct cli *c, const struct client **out, struct launch *l)
 static void
 put_settings(struct cli *c, const struct client *k, const struct launch *l)
 {
+    struct words w = {.n = 0};
+
     /* On stderr, so that stdout can go into the file unchanged. */
     text_tell("# %s:\n", k->where);
     if (holds_token(c))
         text_tell("# it holds a token: keep it out of repositories, or give "
                   "--token-env\n");
-    if (k == clients)
-        put_claude_code(c, k, l);
-    else
-        put_servers(&c->out, k, l);
+    if (k == clients) {
+        put_command(c, l->url.p != NULL ? k->run_http : k->run, l, &w);
+        put_words(&c->out, &w);
+        if (holds_token(c))
+            return;
+        buf_z(&c->out, "\n# or, for all who work on one project, in its "
+              ".mcp.json:\n");
+    }
+    put_servers(&c->out, k, l);
 }
 
 int
@@ -611,7 +574,7 @@ cli_config(struct cli *c)
         return rc;
     if (c->json) {
         buf_printf(&c->out, "{\"client\":\"%s\"", k->name);
-        put_launch(&c->out, &l, "url");
+        put_launch(&c->out, &l);
         buf_char(&c->out, '\n');
     } else {
         put_settings(c, k, &l);
@@ -674,21 +637,19 @@ run_words(struct cli *c, struct str program, const struct words *w)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/* Claude Code refuses a server that it has, where the others replace it. What
+/* Some clients refuse a server that they have, where others replace it. What
    was there is removed only after that, so that it stays if the command fails
    for another reason and there is none. */
 static int
-add_server(struct cli *c, const struct client *k, struct str program,
-           const struct words *w)
+add_server(struct cli *c, const struct client *k, const struct launch *l,
+           struct str program, const struct words *w)
 {
     struct words remove = {.n = 0};
     int rc = run_words(c, program, w);
 
-    if (rc == 0 || k != clients)
+    if (rc == 0 || k->remove == NULL)
         return rc;
-    add_words(&remove, k->program, "mcp");
-    add_words(&remove, "remove", "--scope");
-    add_words(&remove, "user", "mcptask");
+    put_command(c, k->remove, l, &remove);
     return run_words(c, program, &remove) == 0 ? run_words(c, program, w) : rc;
 }
 
@@ -766,7 +727,7 @@ print_hooks(struct cli *c, const struct client *k, const struct launch *l)
 int
 cli_setup(struct cli *c)
 {
-    struct words w = {.n = 0};
+    struct words w = {.n = 0}, none = {.n = 0};
     const struct client *k;
     struct str program = STR_NONE;
     struct launch l;
@@ -777,19 +738,20 @@ cli_setup(struct cli *c)
         return rc;
     if (c->args.hooks)
         return print_hooks(c, k, &l);
-    if (k->program != NULL)
-        program = find_program(&c->a, k->program);
+    if (k->run != NULL) {
+        put_command(c, l.url.p != NULL ? k->run_http : k->run, &l, &w);
+        program = find_program(&c->a, w.word[0].p);
+    }
     if (program.p == NULL) {
-        if (k->program != NULL && !c->json)
-            cli_fail(c, 0, "%s is not in PATH; run this yourself:",
-                     k->program);
+        if (k->run != NULL && !c->json)
+            cli_fail(c, 0, "%.*s is not in PATH; run this yourself:",
+                     STR_ARG(w.word[0]));
         if (c->json)
-            put_setup_json(c, k, &l, &w);
+            put_setup_json(c, k, &l, &none);
         else
             put_settings(c, k, &l);
         return CLI_OK;
     }
-    k->put(c, k, &l, &w);
     if (c->json)
         put_setup_json(c, k, &l, &w);
     else
@@ -797,7 +759,7 @@ cli_setup(struct cli *c)
     if (c->args.dry_run)
         return CLI_OK;
     cli_say(STDERR_FILENO, &said);
-    rc = add_server(c, k, program, &w);
+    rc = add_server(c, k, &l, program, &w);
     if (rc == 0 && !c->json && l.url.p == NULL)
         text_tell("# mcptask setup %s --hooks prints what tells agents of "
                   "their tasks\n", k->name);

@@ -7,7 +7,7 @@
 unset MCP_TASK_BASE_DIR MCP_TASK_PORT
 export HOME="$dir/home"
 mkdir bin home
-for client in claude codex gemini code opencode; do
+for client in claude codex gemini code opencode qwen copilot; do
     # There is nothing to remove.
     cat >bin/$client <<'END'
 #!/bin/sh
@@ -41,6 +41,11 @@ given mcp add --env "MCP_TASK_BASE_DIR=$dir/a store" --scope user \
 run 7 --read-only setup opencode
 given mcp add mcptask --env "MCP_TASK_BASE_DIR=$dir/a store" -- "$exe" \
     --read-only
+run 7 --read-only setup qwen
+given mcp add --env "MCP_TASK_BASE_DIR=$dir/a store" --scope user \
+    --transport stdio mcptask "$exe" -- --read-only
+run 7 setup copilot
+given mcp add --env "MCP_TASK_BASE_DIR=$dir/a store" mcptask -- "$exe"
 unset MCP_TASK_BASE_DIR
 run 7 setup vscode
 given --add-mcp '{"name":"mcptask","type":"stdio","command":"'"$exe"'","args":[],"env":{}}'
@@ -61,6 +66,18 @@ run 7 setup vscode --token-env TOK $url
 given --add-mcp '{"name":"mcptask","type":"http","url":"'$url'","headers":{"Authorization":"Bearer ${env:TOK}"}}'
 run 7 setup opencode --token-env TOK $url
 given mcp add mcptask --url $url --header 'Authorization=Bearer {env:TOK}'
+run 7 setup qwen --http
+given mcp add --scope user --transport http mcptask http://127.0.0.1:8766/mcp
+run 7 setup copilot --http
+given mcp add --transport http mcptask http://127.0.0.1:8766/mcp
+for client in copilot cline; do
+    run 2 setup $client --token-env TOK $url
+    has err "the settings of $client cannot refer to a variable"
+done
+run 0 config copilot --http
+has out '"type": "http"' '"tools": ["*"]'
+run 0 config cline --http
+has out '"type": "streamableHttp"'
 run 0 config cursor --token-env TOK $url
 # shellcheck disable=SC2016
 has out '"Authorization": "Bearer ${env:TOK}"'
