@@ -68,7 +68,7 @@ int mcp_keep(struct mcp_message *m, struct mcp_sink *sink, void *owner);
 void *mcp_next(struct mcp *m, int64_t now_ms, struct mcp_message **out);
 /* When mcp_next, or a delayed notification, is due; INT64_MAX: never. */
 int64_t mcp_due_ms(const struct mcp *m);
-/* Whether its client may come back for the answer on another stream, and
+/* Whether its client is to come back on another stream, where mcp_repeats, and
    after how many milliseconds; 0: no. */
 unsigned mcp_polls(const struct mcp_message *m);
 /* Whether its client may send it again if it loses the answer: it changes

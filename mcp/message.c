@@ -299,7 +299,7 @@ mcp_repeats(const struct mcp_message *m, struct mcp_repeat *out)
     *out = (struct mcp_repeat){r->call.since, store_now_ms(m->m->store)};
     return m->http && !m->batch && m->s->id[0] != '\0' && !m->s->sse &&
            r->rev == MCP_2025_11_25 && r->runs_as.len == 0 &&
-           r->run.poll_ms == 0 && !r->task &&
+           !r->task &&
            (r->tool != NULL ? !r->tool->writes
                             : str_is(r->name, "tasks/result"));
 }

@@ -167,7 +167,7 @@ mcp_poll(struct mcp_call *c, unsigned retry_ms)
     const struct mcp_message *m = c->of->m;
 
     if (m->http && c->rev == MCP_2025_11_25 && m->s->id[0] != '\0' &&
-        !m->s->sse)
+        !m->s->sse && m->repeat.began_ms == 0)
         c->of->run.poll_ms = retry_ms;
 }
 

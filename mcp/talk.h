@@ -101,8 +101,9 @@ bool mcp_defer(struct mcp_call *c);
 /* Whether a first run may wait, deferred or not. If not, waiting ends it with
    an error, whatever it has staged. */
 bool mcp_can_wait(struct mcp_call *c, bool deferred);
-/* Lets a client of 2025-11-25 on HTTP come back for the answer on another
-   stream, as it may after retry_ms; does nothing elsewhere. */
+/* Has a client of 2025-11-25 on HTTP come back on another stream after
+   retry_ms, where a call that changes nothing begins again; does nothing
+   elsewhere, nor when it has come back. */
 void mcp_poll(struct mcp_call *c, unsigned retry_ms);
 /* Reports progress, if the client gave a token. message may be NULL. */
 void mcp_progress(struct mcp_call *c, uint64_t progress, uint64_t total,

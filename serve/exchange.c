@@ -4,15 +4,12 @@
    1. A reply becomes a stream as soon as a message comes before the answer, or
       the answer has to wait: then its head goes out, and pings keep the
       connection open.
-   2. An exchange without a connection is kept: its client can return with an
-      event id and gets, once, the messages sent since it left. No other client
-      can: the id begins with that of the session, whose principal must match.
-   3. No function in peer_ops frees an exchange, since that frees its peer
-      too.
-   4. A wait that changes nothing is not kept: the id of its first event holds
-      the request, and serve/stream.c begins it again, also after a restart. A
-      client that makes up such an id can read what a POST would let it read,
-      and change nothing. */
+   2. No function in peer_ops frees an exchange, since that frees its peer too:
+      one that parts with its connection is freed by exchange_sweep.
+   3. A wait that changes nothing can be resumed: the id of its first event
+      holds the request, and serve/stream.c begins it again, also after a
+      restart. A client that makes up such an id can read what a POST would let
+      it read, and change nothing. */
 
 #include "serve/exchange.h"
 
@@ -22,11 +19,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_LOGGED 200                     /* bytes of a path */
-#define MAX_KEPT 32                        /* replies kept for clients */
-#define KEEP_MS (5 * 60 * 1000)            /* how long they are kept */
-#define MAX_REPEATED ((size_t)2048)       /* bytes of a request */
-#define MAX_MISSED ((size_t)256 * 1024)    /* bytes of a kept reply */
+#define MAX_LOGGED 200              /* bytes of a path */
+#define MAX_REPEATED ((size_t)2048) /* bytes of a request */
 
 struct str
 exchange_field(const struct exchange *x, const char *name)
@@ -156,9 +150,7 @@ exchange_free(struct exchange *x)
     turn_leave(x->peer);
     close_session_stream(x);
     buf_fini(&x->caller.text);
-    buf_fini(&x->id);
     buf_fini(&x->repeat);
-    buf_fini(&x->missed);
     free(x);
 }
 
@@ -178,108 +170,17 @@ exchange_end(struct exchange *x)
     }
 }
 
-/* ---- replies that are kept: invariant 2 ---- */
-
 void
 exchange_sweep(void *ctx)
 {
     struct exchanges *all = ctx;
     struct exchange *x, *next;
-    int64_t now = loop_now(all->loop), due = INT64_MAX;
 
     for (x = all->first; x != NULL; x = next) {
         next = x->next;
-        if (x->c != NULL)
-            continue;
-        if (x->until_ms <= now)
+        if (x->c == NULL)
             exchange_free(x);
-        else if (x->until_ms < due)
-            due = x->until_ms;
     }
-    if (due != INT64_MAX && all->end_ms == 0)
-        loop_timer_set(all->loop, &all->timer, due);
-}
-
-static void
-keep_exchange(struct exchange *x)
-{
-    struct exchanges *all = x->all;
-
-    x->c = NULL;
-    x->until_ms = loop_now(all->loop) + KEEP_MS;
-    if (!all->timer.set)
-        loop_timer_set(all->loop, &all->timer, x->until_ms);
-}
-
-void
-exchange_lost(struct exchange *x)
-{
-    if (x->id.len > 0 && x->awaiting)
-        keep_exchange(x);
-    else
-        exchange_free(x);
-}
-
-static bool
-may_keep(const struct exchanges *all)
-{
-    const struct exchange *x;
-    size_t n = 0;
-
-    for (x = all->first; x != NULL; x = x->next)
-        n += x->id.len > 0;
-    return n < MAX_KEPT;
-}
-
-/* Ends the stream; the client may fetch its answer after ms. */
-static void
-send_away(struct exchange *x, unsigned ms)
-{
-    struct http_conn *c = x->c;
-
-    buf_printf(&x->id, "%.*s.%llx", STR_ARG(x->facts.session_id),
-               (unsigned long long)++x->all->last_id);
-    if (x->id.err != 0) {
-        buf_reset(&x->id, 0);
-        return;
-    }
-    http_event(c, STR_NONE, buf_view(&x->id), ms, STR_NONE);
-    keep_exchange(x);
-    http_set_user_data(c, NULL);
-    http_stream_end(c);
-}
-
-static void
-keep_line(struct exchange *x, struct str line)
-{
-    struct buf *b = &x->missed;
-
-    if (b->len + line.len < MAX_MISSED &&
-        buf_room(b, line.len + 1) != NULL) {
-        buf_str(b, line);
-        buf_char(b, '\n');
-    }
-    b->err = 0;
-}
-
-static bool
-is_kept_for(const struct exchange *x, struct str session)
-{
-    return x->c == NULL && x->id.len > session.len &&
-           memcmp(x->id.p, session.p, session.len) == 0 &&
-           x->id.p[session.len] == '.';
-}
-
-static struct exchange *
-find_kept(const struct exchange *x, struct str session, struct str id)
-{
-    struct exchange *k = x->all->first;
-
-    while (k != NULL &&
-           !(is_kept_for(k, session) && str_eq(buf_view(&k->id), id) &&
-             exchange_same_caller(k, x)))
-        k = k->next;
-    return k;
 }
 
 /* Drops the message if the client accepts no stream, or the reply has
@@ -289,38 +190,16 @@ send_message(void *ctx, struct str body, struct str event)
 {
     struct exchange *x = ctx;
 
-    if (x->c == NULL) {
-        keep_line(x, body);
-    } else if (http_is_stream(x->c) || (x->sse && x->awaiting)) {
+    if (x->c != NULL &&
+        (http_is_stream(x->c) || (x->sse && x->awaiting))) {
         exchange_begin_stream(x, NULL);
         http_event(x->c, STR("message"), event, 0, body);
     }
 }
 
-bool
-exchange_resume(struct exchange *x, struct str session, struct str id)
-{
-    struct exchange *k = find_kept(x, session, id);
-
-    if (k == NULL)
-        return false;
-    k->c = x->c;
-    k->route = x->route;
-    exchange_free(x);
-    http_set_user_data(k->c, k);
-    exchange_begin_stream(k, NULL);
-    mcp_give_notes(buf_view(&k->missed), send_message, k);
-    buf_reset(&k->missed, 0);
-    if (k->awaiting)
-        http_forget(k->c);
-    else
-        http_stream_end(k->c);
-    return true;
-}
-
 /* ---- the peer ---- */
 
-/* Ends the streams of a session that has ended, and drops its kept replies. */
+/* Ends the streams of a session that has ended. */
 static void
 end_streams(const struct exchange *of)
 {
@@ -332,8 +211,6 @@ end_streams(const struct exchange *of)
             str_is(id, mcp_session_id(x->session))) {
             close_session_stream(x);
             http_stream_end(x->c);
-        } else if (is_kept_for(x, id)) {
-            buf_reset(&x->id, 0); /* hides it; exchange_sweep frees it */
         }
 }
 
@@ -399,10 +276,10 @@ exchange_answer(void *ctx, const struct turn_answer *a)
     bool awaited = x->awaiting;
 
     x->awaiting = false;
-    if (x->legacy || x->c == NULL) {
+    if (x->legacy) {
         if (a->body.len > 0)
             send_message(x, a->body, STR_NONE);
-    } else if (awaited) { /* else exchange_end has replied */
+    } else if (awaited && x->c != NULL) { /* else exchange_end has replied */
         answer_request(x, a);
     }
     return true; /* http drops a connection that it has no memory for */
@@ -417,9 +294,9 @@ on_reply_lost(void *ctx)
         http_drop(x->c);
 }
 
-/* Invariant 4. */
+/* Sends the id by which the client can come back after ms: invariant 3. */
 static void
-send_repeat(struct exchange *x, const struct mcp_message *m)
+send_repeat(struct exchange *x, const struct mcp_message *m, unsigned ms)
 {
     struct buf *id = &x->repeat;
     struct str body = http_body(x->c);
@@ -434,7 +311,20 @@ send_repeat(struct exchange *x, const struct mcp_message *m)
     if (id->err != 0)
         buf_reset(id, 0);
     if (id->len > 0)
-        http_event(x->c, STR_NONE, buf_view(id), EXCHANGE_AGAIN_MS, STR_NONE);
+        http_event(x->c, STR_NONE, buf_view(id), ms, STR_NONE);
+}
+
+/* Ends the stream before the answer: invariant 2. */
+static void
+part(struct exchange *x)
+{
+    struct exchanges *all = x->all;
+
+    http_set_user_data(x->c, NULL);
+    http_stream_end(x->c);
+    x->c = NULL;
+    if (all->end_ms == 0)
+        loop_timer_set(all->loop, &all->timer, loop_now(all->loop));
 }
 
 /* Invariant 1. */
@@ -447,10 +337,9 @@ on_later(void *ctx, const struct mcp_message *m)
     if (x->legacy || !x->sse)
         return;
     exchange_begin_stream(x, NULL);
-    if (poll_ms > 0 && x->facts.session_id.len > 0 && may_keep(x->all))
-        send_away(x, poll_ms);
-    else
-        send_repeat(x, m);
+    send_repeat(x, m, poll_ms > 0 ? poll_ms : EXCHANGE_AGAIN_MS);
+    if (poll_ms > 0 && x->repeat.len > 0)
+        part(x);
 }
 
 static void
@@ -463,13 +352,12 @@ on_messages_done(void *ctx)
         http_forget(x->c);
 }
 
-/* A client that may fetch its answer on another stream is not gone. */
 static bool
 is_client_gone(void *ctx)
 {
     const struct exchange *x = ctx;
 
-    return x->c != NULL && x->id.len == 0 && http_is_gone(x->c);
+    return x->c == NULL || http_is_gone(x->c);
 }
 
 static bool

@@ -44,10 +44,9 @@ struct exchanges { /* shared by all of a server */
     struct http *http;
     struct access access;
     struct exchange *first;  /* the newest */
-    uint64_t last_id;        /* of a kept one; the first is random */
     uint64_t last_round;     /* the last one that was pushed: see post.c */
     unsigned n_rounds;       /* exchanges that wait to be pushed */
-    struct loop_timer timer; /* drops kept exchanges, and ends the server */
+    struct loop_timer timer; /* frees exchanges, and ends the server */
     struct buf page;         /* the fields of the board, NUL-terminated */
     struct buf state;        /* a reply about the state of the server */
     struct buf metrics;      /* the last reply of /metrics, */
@@ -58,7 +57,7 @@ struct exchanges { /* shared by all of a server */
 struct exchange {
     struct exchanges *all;
     struct exchange *next, **at; /* in the list of all */
-    struct http_conn *c;         /* NULL: kept for its client */
+    struct http_conn *c;         /* NULL: it is to be freed */
     const struct route *route;
     struct caller caller;
     bool json, sse;   /* what its client accepts */
@@ -74,23 +73,19 @@ struct exchange {
     struct mcp_sink sink;
     size_t posts_len;    /* bytes that others posted for its stream, until its
                             peer is done */
-    struct buf id;       /* of its last event, if it may be kept */
     struct buf repeat;   /* the id by which its request is sent again, or
                             empty */
-    struct buf missed;   /* messages sent while it was kept, a line each */
     uint64_t round;      /* the round that pushes it; 0: it does not wait */
-    int64_t until_ms;    /* how long it is kept, or waits for its round */
+    int64_t until_ms;    /* how long it waits for its round */
 };
 
 /* Makes one for a new connection; NULL if memory ran out. */
 struct exchange *exchange_new(struct exchanges *all, struct http_conn *c);
 void exchange_free(struct exchange *x);
-/* Its connection has ended: keeps it if its client may return. */
-void exchange_lost(struct exchange *x);
 /* When the server stops: ends a reply that no message in the turn will end. */
 void exchange_end(struct exchange *x);
 /* The timer's function, with the struct exchanges as ctx: frees exchanges that
-   were kept too long. */
+   have parted with their connections. */
 void exchange_sweep(void *ctx);
 
 struct str exchange_field(const struct exchange *x, const char *name);
@@ -114,9 +109,5 @@ void exchange_begin_stream(struct exchange *x, const char *fields);
 /* Its peer's function, with x as ctx: replies with the answer to its
    message. */
 bool exchange_answer(void *ctx, const struct turn_answer *a);
-/* Continues on x's connection the reply whose last event had this id of this
-   session, if it is kept for this caller. Returns whether it did; then x is
-   freed. */
-bool exchange_resume(struct exchange *x, struct str session, struct str id);
 
 #endif

@@ -35,7 +35,7 @@ reply_opened(struct exchange *x, int err, const char *event, const char *data)
     }
 }
 
-/* Reads the id of a request that is sent again: see exchange.c, 4. */
+/* Reads the id of a request that is sent again: see exchange.c, 3. */
 static int
 read_repeat(struct arena *a, struct str session, struct str id,
             struct mcp_repeat *out, struct str *body)
@@ -103,8 +103,7 @@ stream_run(struct exchange *x)
 
     x->facts = exchange_facts(x);
     if (exchange_lacks(x, id, "Mcp-Session-Id is missing\n") ||
-        (last.p != NULL && (exchange_resume(x, id, last) ||
-                            run_repeat(x, id, last))))
+        (last.p != NULL && run_repeat(x, id, last)))
         return;
     if (last.p != NULL && is_stream_over(id, last)) {
         reply_over(x);

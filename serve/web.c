@@ -367,7 +367,6 @@ on_head(void *ctx, struct http_conn *c)
         http_drop(c);
         return;
     }
-    buf_reset(&x->id, 0);
     buf_reset(&x->repeat, 0);
     x->legacy = false;
     x->wait_ms = 0;
@@ -401,7 +400,7 @@ on_closed(void *ctx, struct http_conn *c)
 
     (void)ctx;
     if (x != NULL)
-        exchange_lost(x);
+        exchange_free(x);
 }
 
 /* ---- begin and end ---- */
@@ -437,9 +436,7 @@ web_open(struct web **out, struct turn *t, struct loop *l,
     x->loop = l;
     x->store = store;
     x->timer = (struct loop_timer){.fn = exchange_sweep, .ctx = x};
-    err = random_bytes(&x->last_id, sizeof(x->last_id));
-    if (err == 0)
-        err = access_open(&x->access, o, why);
+    err = access_open(&x->access, o, why);
     if (err == 0)
         err = http_open(&x->http, l, &o->http, &w->handler, why);
     if (err < 0) {

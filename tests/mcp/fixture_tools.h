@@ -167,7 +167,7 @@ with_logging(struct mcp_call *c)
 static int
 reconnection(struct mcp_call *c)
 {
-    if (c->round > 0)
+    if (c->round > 0) /* it is another run than the one that ended its stream */
         return give(c, BLOCK_TEXT("You came back."));
     mcp_poll(c, POLL_RETRY_MS);
     mcp_wait(c, POLL_WORK_MS);

@@ -939,7 +939,7 @@ call_and_part(struct client *c, const struct session *s, char id[1024])
 }
 
 static void
-test_an_answer_is_fetched_once(void)
+test_a_call_ends_its_stream_first(void)
 {
     struct rig r = fixture_new();
     struct client c = dial(r.address), stream;
@@ -954,10 +954,11 @@ test_an_answer_is_fetched_once(void)
     hang_up(&stream); /* before it came, or after */
     call_and_part(&c, &s, id);
     stream = open_stream(&r, &s, id);
+    CHECK(hears(&stream, "")); /* the id once more */
     CHECK(hears(&stream, "\"id\":7,\"result\""));
     CHECK(next_event(&stream) == NULL && stream.ended);
     hang_up(&stream);
-    stream = stream_of(&r, &s, id); /* a plain one, which stays */
+    stream = stream_of(&r, &s, ""); /* a plain one, which stays */
     CHECK(posts(&c, s.fields, PING, "\"result\":{}"));
     call_and_part(&c, &s, id);
     CHECK(fetch(&c, "DELETE", "/mcp", s.fields, NULL) == 200);
@@ -1077,7 +1078,7 @@ main(int argc, char **argv)
     test_a_wait_survives_a_kill();
     fixture = argc > 2 ? argv[2] : NULL;
     if (fixture != NULL) {
-        test_an_answer_is_fetched_once();
+        test_a_call_ends_its_stream_first();
         test_a_call_asks_its_client();
         test_the_end_of_a_call_that_waits();
     }
