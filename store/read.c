@@ -2,9 +2,7 @@
 
    Records of closed generations can be found by number too. Numbers rise with
    the offset in every file, so a binary search replaces an index of numbers. It
-   starts where the last one ended, since reads along a chain ask for nearby
-   numbers, and trusts the numbers it sees on its way. If that finds nothing, a
-   careful search of the whole file trusts only whole records.
+   trusts only whole records, so that a damaged digit cannot mislead it.
 
    Every record's CRC is checked: bytes that changed on disk cause an error,
    never an answer. */
@@ -59,73 +57,44 @@ store_read(struct store *s, const struct store_entry *e, struct arena *a,
     return 0;
 }
 
-/* A file to search. */
-struct search {
-    int fd;
-    int64_t end;
-    bool careful;
-};
-
-/* Finds the first line that begins after off: its offset and number. False: it
-   is bad or missing. A careful search accepts only a whole record, so that a
-   damaged digit cannot mislead it. */
+/* Finds the first whole record that begins after off: its offset and number.
+   False: the line there is bad or missing. */
 static bool
-probe_line(const struct search *f, int64_t off, int64_t *at, uint64_t *n)
+probe_line(int fd, int64_t end, int64_t off, int64_t *at, uint64_t *n)
 {
-    struct record_reader rd = {.fd = f->fd, .off = off, .end = f->end,
+    struct record_reader rd = {.fd = fd, .off = off, .end = end,
                                .chunk = 4096};
     struct store_rec r;
     struct str line;
-    bool found = record_skip(&rd) == 1; /* the rest of the one before */
-    *at = rd.off;
-    if (found && !f->careful)
-        found = record_peek_n(record_glance(&rd), n);
-    else if (found)
-        found = record_next(&rd, &line, at) == 1 && record_peek_n(line, n) &&
-                record_parse(line, &r) == 0;
+    bool found = record_skip(&rd) == 1 && /* the rest of the one before */
+                 record_next(&rd, &line, at) == 1 &&
+                 record_peek_n(line, n) && record_parse(line, &r) == 0;
     record_reader_fini(&rd);
     return found;
-}
-
-/* Offset to start reading at for record n: no earlier line has that number. */
-static int64_t
-search_file(const struct search *f, uint64_t n, int64_t near, int64_t step)
-{
-    int64_t lo = 0, hi = near > 0 ? near : f->end;
-    while (hi - lo > SEARCH_LINEAR) {
-        int64_t mid = near > step ? near - step : lo + (hi - lo) / 2, at;
-        uint64_t found;
-        step *= 2;
-        bool seen = probe_line(f, mid, &at, &found) && at < hi;
-        if (seen && found == n && !f->careful)
-            return at; /* or its end record, which has the same number */
-        if (!seen || found >= n) {
-            hi = mid; /* a bad line: what is before it is sure to be */
-        } else {
-            lo = at;
-            near = 0; /* it is between the two */
-        }
-    }
-    return lo;
 }
 
 int64_t
 store_search(int fd, int64_t end, uint64_t n)
 {
-    return search_file(&(struct search){fd, end, true}, n, 0, 0);
+    int64_t lo = 0, hi = end, mid, at;
+    uint64_t found;
+    while (hi - lo > SEARCH_LINEAR) {
+        mid = lo + (hi - lo) / 2;
+        if (probe_line(fd, end, mid, &at, &found) && at < hi && found < n)
+            lo = at;
+        else
+            hi = mid; /* a bad line: what is before it is sure to be */
+    }
+    return lo;
 }
 
-/* Reads record n of generation g. */
+/* Reads record n of a file. */
 static int
-find_record_in(struct store *s, uint64_t g, const struct search *file,
-               uint64_t n, struct arena *a, struct store_rec *out)
+find_record_in(int fd, int64_t end, uint64_t n, struct arena *a,
+               struct store_rec *out)
 {
-    int64_t near = !file->careful && s->near_g == g && n < s->near_n &&
-                   s->near_off <= file->end ? s->near_off : 0;
-    /* The one before is likely to be about as long. */
-    int64_t step = SEARCH_LINEAR / 4 + (int64_t)s->near_len;
-    struct record_reader rd = {.fd = file->fd, .end = file->end,
-                               .off = search_file(file, n, near, step),
+    struct record_reader rd = {.fd = fd, .end = end,
+                               .off = store_search(fd, end, n),
                                .chunk = SEARCH_LINEAR};
     struct str line;
     uint64_t shown;
@@ -143,10 +112,6 @@ find_record_in(struct store *s, uint64_t g, const struct search *file,
         } else if (record_key_ok(out->key)) { /* not a header or end record */
             line = arena_str(a, line);
             result = line.p == NULL ? ERR_NOMEM : record_parse(line, out);
-            s->near_g = g;
-            s->near_n = n;
-            s->near_off = off;
-            s->near_len = line.len;
             break;
         }
     }
@@ -156,22 +121,19 @@ find_record_in(struct store *s, uint64_t g, const struct search *file,
 
 /* Searches all generations, newest first. */
 static int
-find_record(struct store *s, uint64_t n, bool careful, struct arena *a,
+find_record(struct store *s, uint64_t n, struct arena *a,
             struct store_rec *out)
 {
-    struct search file = {s->log.fd, s->log.end, careful};
     struct stat st;
-    int rc = file.fd < 0 ? ERR_NOT_FOUND
-                         : find_record_in(s, s->log.g, &file, n, a, out);
+    int fd, rc = s->log.fd < 0 ? ERR_NOT_FOUND
+                     : find_record_in(s->log.fd, s->log.end, n, a, out);
     for (uint64_t g = s->log.g; rc == ERR_NOT_FOUND && g > 1; g--) {
-        file.fd = store_open_closed(s, g - 1);
-        if (file.fd < 0)
+        fd = store_open_closed(s, g - 1);
+        if (fd < 0)
             return errno == ENOENT ? ERR_NOT_FOUND : ERR_IO;
-        rc = fstat(file.fd, &st) == 0 ? 0 : ERR_IO;
-        file.end = st.st_size;
-        if (rc == 0)
-            rc = find_record_in(s, g - 1, &file, n, a, out);
-        close(file.fd);
+        rc = fstat(fd, &st) != 0 ? ERR_IO
+                 : find_record_in(fd, st.st_size, n, a, out);
+        close(fd);
     }
     return rc;
 }
@@ -193,10 +155,7 @@ store_read_n(struct store *s, uint64_t n, struct arena *a,
                                                     g->len});
         return line.p == NULL ? ERR_NOMEM : record_parse(line, out);
     }
-    int rc = find_record(s, n, false, a, out);
-    if (rc == ERR_NOT_FOUND || rc == ERR_DAMAGED)
-        rc = find_record(s, n, true, a, out);
-    return rc;
+    return find_record(s, n, a, out);
 }
 
 int

@@ -531,15 +531,6 @@ record_next(struct record_reader *r, struct str *line, int64_t *off)
     return have > 0 ? ERR_INCOMPLETE : 0;
 }
 
-struct str
-record_glance(struct record_reader *r)
-{
-    while (r->b.len - r->pos < PEEK && fill_reader(r) > 0)
-        ;
-    return (struct str){r->b.len > r->pos ? r->b.p + r->pos : "",
-                        r->b.len - r->pos};
-}
-
 int
 record_next_whole(struct record_reader *r, struct store_rec *out,
                   int64_t *off)

@@ -87,9 +87,6 @@ struct record_reader {
 int record_next(struct record_reader *r, struct str *line, int64_t *off);
 /* Skips past the next line feed. 1; 0: there is none; or an error. */
 int record_skip(struct record_reader *r);
-/* The first bytes of the next line, as many as record_peek_n needs; valid until
-   the next call. */
-struct str record_glance(struct record_reader *r);
 /* The next whole record, valid until the next call; the rest is skipped.
    1; 0: the end; ERR_IO, ERR_NOMEM. */
 int record_next_whole(struct record_reader *r, struct store_rec *out,

@@ -82,11 +82,6 @@ struct store {
     struct store_options opt;
     struct buf line; /* buffer of the reader that follows the log */
 
-    /* The record last found by number. */
-    uint64_t near_g, near_n;
-    int64_t near_off;
-    size_t near_len;
-
     void (*observe)(void *ctx, const struct store_entry *e,
                     const struct store_rec *r);
     void *observe_ctx;
