@@ -154,7 +154,7 @@ open_new(struct store *s, struct compaction *c)
         rc = file_sync_path(s->dir);
     if (rc != 0)
         return rc;
-    room_look(s, room_needed(s, 0));
+    room_look(s, s->live + s->held + ROOM_FLOOR);
     return s->room.free >= s->live ? 0 : ERR_FULL;
 }
 

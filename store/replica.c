@@ -340,8 +340,6 @@ append(struct store *s, const struct remote_news *news)
     if (rc != 0 || m.n > s->log.head)
         set_head(s, rc == 0 ? news->head : "", m.n);
     if (rc == 0 && m.n > s->log.head) {
-        /* Others have committed it; but closed generations make way. */
-        room_look(s, room_needed(s, (int64_t)s->batch.len));
         rc = store_put(s, buf_view(&s->batch), &m, &cut);
         if (rc == 0)
             rc = store_load_to(s, &m);

@@ -2,11 +2,12 @@
 
    A log must be compacted while there is room for its copy. So a batch is
    committed only if, after it, there is room for all that a compaction would
-   write, and a little more. If not, closed generations go first, then the log
-   is compacted, and if that cannot be, only records of store_stage_last are
-   taken, into whatever room is left. As long as nobody else takes the room, the
-   log can therefore always be compacted. Each batch looks again how much room
-   there is, so writes go on as soon as somebody frees some.
+   write, and a little more. If not, closed generations make way if that
+   suffices, the oldest first, then the log is compacted, and if that cannot be,
+   only records of store_stage_last are taken, into whatever room is left. As
+   long as nobody else takes the room, the log can therefore always be
+   compacted. Each batch looks again how much room there is, so writes go on as
+   soon as somebody frees some.
 
    A compaction writes the newest records, and older ones that hold the answer
    for an idempotency key. Some of these are too old by now, but only a
@@ -62,6 +63,24 @@ copy_room(const struct store *s)
     return room == INT64_MAX ? room : room + begun_len(s);
 }
 
+/* Deletes the oldest closed generations, of `missing` bytes or more, if they
+   have so many. Returns whether it did. */
+static bool
+prune_closed(struct store *s, int64_t missing)
+{
+    int64_t had = store_closed_len(s), left;
+    if (missing > had)
+        return false;
+    store_prune(s, had - missing);
+    left = store_closed_len(s);
+    if (!s->room.told)
+        text_tell("mcptask: %.300s: to make room, the oldest %lld bytes of "
+                  "closed generations were deleted, and the history in them\n",
+                  s->path, (long long)(had - left));
+    s->room.told = true;
+    return left < had;
+}
+
 int64_t
 room_look(struct store *s, int64_t need)
 {
@@ -70,10 +89,8 @@ room_look(struct store *s, int64_t need)
     m->free = free_room(s);
     if (m->free < need)
         m->free = copy_room(s);
-    if (m->free < need) {
-        store_prune(s, 0);
+    if (m->free < need && prune_closed(s, need - m->free))
         m->free = copy_room(s);
-    }
     return m->free < need ? need - m->free : 0;
 }
 
@@ -126,12 +143,17 @@ store_takes_last(const struct store *s)
     return s->refuse.ordinary != 0;
 }
 
+bool
+room_make_way(struct store *s, int64_t len)
+{
+    return prune_closed(s, len);
+}
+
 void
-room_note_full(struct store *s, int64_t len)
+room_note_full(struct store *s, int64_t missing)
 {
     s->room.full = true;
-    s->room.missing = len;
-    store_prune(s, 0);
+    s->room.missing = missing;
     s->room.refused = copy_room(s);
 }
 
@@ -186,7 +208,7 @@ wants_room(struct store *s)
     int64_t len = live + (g != NULL ? g->held : s->held);
     int64_t older = g != NULL ? g->superseded : s->superseded;
     if (m->full || llabs(s->log.end - m->end) >= STEP)
-        room_look(s, len + ROOM_SPARE + AHEAD);
+        room_look(s, m->full ? len + ROOM_FLOOR : len + ROOM_SPARE + AHEAD);
     if (m->full && m->free - m->missing >= m->refused)
         m->full = false;
     int64_t gain = m->full ? s->log.end / 2048 + 512 : s->log.end / 4;

@@ -21,6 +21,7 @@ struct room {
     int64_t refused;   /* and so much was free then */
     bool ordinary;     /* the batch has other records than of
                           store_stage_last */
+    bool told;         /* that old generations made way */
     int64_t tried_ms;  /* end of the last compaction, 0: there was none, */
     int64_t tried_end; /* and s->log.end then */
     int64_t found;     /* that much room was too little for it, INT64_MAX: it
@@ -29,7 +30,7 @@ struct room {
 };
 
 /* Looks how much room there is, in s->room.free; closed generations make way
-   for `need` bytes. Returns how many of these are still missing. */
+   for `need` bytes, if that suffices. Returns how many are still missing. */
 int64_t room_look(struct store *s, int64_t need);
 /* The room that a batch of len bytes needs: what a compaction after it would
    write at most, and more. */
@@ -37,8 +38,11 @@ int64_t room_needed(const struct store *s, int64_t len);
 /* Whether the batch has to wait for room. What ends or hands over work only
    waits for a compaction that its caller can make. */
 bool store_lacks_room(struct store *s);
-/* A write of len bytes failed for want of room. */
-void room_note_full(struct store *s, int64_t len);
+/* A write of len bytes found no room: deletes the oldest closed generations.
+   Returns whether it may be tried again. */
+bool room_make_way(struct store *s, int64_t len);
+/* A write failed for want of so many bytes, 0: unknown. */
+void room_note_full(struct store *s, int64_t missing);
 /* Notes how an attempt to compact ended. */
 void room_note_attempt(struct store *s, int rc);
 

@@ -103,17 +103,19 @@ store_put(struct store *s, struct str bytes, const struct mark *m, bool *cut)
     *cut = true;
     if (!still_owns_log(s))
         return ERR_BUSY;
-    for (int tries = 0;; tries++) {
+    for (bool again = false;; again = true) {
         if (put_behind(s, bytes, m, &step) == 0)
             return 0;
-        int e = errno;
+        int e = errno, rc = file_error();
+        int64_t missing = e == EFBIG ? 0 : (int64_t)bytes.len;
         *cut = store_cut(s);
-        if (*cut && tries == 0 && strcmp(step, "fdatasync") == 0)
+        if (*cut && !again && strcmp(step, "fdatasync") == 0)
             continue;
-        errno = e;
-        int rc = file_error();
+        if (*cut && rc == ERR_FULL && missing > 0 &&
+            room_make_way(s, missing))
+            continue;
         if (rc == ERR_FULL)
-            room_note_full(s, (int64_t)bytes.len);
+            room_note_full(s, missing);
         return store_deny(s, rc, "%s: %s failed: %s", s->path, step,
                           strerror(e));
     }

@@ -15,7 +15,8 @@ bool store_reopen(struct store *s);
 bool store_cut(struct store *s);
 /* Writes bytes after the committed end, syncs them and moves the mark to m, if
    not NULL. A failed attempt is cut off, and made once more after a failed
-   sync. *cut: nothing of it is on disk. 0 or enum err. */
+   sync, or if room was made for it. *cut: nothing of it is on disk. 0 or enum
+   err. */
 int store_put(struct store *s, struct str bytes, const struct mark *m,
               bool *cut);
 

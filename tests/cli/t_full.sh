@@ -120,6 +120,22 @@ has out 'nothing is wrong'
 checks=$((checks + 1))
 [ ! -e "$log.compact" ] || fail 'a compaction left its file'
 
+# Old generations make way, the oldest first, only as many as are needed, and
+# that is told.
+name=history_makes_way
+rm -r "$MCP_TASK_BASE_DIR"
+run 0 import tasks
+for i in 1 2 3; do
+    change t1 $i
+    run 0 compact
+done
+leave 400
+run 0 add new
+has err 'to make room, the oldest ' ' bytes of closed generations were deleted'
+checks=$((checks + 1))
+[ ! -e "$log.1" ] && [ -e "$log.3" ] || fail "$(ls "$MCP_TASK_BASE_DIR")"
+rm "$disk/other"
+
 # A compaction would keep all of these, and each command has to find that out.
 name=a_compaction_in_vain
 rm -r "$MCP_TASK_BASE_DIR"

@@ -3,6 +3,9 @@
 
 #include "tests/lib/room.h"
 
+#include <signal.h>
+#include <sys/resource.h>
+
 static uint64_t
 checkpoints(int n, int tasks, int fill)
 {
@@ -274,13 +277,45 @@ test_unknown_room(void)
 static void
 test_old_reserve(void)
 {
-    static const char reserve[64 * 1024];
     begin(&(struct store_options){.closed_max = 0});
     CHECK(put(0, 1, 10) == 0);
-    file_put(path_with(path, ".reserve"), reserve, sizeof reserve);
+    file_put(path_with(path, ".reserve"), "", 1);
+    CHECK(ts_compact(&t) == 0 && !exists(".reserve"));
+    end();
+}
+
+/* ---- history ---- */
+
+/* Only as many old generations make way as are needed, the oldest first; none
+   if all would not do, nor for a limit of another kind. */
+static void
+test_history_makes_way(void)
+{
+    struct rlimit lim;
+    begin(&(struct store_options){.closed_max = STORE_CLOSED_MAX});
+    for (int i = 0; i < 90; i++)
+        CHECK(put(i % 20, i, 4000) == 0 && (i % 30 != 29 ||
+                                             ts_compact(&t) == 0));
+    CHECK(exists(".1") && exists(".2") && exists(".3"));
+    signal(SIGXFSZ, SIG_IGN);
+    getrlimit(RLIMIT_FSIZE, &lim);
+    rlim_t most = lim.rlim_cur;
+    lim.rlim_cur = (rlim_t)store_state(t.s)->len + 100;
+    setrlimit(RLIMIT_FSIZE, &lim);
+    CHECK(put(0, 1, 1000) == ERR_FULL && put_last(0, 1) == ERR_FULL);
+    lim.rlim_cur = most;
+    setrlimit(RLIMIT_FSIZE, &lim);
+    CHECK(exists(".1"));
+    CHECK(store_state(t.s)->missing == 0);
+
+    alien = disk - used() - 64 * 1024;
+    CHECK(put(0, 1, 1000) == 0 && !exists(".1") && exists(".2") &&
+          exists(".3"));
+    alien = 0;
+    for (int i = 100; i < 200; i++)
+        CHECK(put(i, 1, 4000) == 0);
     alien = disk - used();
-    CHECK(put(0, 1, 1000) == ERR_FULL && !exists(".reserve"));
-    CHECK(put_last(0, 1) == 0);
+    CHECK(put(0, 1, 1000) == ERR_FULL && exists(".2") && exists(".3"));
     end();
 }
 
@@ -299,6 +334,7 @@ main(void)
     test_failed_compaction();
     test_unknown_room();
     test_old_reserve();
+    test_history_makes_way();
     free(path);
     return test_end("t_store_room");
 }
