@@ -129,7 +129,8 @@ bool store_locked(const struct store *s);
    ("op":...,"v":{...}). Memory has it at once, the disk after store_commit. 0,
    ERR_TOO_LARGE (record or batch), ERR_NOMEM, or store_refuse's err. */
 int store_stage(struct store *s, struct str key, struct str body);
-/* The same for what ends or hands over work: it may take the last room. */
+/* The same for what ends or hands over work: it may take the last room, with a
+   reserve of 64 KiB that no other record gets. */
 int store_stage_last(struct store *s, struct str key, struct str body);
 /* Undoes what was staged after the first n records, newest first. */
 void store_unstage(struct store *s, size_t n);
@@ -199,6 +200,7 @@ struct store_state {
     size_t index_bytes;  /* heap of index and entries */
     int err;             /* 0: writable; else why writes are refused */
     int64_t missing;     /* if ERR_FULL: how many bytes of room, 0: unknown */
+    bool takes_last;     /* if ERR_FULL: for store_stage_last there is room */
     char why[256];       /* the reason, with file and offset; or "" */
     bool torn;           /* this process cut a torn tail when it opened the
                             log */
@@ -250,6 +252,9 @@ enum sight store_sight(const struct store *s, uint64_t instance);
 /* The room on the disk below which changes are refused: what a compaction
    writes, and more. *spare: bytes of files that make way first. */
 int64_t store_room_needed(const struct store *s, int64_t *spare);
+/* Whether there is room to compact the log and for `more` bytes; closed
+   generations make way. */
+bool store_can_compact(struct store *s, int64_t more);
 /* Whether the disk has room for what is staged and for a compaction after it.
    If not, commits of other records than of store_stage_last are refused. */
 bool store_has_room(struct store *s);

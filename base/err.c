@@ -90,7 +90,7 @@ static const struct err_row rows[] = { /* by -code */
         .next = "try again"},
     [-ERR_FULL] = {
         .name = "store_full", .retryable = true, .exit = 3,
-        .message = "the disk is full, or etcd has reached its quota",
+        .message = "the disk lacks room, or etcd has reached its quota",
         .next = "tell the operator to run \"mcptask doctor\", then try again"},
     /* Not retryable: the commit was tried twice, and a faulty disk stays
        faulty. */

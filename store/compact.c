@@ -107,13 +107,13 @@ sync_out(struct compaction *c)
     return file_sync(c->fd, os_sync_data);
 }
 
-/* Leaves a little room for others. Syncs now and then, so that no sync takes
-   long. */
+/* Takes no room that it is sure not to get. Syncs now and then, so that no sync
+   takes long. */
 static int
 flush(struct store *s, struct compaction *c)
 {
     int64_t len = c->out_len + (int64_t)c->out.len;
-    int rc = room_look(s, len + ROOM_FLOOR) > 0
+    int rc = room_look(s, len) > 0
                  ? ERR_FULL
                  : file_flush(c->fd, &c->out, &c->out_len, 2 * SLICE);
     return rc != 0 || c->out_len - c->out_synced < SYNC_EVERY ? rc
@@ -154,7 +154,7 @@ open_new(struct store *s, struct compaction *c)
         rc = file_sync_path(s->dir);
     if (rc != 0)
         return rc;
-    room_look(s, s->live + s->held + ROOM_FLOOR);
+    store_can_compact(s, 0); /* as far as closed generations can make way */
     return s->room.free >= s->live ? 0 : ERR_FULL;
 }
 

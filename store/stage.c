@@ -148,6 +148,8 @@ store_commit_here(struct store *s, bool *unknown)
     s->n_staged = 0;
     if (!s->room.full) /* else it was of what still may be written */
         store_allow(s);
+    if (!s->room.full && s->room.ordinary)
+        room_fill(s);
     for (struct staged *g = s->first; g != NULL; g = g->next) {
         struct store_rec r;
         rc = record_parse((struct str){s->batch.p + g->at, g->len}, &r);

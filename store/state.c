@@ -213,6 +213,7 @@ store_state(struct store *s)
         .keys = s->index.n, .index_bytes = s->index.bytes, .torn = s->torn,
         .err = s->err != 0 && why >= WHY_PERMISSION ? s->err : reasons[why].err,
         .missing = s->room.missing, .shared = s->replica != NULL,
+        .takes_last = s->room.takes_last,
     };
     text_put(out->id, sizeof out->id, "%s", s->id);
     text_put(out->why, sizeof out->why, "%s", s->why);

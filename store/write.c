@@ -112,7 +112,7 @@ store_put(struct store *s, struct str bytes, const struct mark *m, bool *cut)
         if (*cut && !again && strcmp(step, "fdatasync") == 0)
             continue;
         if (*cut && rc == ERR_FULL && missing > 0 &&
-            room_make_way(s, missing))
+            room_make_way(s, missing, m != NULL && !s->room.ordinary))
             continue;
         if (rc == ERR_FULL)
             room_note_full(s, missing);

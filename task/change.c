@@ -332,16 +332,21 @@ static int
 put_record(struct draft *d, struct str key, struct str body)
 {
     struct store *s = d->t->store;
+    const struct store_state *st;
     bool last = is_last(d);
     int rc = last ? store_stage_last(s, key, body)
                   : store_stage(s, key, body);
 
     if (rc == 0)
         return 0;
-    if (rc != ERR_FULL || last || store_state(s)->missing == 0)
+    st = store_state(s);
+    if (rc != ERR_FULL || last || st->missing == 0)
         return task_fail_store(d->c, rc);
-    task_fail(d->c, rc, NULL, "the disk is full; changes need %lld more bytes",
-              (long long)store_state(s)->missing);
+    task_fail(d->c, rc, NULL, "changes need %lld more bytes on the disk",
+              (long long)st->missing);
+    if (!st->takes_last)
+        return task_next(d->c, "tell the operator to free disk space, then try "
+                         "again");
     return task_next(d->c, "tell the operator to free disk space, then try "
                      "again; handoff_task, mark_exhausted, answers and ending "
                      "a task still work");

@@ -8,6 +8,7 @@
 cd "$(dirname "$0")/.." || exit 1
 releases='0.1.0:b0ecbf2d2b228793f575c7dce2c0818f91cd4818
 0.2.0:063d42833e42117f03bf7b3f558b7703136b07c4'
+tests=$PWD/tests
 . tests/lib/check.sh
 
 # whole PATH: prints it as an absolute path
@@ -245,6 +246,8 @@ run 0 "$new" compact
 run 0 "$old" checkpoint a --agent a --notes z
 check test ! -e "$MCP_TASK_BASE_DIR/tasks.log.reserve"
 good
+# No release before knows the one of this version.
+check env T_OLD="$old" sh "$tests/cli/t_full.sh" "$new"
 
 # ---- a later format: all leave it alone ----
 

@@ -168,7 +168,7 @@ commit_text(int task, const char *body, bool last)
 static inline int
 put(int task, int v, int fill)
 {
-    char body[4096];
+    char body[16 * 1024];
     snprintf(body, sizeof body, "\"v\":%d,\"fill\":\"%0*d\"", v, fill, 0);
     return commit_text(task, body, false);
 }

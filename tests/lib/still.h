@@ -11,7 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
-static bool disk_full; /* for the next write to a file */
+static bool disk_full; /* for the next write to a file; as if by a limit of its
+                          size, for which the store keeps no reserve */
 
 #define WRAP_PWRITE(name)                                                 \
     ssize_t __real_##name(int fd, const void *p, size_t n, off_t off);    \
@@ -21,7 +22,7 @@ static bool disk_full; /* for the next write to a file */
         if (!disk_full)                                                   \
             return __real_##name(fd, p, n, off);                          \
         disk_full = false;                                                \
-        errno = ENOSPC;                                                   \
+        errno = EFBIG;                                                    \
         return -1;                                                        \
     }
 WRAP_PWRITE(pwrite)
