@@ -220,6 +220,8 @@ const char *store_damage(struct store *s);
 /* Looks whether log and lock file can be written, unless that was seen in the
    last 5 s or they cannot, and changes nothing. store_state then says so. */
 void store_check_access(struct store *s);
+/* Likewise, each time, whether the disk has room: store_missing_room. */
+void store_check_room(struct store *s);
 /* Tests whether a record could be committed: writes after the end, syncs, and
    cuts it off again. Needs the lock, with nothing staged. 0, or store_commit's
    error; store_state then says why. */
@@ -249,14 +251,16 @@ enum sight store_sight(const struct store *s, uint64_t instance);
 
 /* ---- room and compaction ---- */
 
-/* The room on the disk below which changes are refused: what a compaction
-   writes, and more. *spare: bytes of files that make way first. */
-int64_t store_room_needed(const struct store *s, int64_t *spare);
+/* The bytes that are missing on the disk for a new key of 8 KB, once closed
+   generations have made way and the log is compacted; 0: it is taken. *need:
+   the free bytes below which it is not: what a compaction writes, and more. */
+int64_t store_missing_room(const struct store *s, int64_t *need);
 /* Whether there is room to compact the log and for `more` bytes; closed
    generations make way. */
 bool store_can_compact(struct store *s, int64_t more);
-/* Whether the disk has room for what is staged and for a compaction after it.
-   If not, commits of other records than of store_stage_last are refused. */
+/* Whether the disk has room for what is staged, or for a new key of 8 KB, and
+   for a compaction after it. If not, commits of other records than of
+   store_stage_last are refused. */
 bool store_has_room(struct store *s);
 /* Whether a commit failed for want of room, and the lock is still held: then
    store_stage returns ERR_FULL, and what store_stage_last takes may yet be

@@ -443,20 +443,16 @@ check_room(struct doctor *d)
 {
     const struct store *s = d->c->s.store;
     char path[PATH_ROOM], has[24], needs[24];
-    int64_t spare = 0, free = free_bytes(d, path);
-    int64_t need = s != NULL ? store_room_needed(s, &spare) : 0;
+    int64_t need = 0, free = free_bytes(d, path);
+    int64_t missing = s != NULL ? store_missing_room(s, &need) : 0;
 
     if (free < 0)
         return;
     put_size(has, free);
     put_size(needs, need);
-    if (free + spare < need)
-        tell(d, "room", "free some space on this disk; mcptask compact "
-             "--orphans may help", "%s: %s free, and changes are refused below "
-             "%s, which a compaction needs", path, has, needs);
-    else
-        tell(d, "room", NULL, "%s: %s free, %s needed for a compaction", path,
-             has, needs);
+    tell(d, "room", missing > 0 ? "free some space on this disk; mcptask "
+         "compact --orphans or mcptask archive may help" : NULL, "%s: %s free, "
+         "%s needed for a change and the next compaction", path, has, needs);
 }
 
 static void

@@ -25,6 +25,7 @@ probe_store(struct store *store)
 {
     store_follow(store);
     store_check_access(store);
+    store_check_room(store);
     if (store_state(store)->err != 0 && store_lock(store) == 0) {
         store_probe(store);
         store_unlock(store);
@@ -117,6 +118,8 @@ state_put_metrics(struct buf *b, struct store *store, const struct http *http,
         uint64_t value;
     } metrics[] = {
         {"store_writable", "1 if changes can be written.", st->err == 0},
+        {"store_missing_bytes", "Disk space that changes lack.",
+         st->err == ERR_FULL ? (uint64_t)st->missing : 0},
         {"store_head_seq", "Number of the newest record.", st->head},
         {"store_bytes", "Length of the log.", (uint64_t)st->len},
         {"store_superseded_bytes", "Of that, what a compaction removes.",

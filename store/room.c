@@ -43,6 +43,7 @@
    compaction to gain what it has to on a full disk. */
 #define GROWTH(s) (16 * 1024 + (s)->log.end / 1024)
 #define GAIN(s) (512 + (s)->log.end / 2048)
+#define CHANGE (8 * 1024)   /* asked for if nothing is staged */
 #define AHEAD (256 * 1024)  /* room to write while the log is compacted */
 #define STEP (16 * 1024)    /* growth of the log between looks */
 #define PAUSE_MS (60 * 1000) /* after an attempt that failed, */
@@ -175,6 +176,19 @@ room_needed(const struct store *s, int64_t len, bool grows)
            (grows ? GROWTH(s) : 0);
 }
 
+int64_t
+store_missing_room(const struct store *s, int64_t *need)
+{
+    int64_t copy = s->live + s->held, gain = s->log.end - copy;
+    int64_t room = copy_room(s);
+    *need = room_needed(s, 2 * CHANGE, true);
+    if (room < *need)
+        room += store_closed_len(s);
+    if (room >= copy + OVER && room < *need && gain > GAIN(s))
+        room += gain;
+    return room < *need ? *need - room : 0;
+}
+
 /* Notes that so many bytes are missing, and whether that leaves enough for what
    ends or hands over work. */
 static void
@@ -194,11 +208,15 @@ deny_changes(struct store *s, int64_t missing)
                    ? ", but tasks can still be ended and handed over" : "");
 }
 
-int64_t
-store_room_needed(const struct store *s, int64_t *spare)
+void
+store_check_room(struct store *s)
 {
-    *spare = len_beside(s, ".compact") + store_closed_len(s);
-    return room_needed(s, 0, false);
+    int64_t need, missing;
+    if (store_only_reads(s) || s->err != 0 || s->log.fd < 0)
+        return;
+    missing = store_missing_room(s, &need);
+    if (missing > 0)
+        deny_changes(s, missing);
 }
 
 bool
@@ -212,8 +230,8 @@ store_has_room(struct store *s)
 {
     struct room *m = &s->room;
     const struct staged *g = s->first;
-    int64_t len = (int64_t)s->batch.len;
-    bool grows = g != NULL && s->live - g->live > len / 2;
+    int64_t len = g != NULL ? (int64_t)s->batch.len : 2 * CHANGE;
+    bool grows = g == NULL || s->live - g->live > len / 2;
     m->missing = room_look(s, room_needed(s, len, grows));
     m->full = m->missing > 0;
     m->refused = m->free;

@@ -70,7 +70,7 @@ run 0 verify
 has out 'nothing is wrong' 'records of 60 keys'
 # 3 MB are enough.
 "$bin" doctor --port 1 >out
-has out 'ok  room' "$disk/store: " ' KiB free, ' ' KiB needed for a compaction'
+has out 'ok  room' "$disk/store: " ' KiB free, ' ' KiB needed for a change and the next compaction'
 
 name=others_take_the_room
 run 0 ask t9 --agent a 'Go on?'
@@ -105,7 +105,7 @@ checks=$((checks + 1))
 
 "$bin" doctor --port 1 >out
 has out 'problem  room' "$disk/store: " \
-    ' KiB free, and changes are refused below ' 'free some space'
+    ' KiB needed for a change and the next compaction: free some space'
 checks=$((checks + 1))
 [ ! -e "$MCP_TASK_BASE_DIR/artifacts" ] || fail 'an artifact took the room'
 
@@ -159,10 +159,40 @@ run 0 add new
 leave 0
 run 0 'done' t$i
 
+# Half of the disk is free, which is what a compaction needs. The store says that
+# it takes no more tasks.
+name=full_of_tasks
+rm -r "$MCP_TASK_BASE_DIR" "$disk/other"
+# ended NAME: 10 tasks that have ended
+ended() {
+    calls=$(for n in 0 1 2 3 4 5 6 7 8 9; do
+        call 1 create_task '{"task_id":"'$1-$n'","title":"t","goal":"'$state'"}'
+        call 2 update_task '{"task_id":"'$1-$n'","agent":"a","status":"cancelled"}'
+    done)
+    serve
+}
+ended first
+lacks out '"isError":true'
+i=0
+while [ $i -lt 100 ] && ! grep -q '"isError":true' out; do
+    i=$((i + 1))
+    ended $i
+done
+while "$bin" add new >out 2>err; do
+    :
+done
+has err ' more bytes on the disk' "$still"
+checks=$((checks + 1))
+[ "$(df -Pk "$disk" | awk 'END { print $4 }')" -gt 1400 ] || fail "$(df -k)"
+run 3 health
+has err ' more bytes on the disk' "$still"
+"$bin" doctor --port 1 >out
+has out 'problem  room'
+
 # Old generations make way, the oldest first, only as many as are needed, and
 # that is told.
 name=history_makes_way
-rm -r "$MCP_TASK_BASE_DIR" "$disk/other"
+rm -r "$MCP_TASK_BASE_DIR"
 run 0 import small
 for i in 1 2 3; do
     change t1 $i

@@ -3,7 +3,9 @@
    pushed. */
 
 #include "base/loop.h"
+#include "http.h"
 #include "mcp/sign.h"
+#include "serve/state.h"
 #include "serve/turn.h"
 #include "tests/lib/room.h"
 
@@ -217,6 +219,47 @@ test_ends_take_the_room_left(void)
     stop();
 }
 
+static bool
+tells(struct http *http, int status, const char *writable, bool missing)
+{
+    struct buf b = {0};
+    bool ok = CHECK(state_put_ready(&b, t.s, false, STR(""), false) == status);
+
+    state_put_metrics(&b, t.s, http, mcp);
+    buf_char(&b, '\0');
+    ok = CHECK(strstr(b.p, writable) != NULL) && ok;
+    ok = CHECK((strstr(b.p, "\nmcptask_store_missing_bytes 0\n") == NULL) ==
+               missing) && ok;
+    buf_fini(&b);
+    return ok;
+}
+
+/* /ready and /metrics report that a new task would be refused, before one is,
+   and that it would not be any more. */
+static void
+test_is_told_before(void)
+{
+    const struct http_options o = {.host = "127.0.0.1", .fd = -1};
+    const struct http_handler handler = {.ctx = NULL};
+    struct http *http;
+    char why[256];
+
+    start(&(struct store_options){.closed_max = 0});
+    for (int i = 0; i < 100; i++)
+        CHECK(put(TASKS + i, 1, 1000) == 0);
+    if (!CHECK(http_open(&http, loop, &o, &handler, why) == 0))
+        abort();
+    for (int i = 0; i < 2; i++) {
+        CHECK(tells(http, 200, "\nmcptask_store_writable 1\n", false));
+        alien = disk - used() - 100 * 1024;
+        CHECK(tells(http, 503, "\nmcptask_store_writable 0\n", true));
+        alien = 0;
+    }
+    CHECK(tells(http, 200, "\nmcptask_store_writable 1\n", false));
+    http_free(http);
+    stop();
+}
+
 int
 main(void)
 {
@@ -225,6 +268,7 @@ main(void)
     test_no_batch_is_refused();
     test_others_fill_the_disk();
     test_ends_take_the_room_left();
+    test_is_told_before();
     loop_free(loop);
     free(path);
     return test_end("t_serve_room");

@@ -117,28 +117,32 @@ test_full_of_tasks(void)
     end();
 }
 
-/* What store_room_needed says is the rule: with that room a change is accepted,
-   with a block less it is not, unless what is spare makes way. */
+/* What store_missing_room says is the rule: with the room that it needs a new
+   key of 8 KB is accepted, with some blocks less it is not, unless a closed
+   generation makes way. */
 static void
 test_the_room_that_is_needed(void)
 {
-    int64_t spare, need;
+    int64_t need;
 
     begin(&(struct store_options){.closed_max = STORE_CLOSED_MAX});
     for (int i = 0; i < 100; i++)
         CHECK(put(i, 1, 1000) == 0);
     CHECK(ts_compact(&t) == 0 && exists(".1"));
-    need = store_room_needed(t.s, &spare);
-    CHECK(need > 100 * 1000 && need < DISK / 4 && spare > 100 * 1000);
-    alien = disk - used() - need - 2 * BLOCK + spare;
-    CHECK(put(0, 2, 1000) == 0 && !exists(".1")); /* it made way */
-    need = store_room_needed(t.s, &spare);
-    CHECK(spare == 0);
-    alien += disk - used() - need - 4 * BLOCK;
-    CHECK(put(0, 3, 1000) == 0);
-    need = store_room_needed(t.s, &spare);
-    alien += disk - used() - need + BLOCK;
-    CHECK(commit_once(0, "\"v\":4", false) == ERR_FULL);
+    CHECK(store_missing_room(t.s, &need) == 0);
+    CHECK(need > 100 * 1000 && need < DISK / 4);
+    alien = disk - used() - need + 2 * BLOCK;
+    CHECK(store_missing_room(t.s, &need) == 0);
+    CHECK(put(100, 1, 8000) == 0 && !exists(".1")); /* it made way */
+    store_missing_room(t.s, &need);
+    alien += disk - used() - need - BLOCK;
+    CHECK(store_missing_room(t.s, &need) == 0);
+    CHECK(put(101, 1, 8000) == 0);
+    store_missing_room(t.s, &need);
+    alien += disk - used() - need + 2 * BLOCK;
+    CHECK(store_missing_room(t.s, &need) > 0);
+    CHECK(store_state(t.s)->err == 0);
+    CHECK(put(102, 1, 8000) == ERR_FULL);
     end();
 }
 
@@ -387,6 +391,37 @@ test_history_makes_way(void)
     end();
 }
 
+/* Without a write: a store that would refuse a new key says so, and by how
+   much; and that it is well once it is. */
+static void
+test_is_it_well(void)
+{
+    int64_t need;
+    begin(&(struct store_options){.closed_max = 0});
+    for (int i = 0; i < 100; i++)
+        CHECK(put(i, 1, 1000) == 0);
+    store_check_room(t.s);
+    CHECK(store_state(t.s)->err == 0);
+    store_missing_room(t.s, &need);
+    alien = disk - used() - need + 4 * BLOCK;
+    store_check_room(t.s);
+    CHECK(store_state(t.s)->err == ERR_FULL);
+    CHECK(store_state(t.s)->missing > 3 * BLOCK &&
+          store_state(t.s)->missing <= 5 * BLOCK);
+    alien = 0;
+    CHECK(store_lock(t.s) == 0 && store_probe(t.s) == 0);
+    store_unlock(t.s);
+    CHECK(store_state(t.s)->err == 0);
+    /* A compaction would help. */
+    for (int i = 0; i < 400; i++)
+        CHECK(put(i % 100, 2, 1000) == 0);
+    store_missing_room(t.s, &need);
+    alien = disk - used() - need + 4 * BLOCK;
+    store_check_room(t.s);
+    CHECK(store_state(t.s)->err == 0 && put(100, 1, 8000) == 0);
+    end();
+}
+
 int
 main(void)
 {
@@ -405,6 +440,7 @@ main(void)
     test_reserve();
     test_reserve_too_small();
     test_history_makes_way();
+    test_is_it_well();
     free(path);
     return test_end("t_store_room");
 }
