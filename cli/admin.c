@@ -45,7 +45,8 @@
 #define PATH_ROOM 4400 /* the longest path, and a name in it */
 #define ORPHAN_AGE_S (24 * 60 * 60)
 #define FLUSH_AT (1024 * 1024)
-#define DROP_BATCH 200 /* records dropped by one commit */
+#define DROP_BATCH 200 /* records dropped by one commit, */
+#define DROP_LEN 256   /* of so many bytes each; more with many dependencies */
 #define NAMES_ROOM 65536          /* 16^4: a slot for each four digits */
 #define NAMES_MAX (NAMES_ROOM / 4 * 3) /* file names held at once */
 
@@ -747,6 +748,8 @@ struct archive {
     int fd;
     int64_t before_ms;
     int64_t len, body; /* bytes written; offset of the first record */
+    int64_t dropped_len; /* of them, those that the log's compaction will not
+                            keep for a while */
     struct buf out;
     struct store_state st; /* of the log */
     uint64_t n, dropped;
@@ -772,6 +775,8 @@ archive_record(void *ctx, const struct store_rec *r)
         !task_raw_ended(raw_member(ev.v, "status")))
         return 0;
     record_put(&x->out, r);
+    if (!store_find(x->c->s.store, r->key)->held)
+        x->dropped_len += (int64_t)r->line.len;
     x->n++;
     return x->out.len < FLUSH_AT ? x->out.err : flush_archive(x);
 }
@@ -794,6 +799,17 @@ write_archive(struct archive *x)
     if (rc == 0)
         rc = file_sync(x->fd, os_sync);
     return rc == 0 ? file_sync_path_of(x->path) : rc;
+}
+
+/* Whether there is room for the records that drop the tasks, and then for a
+   compaction; before the file is written, for one with what it will have. Else
+   the archive would take the room that it should make. */
+static bool
+can_drop(const struct archive *x)
+{
+    int64_t drops = (int64_t)x->n * DROP_LEN;
+
+    return store_can_compact(x->c->s.store, 2 * drops - x->dropped_len);
 }
 
 /* Drops tasks in one commit; returns 1 if there are more, ERR_AGAIN if others
@@ -883,10 +899,17 @@ archive(struct archive *x)
     if (x->fd < 0)
         return cli_fail_errno(x->c, ERR_IO, x->path);
     file_give(x->fd, x->st.path);
-    rc = write_archive(x);
+    rc = can_drop(x) ? write_archive(x) : ERR_FULL;
+    if (rc == 0 && !can_drop(x))
+        rc = ERR_FULL;
     if (rc != 0 || x->n == 0) /* no task will be dropped */
         unlink(x->path);
-    if (rc != 0)
+    if (rc == ERR_FULL)
+        rc = cli_fail(x->c, rc, "%s: the disk lacks room for it and for the "
+                      "compaction after it, so no task was moved\nfree some "
+                      "space, or move fewer tasks, with an earlier "
+                      "--done-before", x->path);
+    else if (rc != 0)
         rc = cli_fail_path(x->c, rc, x->path);
     else if (x->n > 0 && (rc = drop_all(x)) < 0)
         rc = cli_fail_store(x->c, rc);
@@ -908,6 +931,8 @@ cli_archive(struct cli *c)
                             : "nothing to archive\n",
                  "archive=%s archived=" U64 " changed=" U64,
                  x.n > 0 ? x.path : "", x.dropped, x.n - x.dropped);
+    if (rc == 0 && x.n > 0 && !cli_make_room(c))
+        rc = cli_fail_store(c, ERR_FULL);
     buf_fini(&x.out);
     return rc;
 }

@@ -182,8 +182,7 @@ cli_args_store(struct cli *c, struct str content, struct task_blob *out)
     int rc;
 
     /* On a full disk the file would take what is left to others. */
-    if (!store_has_room(c->s.store) &&
-        (!store_make_room(c->s.store) || !store_has_room(c->s.store)))
+    if (!cli_make_room(c))
         return cli_fail_store(c, ERR_FULL);
     *out = (struct task_blob){.stored = true, .size = content.len};
     rc = artifact_put(c->env->artifacts_dir, content, out->sha256, &made);

@@ -108,6 +108,13 @@ cli_commit(struct cli *c, bool *unknown)
 }
 
 bool
+cli_make_room(struct cli *c)
+{
+    return store_has_room(c->s.store) ||
+           (store_make_room(c->s.store) && store_has_room(c->s.store));
+}
+
+bool
 cli_is_gone(const struct cli *c)
 {
     return c->env->remote == NULL && access(c->env->log_path, F_OK) != 0 &&

@@ -30,6 +30,9 @@ int cli_commit(struct cli *c, bool *unknown);
 int cli_catch_up(struct cli *c);
 /* Whether r is the newest record of its key. */
 bool cli_is_newest(const struct cli *c, const struct store_rec *r);
+/* Whether the disk has room for a change, once the log is compacted if that
+   helps; the store is not locked. */
+bool cli_make_room(struct cli *c);
 /* Whether the log was removed, or never was: nothing may be made for it. With a
    remote it comes back. */
 bool cli_is_gone(const struct cli *c);

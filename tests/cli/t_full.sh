@@ -159,15 +159,15 @@ run 0 add new
 leave 0
 run 0 'done' t$i
 
-# Half of the disk is free, which is what a compaction needs. The store says that
-# it takes no more tasks.
+# Half of the disk is free, which a compaction needs. The store reports that it
+# takes no more tasks. An archive makes room, or reports why it cannot.
 name=full_of_tasks
 rm -r "$MCP_TASK_BASE_DIR" "$disk/other"
 # ended NAME: 10 tasks that have ended
 ended() {
     calls=$(for n in 0 1 2 3 4 5 6 7 8 9; do
         call 1 create_task '{"task_id":"'$1-$n'","title":"t","goal":"'$state'"}'
-        call 2 update_task '{"task_id":"'$1-$n'","agent":"a","status":"cancelled"}'
+        call 2 update_task '{"task_id":"'$1-$n'","status":"cancelled"}'
     done)
     serve
 }
@@ -188,6 +188,17 @@ run 3 health
 has err ' more bytes on the disk' "$still"
 "$bin" doctor --port 1 >out
 has out 'problem  room'
+run 3 archive --done-before 2100-01-01
+has err 'the disk lacks room for it' 'no task was moved' 'an earlier --done-before'
+checks=$((checks + 1))
+[ ! -e "$log".archive-2100-01-01 ] || fail 'an archive was left'
+then=$(sed -n '/"task.1-0"/s/.*"t":"\([^"]*\)".*/\1/p' "$log" | head -n 1)
+run 0 archive --done-before "$then"
+has out '10 tasks moved'
+run 0 health
+run 0 add new
+run 0 verify
+has out 'nothing is wrong'
 
 # Old generations make way, the oldest first, only as many as are needed, and
 # that is told.
