@@ -44,7 +44,6 @@
 #define GROWTH(s) (16 * 1024 + (s)->log.end / 1024)
 #define GAIN(s) (512 + (s)->log.end / 2048)
 #define CHANGE (8 * 1024)   /* asked for if nothing is staged */
-#define AHEAD (256 * 1024)  /* room to write while the log is compacted */
 #define STEP (16 * 1024)    /* growth of the log between looks */
 #define PAUSE_MS (60 * 1000) /* after an attempt that failed, */
 #define HOUR_MS (60 * PAUSE_MS) /* and between those that may gain nothing */
@@ -308,11 +307,11 @@ wants_room(struct store *s)
     int64_t len = live + (g != NULL ? g->held : s->held);
     int64_t older = g != NULL ? g->superseded : s->superseded;
     if (m->full || llabs(s->log.end - m->end) >= STEP)
-        room_look(s, len + (m->full ? OVER : AHEAD));
+        room_look(s, len + OVER);
     if (m->full && m->free - m->missing >= m->refused)
         m->full = false;
-    /* An idle process may keep the old file for a while. */
-    if (!m->full && m->free >= len + AHEAD + s->log.end)
+    /* An idle process may keep the old file for a while, beside the new one. */
+    if (!m->full && m->free >= len + s->log.end)
         return false;
     if (is_hopeless(s))
         return false;
