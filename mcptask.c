@@ -20,6 +20,7 @@
 #include "serve/turn.h"
 #include "mcp/sign.h"
 #include "store.h"
+#include "store/remote.h"
 #include "task/metrics.h"
 #include "task/project.h"
 #include "task/task.h"
@@ -324,81 +325,21 @@ runs_hook(const struct options *o)
 
 /* ---- a store of several hosts ---- */
 
-#define AUTH_MAX 256 /* bytes of "user:password" */
-
-/* Reads "user:password" from the file in MCP_TASK_STORE_AUTH; "" if that is not
-   set. */
-static int
-read_auth(char auth[AUTH_MAX], char why[256])
-{
-    const char *path = env_get("MCP_TASK_STORE_AUTH"), *wrong;
-    struct str text, line;
-    size_t len;
-    ssize_t n;
-    int fd;
-
-    auth[0] = '\0';
-    if (path == NULL)
-        return 0;
-    fd = file_open_private(path, 0, &len, &wrong);
-    n = fd < 0 ? -1 : read(fd, auth, AUTH_MAX - 1);
-    if (fd >= 0)
-        close(fd);
-    text = (struct str){auth, n > 0 ? (size_t)n : 0};
-    line = str_line(&text);
-    memmove(auth, line.p, line.len);
-    auth[line.len] = '\0';
-    if (auth[0] != ':' && strchr(auth, ':') != NULL)
-        return 0;
-    text_put(why, 256, "MCP_TASK_STORE_AUTH: %.150s: %s", path,
-             fd < 0 ? wrong : "needs a line USER:PASSWORD");
-    return ERR_INVALID;
-}
-
-/* Makes the engine for e->store. Returns 0, or ERR_INVALID or ERR_NOMEM with
-   *wrong. make ETCD= builds without one. */
-static int
-new_engine(struct cli_env *e, const char *auth, char wrong[256])
-{
-#ifdef NO_ETCD
-    (void)e;
-    (void)auth;
-    text_put(wrong, 256, "this program was built without etcd");
-    return ERR_INVALID;
-#else
-    return remote_new(&e->remote, str_of(e->store), str_of(auth), e->log_path,
-                      wrong);
-#endif
-}
-
-static void
-free_engine(const struct remote *engine)
-{
-#ifdef NO_ETCD
-    (void)engine;
-#else
-    remote_free(engine);
-#endif
-}
-
-/* Makes the engine, if there is to be one. Returns 0, or ERR_INVALID or
+/* Joins the other hosts, if --store names some. Returns 0, or ERR_INVALID or
    ERR_NOMEM with *why. */
 static int
-find_remote(struct cli_env *e, char why[256])
+join_hosts(struct cli_env *e, char why[256])
 {
-    char auth[AUTH_MAX], wrong[256];
-    int rc;
-
     if (e->store == NULL || e->no_store != NULL)
         return 0;
-    rc = read_auth(auth, why);
-    if (rc != 0)
-        return rc;
-    rc = new_engine(e, auth, wrong);
-    if (rc != 0)
-        text_put(why, 256, "%s: %s", e->store == env_get("MCP_TASK_STORE")
-                 ? "MCP_TASK_STORE" : "--store", wrong);
-    return rc;
+#ifdef NO_ETCD
+    text_put(why, 256, "%s: this program was built without etcd",
+             e->store == env_get("MCP_TASK_STORE") ? "MCP_TASK_STORE"
+                                                   : "--store");
+    return ERR_INVALID;
+#else
+    return remote_join(&e->remote, e->store, e->log_path, why);
+#endif
 }
 
 /* ---- serving ---- */
@@ -577,7 +518,7 @@ main(int argc, char **argv)
         o.e.project = &here;
     }
     o.web.debug = o.e.debug;
-    if (i > 0 && (err = find_remote(&o.e, why)) < 0)
+    if (i > 0 && (err = join_hosts(&o.e, why)) < 0)
         i = 1 - cli_fail(NULL, err, "%s", why);
     if (i < 1)
         exit_code = 1 - i;
@@ -585,7 +526,8 @@ main(int argc, char **argv)
         exit_code = cli_main(&o.e, argv + i);
     else
         exit_code = serve_clients(&o);
-    free_engine(o.e.remote);
+    if (o.e.remote != NULL)
+        o.e.remote->leave(o.e.remote);
     env_fini(&o.e);
     return runs_hook(&o) ? CLI_OK : exit_code;
 }

@@ -110,6 +110,7 @@
 #include "store/follow.h"
 #include "store/load.h"
 #include "store/stage.h"
+#include "store/remote.h"
 #include "base/clock.h"
 #include "base/os.h"
 #include "base/text.h"

@@ -29,6 +29,7 @@
 #include "base/file.h"
 #include "base/os.h"
 #include "store/record.h"
+#include "store/remote.h"
 #include "task/change.h"
 #include "json/raw.h"
 #include "base/text.h"

@@ -7,6 +7,7 @@
       options win. */
 
 #include "cli/args.h"
+#include "store/remote.h"
 #include "cli/call.h"
 #include "cli/human.h"
 #include "cli/id.h"

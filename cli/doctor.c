@@ -15,6 +15,7 @@
 #include "cli/store.h"
 #include "cli/text.h"
 #include "store/record.h"
+#include "store/remote.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/text.h"

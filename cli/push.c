@@ -6,6 +6,7 @@
 #include "cli/store.h"
 #include "cli/text.h"
 #include "store/verify.h"
+#include "store/remote.h"
 
 int
 cli_push(struct cli *c)

@@ -24,6 +24,7 @@
       from the command. */
 
 #include "cli/run.h"
+#include "store/remote.h"
 #include "cli/args.h"
 #include "cli/id.h"
 #include "cli/output.h"

@@ -2,6 +2,7 @@
    Long output is written piece by piece, with memory for one piece. */
 
 #include "cli/show.h"
+#include "store/remote.h"
 #include "cli/args.h"
 #include "cli/call.h"
 #include "cli/human.h"

@@ -3,6 +3,7 @@
    A command that only reads opens it read-only: no lock, no change. */
 
 #include "cli/store.h"
+#include "store/remote.h"
 #include "cli/text.h"
 #include "mcp/mark.h"
 #include "mcp/mcp.h"

@@ -19,6 +19,7 @@
 
 #include "etcd/remote.h"
 #include "base/clock.h"
+#include "base/env.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "etcd/content.h"
@@ -39,6 +40,7 @@
 #define WINDOW_BYTES (1024 * 1024) /* larger answers do not grow */
 #define MAX_TRIES 3     /* attaches in one operation */
 #define AHEAD_MS (60 * 1000) /* more than any host that may write */
+#define AUTH_MAX 256    /* bytes of "user:password" */
 
 /* ---- what follows the replica ---- */
 
@@ -805,7 +807,7 @@ remote_new(const struct remote **out, struct str url, struct str auth,
         &b->e, b->e.url.local_reads, remote_pull, remote_commit, remote_step,
         remote_watch, remote_examine, remote_member, remote_why, remote_alive,
         remote_instance, remote_gone, remote_compacted, remote_uploads,
-        b->e.url.artifacts_mib > 0 ? remote_content : NULL};
+        b->e.url.artifacts_mib > 0 ? remote_content : NULL, remote_free};
     *out = &b->table;
     return 0;
 }
@@ -825,4 +827,50 @@ remote_free(const struct remote *r)
     arena_fini(&b->e.mem);
     etcd_free(b->e.client);
     free(b);
+}
+
+/* Reads "user:password" from the file in MCP_TASK_STORE_AUTH; "" if that is not
+   set. */
+static int
+read_auth(char auth[AUTH_MAX], char why[256])
+{
+    const char *path = env_get("MCP_TASK_STORE_AUTH"), *wrong;
+    struct str text, line;
+    size_t len;
+    ssize_t n;
+    int fd;
+
+    auth[0] = '\0';
+    if (path == NULL)
+        return 0;
+    fd = file_open_private(path, 0, &len, &wrong);
+    n = fd < 0 ? -1 : read(fd, auth, AUTH_MAX - 1);
+    if (fd >= 0)
+        close(fd);
+    text = (struct str){auth, n > 0 ? (size_t)n : 0};
+    line = str_line(&text);
+    memmove(auth, line.p, line.len);
+    auth[line.len] = '\0';
+    if (auth[0] != ':' && strchr(auth, ':') != NULL)
+        return 0;
+    text_put(why, 256, "MCP_TASK_STORE_AUTH: %.150s: %s", path,
+             fd < 0 ? wrong : "needs a line USER:PASSWORD");
+    return ERR_INVALID;
+}
+
+int
+remote_join(const struct remote **out, const char *url, const char *path,
+            char why[256])
+{
+    const char *named = url == env_get("MCP_TASK_STORE") ? "MCP_TASK_STORE"
+                                                         : "--store";
+    char auth[AUTH_MAX], wrong[256];
+    int rc = read_auth(auth, why);
+
+    if (rc != 0)
+        return rc;
+    rc = remote_new(out, str_of(url), str_of(auth), path, wrong);
+    if (rc != 0)
+        text_put(why, 256, "%s: %s", named, wrong);
+    return rc;
 }

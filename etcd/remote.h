@@ -10,7 +10,12 @@
    ERR_INVALID or ERR_NOMEM with *why. */
 int remote_new(const struct remote **out, struct str url, struct str auth,
                const char *path, char why[256]);
-/* NULL is allowed. */
+/* The same for a store as --store or MCP_TASK_STORE names it, with the login
+   from the file in MCP_TASK_STORE_AUTH. *why also says which of them is
+   wrong. */
+int remote_join(const struct remote **out, const char *url, const char *path,
+                char why[256]);
+/* NULL is allowed. The table has it as leave. */
 void remote_free(const struct remote *r);
 
 #endif

@@ -14,6 +14,7 @@
       parsed. */
 
 #include "mcp/methods.h"
+#include "store/remote.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "mcp/deferred.h"

@@ -20,6 +20,7 @@
    3. The time of a comparison reveals nothing of the right bytes. */
 
 #include "mcp/sign.h"
+#include "store/remote.h"
 #include "base/base64.h"
 #include "base/file.h"
 #include "base/sha256.h"

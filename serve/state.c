@@ -4,6 +4,7 @@
    reveal no text of a task. */
 
 #include "serve/state.h"
+#include "store/remote.h"
 
 #include "base/text.h"
 #include "json.h"

@@ -5,6 +5,7 @@
    it only during its wait. */
 
 #include "serve/tend.h"
+#include "store/remote.h"
 
 #include "base/text.h"
 

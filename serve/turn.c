@@ -36,6 +36,7 @@
       stages nothing then. A peer may leave; its messages are not run again. */
 
 #include "serve/turn.h"
+#include "store/remote.h"
 #include "serve/tend.h"
 
 #include "base/clock.h"

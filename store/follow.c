@@ -10,6 +10,7 @@
 #include "store/files.h"
 #include "store/load.h"
 #include "store/write.h"
+#include "store/remote.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/text.h"

@@ -17,6 +17,7 @@
 #include "store/lock.h"
 
 #include "store/record.h"
+#include "store/remote.h"
 #include "base/file.h"
 #include "base/os.h"
 #include "base/text.h"

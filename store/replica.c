@@ -29,6 +29,7 @@
 #include "store/read.h"
 #include "store/stage.h"
 #include "store/write.h"
+#include "store/remote.h"
 #include "base/clock.h"
 #include "base/text.h"
 

@@ -5,6 +5,7 @@
 
 #include "store/stage.h"
 #include "store/write.h"
+#include "store/remote.h"
 #include "base/clock.h"
 #include "base/text.h"
 

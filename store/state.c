@@ -8,6 +8,7 @@
    struct refusal. */
 
 #include "store/state.h"
+#include "store/remote.h"
 #include "base/clock.h"
 #include "base/text.h"
 

@@ -14,6 +14,7 @@
 
 #include "store/time.h"
 #include "store/state.h"
+#include "store/remote.h"
 #include "base/clock.h"
 #include "base/text.h"
 

@@ -13,6 +13,7 @@
       part, without following links, so no race can lead it elsewhere. */
 
 #include "task/artifact.h"
+#include "store/remote.h"
 #include "base/file.h"
 #include "base/os.h"
 #include "base/text.h"

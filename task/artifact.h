@@ -5,6 +5,7 @@
 
 #include "base/sha256.h"
 #include "store.h"
+#include "store/remote.h"
 
 #define ARTIFACT_MAX (1024 * 1024) /* bytes per content */
 

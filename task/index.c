@@ -29,6 +29,7 @@
       itself changes. */
 
 #include "task/index.h"
+#include "store/remote.h"
 #include "task/parts.h"
 #include "task/project.h"
 #include "task/rows.h"

@@ -5,6 +5,7 @@
    it is shown as it was stored, unknown members included. */
 
 #include "task/task.h"
+#include "store/remote.h"
 #include "task/index.h"
 #include "task/clash.h"
 #include "task/parts.h"

@@ -12,6 +12,7 @@
       earlier has written a record since. */
 
 #include "tools/call.h"
+#include "store/remote.h"
 #include "mcp/mark.h"
 #include "task/artifact.h"
 #include "task/may.h"

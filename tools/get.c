@@ -14,6 +14,7 @@
       which the limits of task/fields.c prevent for all known fields. */
 
 #include "tools/get.h"
+#include "store/remote.h"
 #include "task/artifact.h"
 #include "task/view.h"
 #include "base/base64.h"

@@ -12,6 +12,7 @@
    the binary. A line "@NAME" begins what a tool does, or another text. */
 
 #include "tools/tools.h"
+#include "store/remote.h"
 #include "task/query.h"
 #include "tools/call.h"
 #include "tools/get.h"

@@ -5,6 +5,7 @@
 
 #include "etcd/remote.h"
 #include "store/state.h"
+#include "store/remote.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,6 +3,7 @@
    which is lost, doubled or late in turn. */
 
 #include "tests/lib/engine_rig.h"
+#include "store/remote.h"
 #include "tests/lib/told.h"
 
 #include <fcntl.h>

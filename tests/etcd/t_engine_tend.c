@@ -2,6 +2,7 @@
    a store's URL gives it. */
 
 #include "tests/lib/engine_rig.h"
+#include "store/remote.h"
 #include "tests/lib/memory.h"
 
 /* Frequent snapshots, of one host or of two, do not delay the sweep of what

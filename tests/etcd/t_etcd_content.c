@@ -2,6 +2,7 @@
    one map. */
 
 #include "base/sha256.h"
+#include "store/remote.h"
 #include "tests/lib/engine_rig.h"
 
 #define PART (512 * 1024)

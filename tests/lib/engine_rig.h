@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "etcd/remote.h"
 #include "store/record.h"
+#include "store/remote.h"
 #include "tests/lib/clock.h"
 #include "tests/lib/gateway.h"
 #include "tests/lib/test.h"

@@ -499,7 +499,7 @@ fake_new(struct fake *f, struct fake_list *list, const char *dir)
                                 fake_watch, fake_examine, fake_member,
                                 fake_why, fake_alive, fake_instance,
                                 fake_gone, fake_compacted, fake_uploads,
-                                fake_content};
+                                fake_content, NULL};
 }
 
 static inline void

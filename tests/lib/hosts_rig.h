@@ -5,6 +5,7 @@
 
 #include "cli/cli.h"
 #include "store/state.h"
+#include "store/remote.h"
 #include "tests/lib/fake_remote.h"
 #include "tests/lib/store_test.h"
 

@@ -6,6 +6,7 @@
 #include "cli/cli.h"
 #include "serve/state.h"
 #include "store/state.h"
+#include "store/remote.h"
 #include "task/change.h"
 #include "tests/lib/fake_remote.h"
 #include "tests/lib/store_test.h"

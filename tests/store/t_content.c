@@ -2,6 +2,7 @@
    that names them is committed, and fetched where a turn needs them. */
 
 #include "tests/lib/hosts_rig.h"
+#include "store/remote.h"
 
 /* printf one | sha256sum, and so on */
 #define ONE "7692c3ad3540bb803c020b3aee66cd8887123234ea0c6e7143c0add73ff431ed"

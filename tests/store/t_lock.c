@@ -5,6 +5,7 @@
    clocks apart. */
 
 #include "base/clock.h"
+#include "store/remote.h"
 #include "base/file.h"
 #include "task/artifact.h"
 #include "tests/lib/fake_remote.h"

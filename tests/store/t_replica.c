@@ -3,6 +3,7 @@
 
 #include "store/follow.h"
 #include "store/state.h"
+#include "store/remote.h"
 #include "base/clock.h"
 #include "base/text.h"
 #include "tests/lib/fault.h"
