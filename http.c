@@ -373,8 +373,7 @@ static void
 start_sweep(struct http *s)
 {
     if (!s->sweep_timer.set)
-        loop_timer_set(s->loop, &s->sweep_timer,
-                       loop_now(s->loop) + SWEEP_MS);
+        loop_timer_set(s->loop, &s->sweep_timer, loop_next(s->loop, SWEEP_MS));
 }
 
 /* Refuses a connection when the table is full. */

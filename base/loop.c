@@ -15,9 +15,9 @@
       persist between turns and are copied, skipping empty words.
    6. A turn calls each timer at most once: one set for now by a timer's
       callback is due in the next turn, which does not wait.
-   7. A wait includes the idle tier if LOOP_IDLE_MS or more have passed since
-      the last wait that did. It may be as long as any other, so an idle process
-      sleeps. */
+   7. A wait includes the idle tier if the last one found nothing, or if
+      LOOP_IDLE_MS or more have passed since the tier was last included. Such a
+      wait may be as long as any other, so an idle process sleeps. */
 
 #include "base/loop.h"
 #include "base/clock.h"
@@ -323,7 +323,9 @@ loop_turn(struct loop *l, bool wait)
     if (n < 0 && errno != EINTR)
         return ERR_IO;
     l->now_ms = clock_mono_ms();
-    if (l->idle_ms == 0)
+    if (n == 0)
+        l->idle_ms = l->now_ms; /* invariant 7: it is not busy */
+    else if (l->idle_ms == 0)
         l->idle_ms = l->now_ms + LOOP_IDLE_MS;
     l->busy = n > 0 ? l->busy + 1 + l->now_ms - from : 0;
     if (l->busy >= MAX_BUSY) {
@@ -340,6 +342,12 @@ int64_t
 loop_now(const struct loop *l)
 {
     return l->now_ms;
+}
+
+int64_t
+loop_next(const struct loop *l, int64_t ms)
+{
+    return (l->now_ms / ms + 1) * ms;
 }
 
 int

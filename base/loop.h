@@ -8,7 +8,7 @@
 
 #define LOOP_READ 1
 #define LOOP_WRITE 2
-#define LOOP_IDLE 4 /* with other events: check only each LOOP_IDLE_MS */
+#define LOOP_IDLE 4 /* with other events: if busy, check each LOOP_IDLE_MS */
 #define LOOP_IDLE_MS 100
 
 struct loop;
@@ -50,6 +50,9 @@ void loop_timer_stop(struct loop *l, struct loop_timer *t);
 int loop_turn(struct loop *l, bool wait);
 /* The monotonic clock in milliseconds, read once per turn. */
 int64_t loop_now(const struct loop *l);
+/* The next time that is a multiple of ms: deadlines that need not be exact fall
+   together, so that an idle process wakes once for all of them. */
+int64_t loop_next(const struct loop *l, int64_t ms);
 /* SIGTERM, SIGINT or SIGHUP if it was received; else 0. */
 int loop_signal(void);
 /* Returns whether SIGHUP was received, and clears it. */

@@ -259,15 +259,20 @@ mcp_list_can_change(const struct mcp *m, unsigned list)
     return m->cat->resources_change != NULL;
 }
 
-/* Whether l has to be told that a list changed. */
-static bool
-owes(const struct mcp_listener *l, unsigned list)
+bool
+mcp_wants_list(const struct mcp_listener *l, unsigned list)
 {
     bool wants = l->of == NULL ? l->lists >> list & 1
                                : l->of->initialized || l->of->revived;
 
-    return wants && mcp_list_can_change(l->m, list) &&
-           l->m->list_n[list] >= l->listed;
+    return wants && mcp_list_can_change(l->m, list);
+}
+
+/* Whether l has to be told that a list changed. */
+static bool
+owes(const struct mcp_listener *l, unsigned list)
+{
+    return mcp_wants_list(l, list) && l->m->list_n[list] >= l->listed;
 }
 
 /* ---- all who hear ---- */

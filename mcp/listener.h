@@ -63,6 +63,8 @@ const struct mcp_sub *mcp_sub_find(const struct mcp_listener *l,
                                    struct str uri);
 /* Whether the catalogue ever changes that list. */
 bool mcp_list_can_change(const struct mcp *m, unsigned list);
+/* The same, and l is told of it. */
+bool mcp_wants_list(const struct mcp_listener *l, unsigned list);
 
 /* Writes the _meta of a notification to a listen. */
 void mcp_put_tag(struct json_w *w, struct str tag);

@@ -229,16 +229,30 @@ mcp_waits(const struct mcp *m)
     return false;
 }
 
-bool
+static enum mcp_hearing
+listener_hears(const struct mcp_listener *l)
+{
+    if (l == NULL || !mcp_hears(l))
+        return MCP_HEARS_NOTHING;
+    if (l->n_subs > 0 || (l->of != NULL && l->of->follows != NULL))
+        return MCP_HEARS_ALL;
+    return mcp_wants_list(l, MCP_LIST_RESOURCES) ? MCP_HEARS_LISTS
+                                                 : MCP_HEARS_NOTHING;
+}
+
+enum mcp_hearing
 mcp_listens(const struct mcp *m)
 {
-    if (m->n_sinks > 0)
-        for (const struct mcp_session *s = m->sessions; s != NULL; s = s->next)
-            if (mcp_hears(&s->news) &&
-                (s->initialized || s->revived || s->news.n_subs > 0))
-                return true;
-    for (const struct mcp_message *k = m->messages; k != NULL; k = k->next)
-        if (mcp_listener_of(k) != NULL)
-            return true;
-    return mcp_waits(m);
+    enum mcp_hearing has, most = mcp_waits(m) ? MCP_HEARS_ALL
+                                              : MCP_HEARS_NOTHING;
+    const struct mcp_session *s = m->n_sinks > 0 ? m->sessions : NULL;
+
+    for (; s != NULL && most < MCP_HEARS_ALL; s = s->next)
+        if ((has = listener_hears(&s->news)) > most)
+            most = has;
+    for (const struct mcp_message *k = m->messages;
+         k != NULL && most < MCP_HEARS_ALL; k = k->next)
+        if ((has = listener_hears(mcp_listener_of(k))) > most)
+            most = has;
+    return most;
 }

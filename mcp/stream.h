@@ -77,9 +77,11 @@ struct mcp_change {
     bool first; /* of its key */
 };
 
-/* Whether anybody listens for changes: then the commits of other processes have
-   to be read. */
-bool mcp_listens(const struct mcp *m);
+/* The changes that a client listens for: then the commits of other processes
+   have to be read. Changes of lists alone may be told later than those of a
+   resource or of a call, for which a client waits. */
+enum mcp_hearing { MCP_HEARS_NOTHING, MCP_HEARS_LISTS, MCP_HEARS_ALL };
+enum mcp_hearing mcp_listens(const struct mcp *m);
 /* Whether the answer to a message waits for one. */
 bool mcp_waits(const struct mcp *m);
 /* Call it for each committed record, of any process. */

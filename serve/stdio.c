@@ -418,7 +418,7 @@ check_client(void *ctx)
     if (getppid() != io->parent)
         turn_stop(io->turn);
     io->hung_up = is_full(io) && poll(&p, 1, 0) == 1;
-    loop_timer_set(io->loop, &io->check_timer, loop_now(io->loop) + CHECK_MS);
+    loop_timer_set(io->loop, &io->check_timer, loop_next(io->loop, CHECK_MS));
 }
 
 static void

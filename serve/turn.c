@@ -25,10 +25,12 @@
    5. A message has memory of its own from turn_push until it is answered, and
       one that has to wait stays as it is. The memory of a run is freed when its
       turn ends.
-   6. mcp sees each committed record once, whoever wrote it. While any client
-      listens, records of other processes are read every TURN_FOLLOW_MS; else
-      every TURN_IDLE_MS, since an old generation of the log keeps its room on
-      the disk as long as a process has it open.
+   6. mcp sees each committed record once, whoever wrote it. While a client
+      waits or subscribes, records of other processes are read every
+      TURN_FOLLOW_MS; while one is only told of lists, as each that has sent
+      initialize, every TURN_LIST_MS; else every TURN_IDLE_MS, since an old
+      generation of the log keeps its room on the disk as long as a process has
+      it open.
    7. With a remote, a commit takes a round trip, and so does what was read: the
       turn stays open. The loop goes on, and messages are accepted, but none is
       run and mcp keeps its waiting ones. If others were first, the turn is run
@@ -95,9 +97,9 @@ struct turn {
     struct mcp *mcp;
     void (*hangup)(void *ctx);
     void *hangup_ctx;
-    struct loop_timer follow_timer, due_timer, idle_timer;
+    struct loop_timer follow_timer, due_timer;
     struct peer *busy, **busy_end; /* peers with messages, the next first */
-    int64_t unheard_ms;            /* when it last found no listener */
+    int64_t looked_ms;             /* when it last looked for listeners */
     struct buf out;                /* the answers of this turn */
     struct buf notes;              /* messages before them, a line each */
     struct buf spare;              /* for an answer without memory: SPARE_LEN */
@@ -164,7 +166,6 @@ turn_new(struct turn **out, struct loop *l, struct store *store,
     t->mcp = mcp;
     t->busy_end = &t->busy;
     t->follow_timer = (struct loop_timer){.fn = follow_others, .ctx = t};
-    t->idle_timer = t->follow_timer;
     t->tend = (struct tend){.loop = l, .store = store};
     t->reported = store_state(store)->err; /* reported when it was opened */
     store_observe(store, on_record, t);
@@ -181,7 +182,6 @@ turn_free(struct turn *t)
     store_observe(t->store, NULL, NULL);
     loop_timer_stop(t->loop, &t->follow_timer);
     loop_timer_stop(t->loop, &t->due_timer);
-    loop_timer_stop(t->loop, &t->idle_timer);
     buf_fini(&t->out);
     buf_fini(&t->notes);
     buf_fini(&t->spare);
@@ -808,19 +808,24 @@ take_ready(struct turn *t)
     }
 }
 
-/* Invariant 6. mcp_listens visits every stream, so after it returned false it
-   is not called again for TURN_FOLLOW_MS. */
+/* Invariant 6. mcp_listens visits every stream, so it is called about once in
+   TURN_FOLLOW_MS. */
 static void
 set_follow(struct turn *t)
 {
-    int64_t now = loop_now(t->loop);
+    static const int64_t every_ms[] = {[MCP_HEARS_NOTHING] = TURN_IDLE_MS,
+                                       [MCP_HEARS_LISTS] = TURN_LIST_MS,
+                                       [MCP_HEARS_ALL] = TURN_FOLLOW_MS};
+    int64_t at = t->looked_ms + TURN_FOLLOW_MS;
 
-    if (t->follow_timer.set || t->stopping)
+    if (t->stopping)
         return;
-    if (now - t->unheard_ms < TURN_FOLLOW_MS || mcp_listens(t->mcp))
-        loop_timer_set(t->loop, &t->follow_timer, now + TURN_FOLLOW_MS);
-    else
-        t->unheard_ms = now;
+    if (!t->follow_timer.set || loop_now(t->loop) >= at) {
+        t->looked_ms = loop_now(t->loop);
+        at = loop_next(t->loop, every_ms[mcp_listens(t->mcp)]);
+    }
+    if (!t->follow_timer.set || at < t->follow_timer.at_ms)
+        loop_timer_set(t->loop, &t->follow_timer, at);
 }
 
 static void
@@ -833,9 +838,6 @@ set_timers(struct turn *t)
     if (due != INT64_MAX && (!t->due_timer.set || t->due_timer.at_ms != due))
         loop_timer_set(t->loop, &t->due_timer, due);
     set_follow(t);
-    if (!t->idle_timer.set && !t->stopping)
-        loop_timer_set(t->loop, &t->idle_timer,
-                       loop_now(t->loop) + TURN_IDLE_MS);
 }
 
 static void

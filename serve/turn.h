@@ -11,6 +11,7 @@
 
 #define TURN_MAX_QUEUE 256 /* messages of one peer not yet answered */
 #define TURN_FOLLOW_MS 50  /* how often others' commits are read, */
+#define TURN_LIST_MS 1000  /* if they can only change a list, */
 #define TURN_IDLE_MS (10 * 1000) /* and if no client listens */
 #define TURN_END_MS 900    /* to answer at the end the messages taken */
 

@@ -36,7 +36,8 @@ NOT_SHARED += call_store/test_instances
 # The file with the key of a store is made again from etcd.
 NOT_SHARED += sign/test_key_survives sign/test_failing_opens
 # A clock that leaps ahead ends the request that is under way.
-NOT_SHARED += serve/test_refused_by_the_head
+NOT_SHARED += serve/test_refused_by_the_head serve/test_an_idle_server_sleeps \
+  serve/test_an_idle_server_tells serve/test_an_idle_stream
 # A host whose clock is far ahead cannot write.
 NOT_SHARED += takeover/test_time_is_taken_back call_store/test_time_is_taken_back \
   claim_wait/test_parked_after_its_time

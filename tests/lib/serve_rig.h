@@ -1,16 +1,19 @@
 #ifndef TEST_SERVE_RIG_H
 #define TEST_SERVE_RIG_H
 
-/* A server of two tools, without descriptors of its own: push sends a
+/* A server of a few tools, without descriptors of its own: push sends a
    principal's message over n connections; serves checks the order in which
    principals are served, by the first letters of their names. The clock stands
-   still, except that each run of search takes a whole turn. */
+   still, except that each run of search takes a whole turn, and that in
+   wakes_of it advances where the loop would sleep. Each resource is the record
+   task/1. */
 
 #include "base/loop.h"
 #include "serve/turn.h"
 #include "tests/lib/client.h"
 #include "tests/lib/signed_store.h"
 
+#include <sys/select.h>
 #include <time.h>
 
 #define MAX_PEERS 32
@@ -21,6 +24,9 @@
 #define OBJECT "{\"type\":\"object\"}"
 
 static time_t now_s = 1600000000;
+static long now_ms;    /* besides */
+static bool skips;     /* the time for which the loop would sleep, */
+static unsigned sleeps; /* and counts how often */
 static char trace[256]; /* first letters of the served principals, in order */
 static unsigned slices; /* slices a search takes */
 
@@ -30,8 +36,30 @@ int
 __wrap_clock_gettime(clockid_t id, struct timespec *t)
 {
     (void)id;
-    *t = (struct timespec){.tv_sec = now_s};
+    *t = (struct timespec){.tv_sec = now_s, .tv_nsec = now_ms * 1000000};
     return 0;
+}
+
+int __real_pselect(int n, fd_set *rd, fd_set *wr, fd_set *ex,
+                   const struct timespec *t, const sigset_t *mask);
+int __wrap_pselect(int n, fd_set *rd, fd_set *wr, fd_set *ex,
+                   const struct timespec *t, const sigset_t *mask);
+
+int
+__wrap_pselect(int n, fd_set *rd, fd_set *wr, fd_set *ex,
+               const struct timespec *t, const sigset_t *mask)
+{
+    static const struct timespec none = {0, 0}, second = {1, 0};
+    const struct timespec *ask = t != NULL ? t : &second;
+    int got = __real_pselect(n, rd, wr, ex, skips ? &none : t, mask);
+
+    if (skips && got == 0 && (ask->tv_sec > 0 || ask->tv_nsec > 0)) {
+        sleeps++;
+        now_ms += ask->tv_nsec / 1000000;
+        now_s += ask->tv_sec + now_ms / 1000;
+        now_ms %= 1000;
+    }
+    return got;
 }
 
 static inline void
@@ -62,6 +90,46 @@ search(struct mcp_call *c)
     return 0;
 }
 
+static inline int
+await(struct mcp_call *c)
+{
+    mcp_watch(c, STR("task/1"));
+    return MCP_RUN_WAITS;
+}
+
+static inline int
+list_nothing(struct mcp_call *c, struct str cursor, struct str *next)
+{
+    (void)c;
+    (void)cursor;
+    (void)next;
+    return 0;
+}
+
+static inline int
+read_nothing(struct mcp_call *c, struct str uri)
+{
+    (void)c;
+    (void)uri;
+    return ERR_NOT_FOUND;
+}
+
+static inline int
+key_of(void *ctx, struct arena *a, struct str uri, struct str *key)
+{
+    (void)ctx;
+    (void)uri;
+    *key = arena_str(a, STR("task/1"));
+    return key->p != NULL ? 0 : ERR_NOMEM;
+}
+
+static inline bool
+is_first(void *ctx, const struct mcp_change *c)
+{
+    (void)ctx;
+    return c->first;
+}
+
 static const struct mcp_tool tools[] = {
     {.name = "quick", .title = "Quick", .description = "Is quick",
      .input_schema = OBJECT, .run = quick},
@@ -69,10 +137,14 @@ static const struct mcp_tool tools[] = {
      .input_schema = OBJECT, .run = quick, .writes = true},
     {.name = "search", .title = "Search", .description = "Takes turns",
      .input_schema = OBJECT, .run = search},
+    {.name = "await", .title = "Await", .description = "Waits for task/1",
+     .input_schema = OBJECT, .run = await},
 };
 static const struct mcp_catalogue catalogue = {
     .name = "order", .title = "Order", .version = "1", .tools = tools,
-    .n_tools = sizeof(tools) / sizeof(*tools),
+    .n_tools = sizeof(tools) / sizeof(*tools), .resources = list_nothing,
+    .resource_read = read_nothing, .resource_key = key_of,
+    .resources_change = is_first,
 };
 
 /* ---- a server ---- */
@@ -151,6 +223,27 @@ all_answered(void *ctx)
 {
     (void)ctx;
     return n_answers == n_peers || n_turns++ == 1000;
+}
+
+static time_t wakes_end_s;
+
+static inline bool
+has_slept(void *ctx)
+{
+    (void)ctx;
+    return now_s >= wakes_end_s;
+}
+
+/* How often the server wakes in so many idle seconds. */
+static inline unsigned
+wakes_of(time_t seconds)
+{
+    wakes_end_s = now_s + seconds;
+    sleeps = 0;
+    skips = true;
+    CHECK(turn_run(turn, has_slept, NULL) == 0);
+    skips = false;
+    return sleeps;
 }
 
 /* Returns whether they were served in that order. */

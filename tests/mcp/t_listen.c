@@ -21,7 +21,7 @@ test_streams_take_turns(void)
     CHECK(!mcp_listens(w.m));
     s = stream(&w, id, NULL, one);
     stream(&w, id, NULL, two);
-    CHECK(mcp_listens(w.m));
+    CHECK(mcp_listens(w.m) == MCP_HEARS_ALL);
     tick(&w, 2000);
     n = put(&w, "a");
     CHECK(one->n == 2 && told(one, 0, place(n, 1), UPDATED("toy://a")) &&

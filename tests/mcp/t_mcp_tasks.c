@@ -16,6 +16,7 @@ test_old_dialect(void)
               KEY("model-immediate-response") ":'await continues as task ID"));
     CHECK(has(ann.said[ann.n - 1], "'," KEY("related-task")
               ":{'taskId':'ID'}}}}"));
+    CHECK(mcp_listens(box.m) == MCP_HEARS_ALL);
     says(&ann, OLD("tasks/get"));
     CHECK(is_text(str_of(ann.said[0]), RES("2", OLD_TASK("working", ""))));
     /* Clients repeat their options. */

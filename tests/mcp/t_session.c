@@ -70,10 +70,11 @@ test_pipe_is_told_at_once_without_event_ids(void)
     put(&w, "a");
     CHECK(!mcp_listens(w.m) && c->n == 0);
     run(&w, &f, INIT, NULL);
-    CHECK(mcp_listens(w.m) && !mcp_waits(w.m));
+    CHECK(mcp_listens(w.m) == MCP_HEARS_LISTS && !mcp_waits(w.m));
     for (i = 0; i < 2; i++)
         CHECK(ask_by(&w, &f, "resources/subscribe", "uri", "toy://a/x"));
     CHECK(mcp_session_id(f.session)[0] == '\0' && f.session->news.n_subs == 1);
+    CHECK(mcp_listens(w.m) == MCP_HEARS_ALL);
     CHECK(store_find(w.s, STR("session/")) == NULL);
     put(&w, "a");
     put(&w, "b");

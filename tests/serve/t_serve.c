@@ -48,13 +48,72 @@ test_own_connections_take_turns(void)
     CHECK(serves("aaaaa"));
 }
 
+/* ---- lines ---- */
+
+struct lines { /* a client on standard input and output */
+    int old[2], in[2], out[2];
+    struct srv s;
+    struct stdio *io;
+};
+
+static void
+lines_begin(struct lines *l)
+{
+    *l = (struct lines){.old = {dup(0), dup(1)}};
+    make_pipe(l->in, false);
+    make_pipe(l->out, false);
+    dup2(l->in[0], 0);
+    dup2(l->out[1], 1);
+    l->s.out = l->out[0];
+    CHECK(stdio_open(&l->io, turn, loop) == 0);
+}
+
+static void
+lines_end(struct lines *l)
+{
+    stdio_close(l->io);
+    for (int i = 0; i < 2; i++) {
+        dup2(l->old[i], i);
+        close(l->old[i]);
+        close(l->in[i]);
+        close(l->out[i]);
+    }
+    free(l->s.got.p);
+}
+
+static void
+put_line(const struct lines *l, const char *text)
+{
+    size_t n = strlen(text);
+
+    CHECK(write(l->in[1], text, n) == (ssize_t)n &&
+          write(l->in[1], "\n", 1) == 1);
+}
+
+static bool
+has_output(void *ctx)
+{
+    return can_now(*(int *)ctx) || n_turns++ == 1000;
+}
+
+/* The next line that the server sends, of a request or by itself. */
+static const char *
+line_of(struct lines *l, const char *text)
+{
+    if (text != NULL)
+        put_line(l, text);
+    n_turns = 0;
+    CHECK(turn_run(turn, has_output, &l->s.out) == 0);
+    return next_line(&l->s);
+}
+
 /* ---- idle ---- */
 
 static time_t started_s;
 
-/* Another process commits. */
+/* Another process commits a record. */
 static void
-commit_there(void)
+commit_there(const char *key)
 {
     struct store_options o = {.path = store_path(store)};
     struct store *other;
@@ -63,7 +122,7 @@ commit_there(void)
 
     CHECK(store_open(&other, &o, NULL, 0, why) == 0);
     CHECK(store_lock(other) == 0);
-    CHECK(store_stage(other, STR("task/1"), STR("\"v\":1")) == 0);
+    CHECK(store_stage(other, str_of(key), STR("\"v\":1")) == 0);
     CHECK(store_commit(other, &unknown) == 0);
     store_close(other);
 }
@@ -76,7 +135,7 @@ on_time(void *ctx, int fd, int events)
     (void)fd;
     (void)events;
     if (++now_s == started_s + 5)
-        commit_there();
+        commit_there("task/1");
 }
 
 static bool
@@ -101,6 +160,68 @@ test_an_idle_server_follows(void)
     CHECK(loop_watch(loop, ends[0], 0, NULL, NULL) == 0);
     close(ends[0]);
     close(ends[1]);
+}
+
+#define INIT RPC(1, "initialize", "{\"protocolVersion\":\"2025-11-25\"," \
+    "\"capabilities\":{},\"clientInfo\":{\"name\":\"c\",\"version\":\"1\"}}")
+#define SUBSCRIBE RPC(2, "resources/subscribe", "{\"uri\":\"toy://a\"}")
+#define LISTEN(what) \
+    RPC(3, "subscriptions/listen", "{" META ",\"notifications\":{" what "}}")
+
+/* What its client sent, and how often an idle server wakes in a minute then: as
+   often as it looks for changes that it has to tell, and little more. */
+static void
+test_an_idle_server_sleeps(void)
+{
+    static const struct {
+        const char *line[2];
+        unsigned looks;
+    } cases[] = {
+        {{RPC(1, "tools/list", "{" META "}")}, 6},
+        {{LISTEN("\"toolsListChanged\":true")}, 6},
+        {{LISTEN("\"resourcesListChanged\":true")}, 60},
+        {{LISTEN("\"resourceSubscriptions\":[\"toy://a\"]")}, 1200},
+        {{INIT}, 60},
+        {{INIT, SUBSCRIBE}, 1200},
+        {{INIT, CALL("await")}, 1200},
+    };
+    struct lines l;
+    unsigned wakes;
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        begin(0);
+        lines_begin(&l);
+        for (int k = 0; k < 2 && cases[i].line[k] != NULL; k++)
+            if (strstr(cases[i].line[k], "await") == NULL)
+                CHECK(line_of(&l, cases[i].line[k]) != NULL);
+            else
+                put_line(&l, cases[i].line[k]);
+        wakes_of(12); /* until what was set before is over */
+        wakes = wakes_of(60);
+        /* And every 5 s whether its parent lives. */
+        if (!CHECK(wakes >= cases[i].looks - 1 && wakes <= cases[i].looks + 8))
+            fprintf(stderr, "%s: %u\n", cases[i].line[0], wakes);
+        lines_end(&l);
+    }
+}
+
+/* It sleeps once at most before it tells of what another process did. */
+static void
+test_an_idle_server_tells(void)
+{
+    struct lines l;
+
+    begin(0);
+    lines_begin(&l);
+    CHECK(line_of(&l, INIT) != NULL);
+    wakes_of(12);
+    commit_there("task/2");
+    sleeps = 0;
+    skips = true;
+    CHECK(has(line_of(&l, NULL), "notifications/resources/list_changed"));
+    skips = false;
+    CHECK(sleeps <= 1);
+    lines_end(&l);
 }
 
 /* ---- memory ---- */
@@ -345,6 +466,29 @@ test_requests_sent_ahead_delay_nobody(void)
     hang_up(&bob);
     hang_up(&stream);
     free(to);
+    web_close(web);
+}
+
+/* The stream of a session waits for the same changes. Every 15 s it gets a
+   comment, and its connection is watched even so. */
+static void
+test_an_idle_stream(void)
+{
+    struct client c, stream;
+    char fields[1200];
+    unsigned wakes;
+
+    web_begin(0, 0, false);
+    CHECK(get(&c, "POST", "/mcp", OLD, INIT) == 200);
+    snprintf(fields, sizeof(fields), STREAM "Mcp-Session-Id: %s\r\n",
+             field_of(&c, "mcp-session-id"));
+    hang_up(&c);
+    CHECK(get(&stream, "GET", "/mcp", fields, NULL) == 200);
+    wakes_of(12);
+    wakes = wakes_of(60);
+    if (!CHECK(wakes >= 59 && wakes <= 68))
+        fprintf(stderr, "%u\n", wakes);
+    hang_up(&stream);
     web_close(web);
 }
 
@@ -692,12 +836,6 @@ test_the_end_answers_on_the_stream(void)
     web_close(web);
 }
 
-static bool
-has_output(void *ctx)
-{
-    return can_now(*(int *)ctx) || n_turns++ == 1000;
-}
-
 #define POSTS 8 /* each of half a body */
 
 /* Another process has the lock, and posts a long message for each stream.
@@ -784,33 +922,17 @@ test_streams_share_what_is_posted(void)
 static void
 test_the_end_answers_the_lines(void)
 {
-    static const char lines[] = SEARCH "\n" SEARCH "\n";
-    int old[2] = {dup(0), dup(1)}, in[2], out[2];
-    struct srv s = {0};
-    struct stdio *io;
+    struct lines l;
 
-    make_pipe(in, false);
-    make_pipe(out, false);
-    dup2(in[0], 0);
-    dup2(out[1], 1);
     begin(1);
-    CHECK(stdio_open(&io, turn, loop) == 0);
-    CHECK(write(in[1], lines, strlen(lines)) == (ssize_t)strlen(lines));
-    CHECK(turn_run(turn, has_output, &out[0]) == 0);
+    lines_begin(&l);
+    put_line(&l, SEARCH);
+    put_line(&l, SEARCH);
+    CHECK(turn_run(turn, has_output, &l.s.out) == 0);
     turn_stop(turn);
-    CHECK(turn_run(turn, stdio_ended, io) == 0);
-    stdio_close(io);
-    for (int i = 0; i < 2; i++) {
-        dup2(old[i], i);
-        close(old[i]);
-    }
-    close(out[1]);
-    s.out = out[0];
-    CHECK(answers(next_line(&s), 1) && answers(next_line(&s), 1));
-    free(s.got.p);
-    close(out[0]);
-    close(in[0]);
-    close(in[1]);
+    CHECK(turn_run(turn, stdio_ended, l.io) == 0);
+    CHECK(answers(next_line(&l.s), 1) && answers(next_line(&l.s), 1));
+    lines_end(&l);
 }
 
 /* One that waits to be taken is refused, also if it is the first of its
@@ -845,6 +967,9 @@ main(void)
     if (!server_begin())
         return test_end("t_serve");
     test_an_idle_server_follows();
+    test_an_idle_server_sleeps();
+    test_an_idle_server_tells();
+    test_an_idle_stream();
     test_a_call_waits_for_no_crowd();
     test_principals_take_turns();
     test_own_connections_take_turns();
