@@ -243,8 +243,13 @@ conformance: $(BIN) $(B)/fixture
 
 FUZZ := json log line http record cli import texts $(ETCD:etcd=etcd remote)
 SEEDS_cli := record
+SEEDS_log := ../../data
 FUZZ_SECONDS ?= 60
-FUZZ_FLAGS := $(SAN) -fsanitize=fuzzer-no-link
+# Each run continues from the inputs that those before found: make clean leaves
+# them.
+FUZZ_CORPUS ?= corpus
+# Parsers compare each byte with many: to trace that takes half of the time.
+FUZZ_FLAGS := $(SAN) -fsanitize=fuzzer-no-link -fno-sanitize-coverage=trace-cmp
 
 fuzz:
 	@$(MAKE) CC=clang B=build/fuzz STATIC= CFLAGS='$(FUZZ_FLAGS)' $(JOBS) \
@@ -257,10 +262,10 @@ $(FUZZ:%=$(B)/fuzz_%): $(B)/fuzz_%: tests/fuzz/fuzz_%.c \
 	  $(OBJ) $(ALL_LDFLAGS)
 
 $(FUZZ:%=run_fuzz_%): run_fuzz_%: $(B)/fuzz_%
-	@mkdir -p build/corpus_$*
+	@mkdir -p $(FUZZ_CORPUS)/$*
 	$< -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 \
 	  -max_len=8192 -close_fd_mask=3 -print_final_stats=0 -verbosity=0 \
-	  build/corpus_$* $(wildcard tests/fuzz/seeds/$(or $(SEEDS_$*),$*))
+	  $(FUZZ_CORPUS)/$* $(wildcard tests/fuzz/seeds/$(or $(SEEDS_$*),$*))
 
 # ---- bench and soak ----
 

@@ -1,5 +1,6 @@
 /* fuzz_record - records whose bodies are any JSON, for the tools, resources,
-   prompts and completions, over one session.
+   prompts and completions, over one session: for those about all tasks, those
+   that read one, or those that change one.
 
    What must hold:
    1. No record crashes a request, and while it runs memory does not leak.
@@ -24,10 +25,12 @@
     REQUEST("completion/complete", "'ref':{" ref "},'argument':{'name':'" \
             name "','value':'" value "'}")
 
-static const char *const for_all[] = {
+static const char *const at_first[] = {
     REQUEST("initialize", "'protocolVersion':'2025-11-25','capabilities':{"
             "'elicitation':{}},'clientInfo':{'name':'c','version':'1'}"),
     "{'jsonrpc':'2.0','method':'notifications/initialized'}",
+};
+static const char *const for_all[] = {
     CALL("list_tasks", "'include_done':true"),
     CALL("list_tasks", "'query':'a','ready':true"),
     REQUEST("resources/list", ""),
@@ -41,7 +44,7 @@ static const char *const for_all[] = {
     REQUEST("tasks/list", ""),
     CALL("wait_for_task", "'timeout_seconds':0,'until':'work','since_seq':0"),
 };
-static const char *const for_each[] = {
+static const char *const reads_each[] = {
     CALL("get_task", ID),
     CALL("get_task", ID ",'section':'history'"),
     CALL("get_task", ID ",'section':'artifact','artifact_id':'a1'"),
@@ -55,6 +58,8 @@ static const char *const for_each[] = {
     PROMPT("handoff_task_brief", ID),
     CALL("wait_for_task", ID ",'timeout_seconds':0,'since_seq':0"),
     CALL("wait_for_task", ID ",'timeout_seconds':0,'until':'answered'"),
+};
+static const char *const changes_each[] = {
     REQUEST("tools/call", "'name':'wait_for_task','arguments':{" ID
             ",'until':'done','agent':'me'},'task':{}"),
     CALL("update_task", ID ",'message':'text','agent':'ann'"),
@@ -142,6 +147,13 @@ ask(const char *text, const char *id)
 }
 
 static void
+ask_all(const char *const *texts, size_t n, const char *id)
+{
+    for (size_t i = 0; i < n; i++)
+        ask(texts[i], id);
+}
+
+static void
 ignore(void *ctx, struct str message, struct str event)
 {
     (void)ctx;
@@ -153,9 +165,9 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     static struct mcp_sink sink = {.send = ignore};
+    unsigned part = fuzz_choice(data, n, 3);
     const char *id;
     char why[256];
-    size_t i, k;
 
     if (!put_log((struct str){(const char *)data, n}))
         return 0;
@@ -167,11 +179,14 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
           0);
     facts.session = mcp_join(mcp, &sink);
     HOLDS(facts.session != NULL);
-    for (k = 0; k < COUNT(for_all); k++)
-        ask(for_all[k], "");
-    for (i = 0; (id = task_id(i)) != NULL; i++)
-        for (k = 0; k < COUNT(for_each); k++)
-            ask(for_each[k], id);
+    ask_all(at_first, COUNT(at_first), "");
+    if (part == 0)
+        ask_all(for_all, COUNT(for_all), "");
+    for (size_t i = 0; part > 0 && (id = task_id(i)) != NULL; i++)
+        if (part == 1)
+            ask_all(reads_each, COUNT(reads_each), id);
+        else
+            ask_all(changes_each, COUNT(changes_each), id);
     HOLDS(store_scan(cs.store, n_records + 1, check_body, NULL) == 0);
     mcp_leave(facts.session);
     mcp_free(mcp);
