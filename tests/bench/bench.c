@@ -25,6 +25,7 @@
 #define BARE_RECORD 300  /* bytes of a bare append */
 #define SMALL_STORE 100  /* tasks, beside the big store */
 #define REPLAY_TASKS 100000
+#define PAUSED 8         /* processes that write during a compaction */
 
 /* ---- ways of running them ---- */
 
@@ -370,6 +371,101 @@ measure_replay(const struct rig_run *run)
     free(none);
 }
 
+/* ---- compaction ---- */
+
+static void
+put_one(struct server *s)
+{
+    server_put_update(s);
+    server_send(s);
+}
+
+/* n clients, each with its own server, write one request at a time: for some
+   seconds or, with a compaction, until it has ended and each has written in
+   the new generation. Returns the longest seconds that one waited for its
+   answer. */
+static double
+longest_write(struct server *s, size_t n, struct rig_child *compaction,
+              double seconds)
+{
+    struct pollfd fd[PAUSED + 1] = {{.fd = compaction ? compaction->out : -1,
+                                     .events = POLLIN}};
+    double from = rig_now(), sent[PAUSED], longest = 0, now;
+    size_t left = n; /* servers that have not written as often as they must */
+    int after[PAUSED] = {0};
+
+    for (size_t i = 0; i < n; i++) {
+        fd[i + 1] = (struct pollfd){.fd = s[i].child.out, .events = POLLIN};
+        put_one(&s[i]);
+        sent[i] = rig_now();
+    }
+    while (left > 0 && poll(fd, n + 1, -1) > 0) {
+        if (fd[0].fd >= 0 && fd[0].revents != 0) {
+            rig_stop(compaction);
+            fd[0].fd = -1;
+        }
+        for (size_t i = 0; i < n; i++) {
+            if (fd[i + 1].revents == 0)
+                continue;
+            server_answer(&s[i]);
+            now = rig_now();
+            if (now - sent[i] > longest)
+                longest = now - sent[i];
+            /* The first answer may be to what was sent before the end. */
+            if (fd[0].fd < 0 && now - from >= seconds && ++after[i] == 2) {
+                fd[i + 1].fd = -1;
+                left--;
+                continue;
+            }
+            put_one(&s[i]);
+            sent[i] = rig_now();
+        }
+    }
+    return longest;
+}
+
+static void
+report_pause(const struct rig_run *run, const char *base, size_t n)
+{
+    const char *const argv[] = {run->mcptask, "compact", NULL};
+    double with[RIG_MAX_ROUNDS], without[RIG_MAX_ROUNDS], median;
+    size_t rounds = run->rounds / 2 | 1;
+    struct rig_child compaction;
+    struct server s[PAUSED];
+    char what[32];
+
+    for (size_t i = 0; i < n; i++)
+        server_start(&s[i], run, base, 'a', run->tasks);
+    for (size_t i = 0; i < rounds; i++) {
+        without[i] = 1e3 * longest_write(s, n, NULL, run->round_s);
+        rig_start(&compaction, argv, base);
+        with[i] = 1e3 * longest_write(s, n, &compaction, 0);
+    }
+    snprintf(what, sizeof(what), "pause of %zu", n);
+    median = rig_median(with, rounds);
+    rig_report(what, median, "ms in a compaction", NULL, 0, "%.0f ms to %.0f "
+               "ms, %.0f ms without one; %llu tasks, log %.0f MB",
+               with[0], with[rounds - 1], rig_median(without, rounds),
+               (unsigned long long)run->tasks,
+               rig_file_size(server_log(base)) / 1e6);
+    for (size_t i = 0; i < n; i++)
+        server_stop(&s[i]);
+}
+
+/* The longest time that a write takes while another process compacts. */
+static void
+measure_pause(const struct rig_run *run)
+{
+    char *base = rig_make("pause");
+
+    server_import(run, base, 'a', run->tasks, 0);
+    report_pause(run, base, 1);
+    report_pause(run, base, PAUSED);
+    free(base);
+}
+
+/* ---- size ---- */
+
 static void
 measure_size(const struct rig_run *run)
 {
@@ -406,7 +502,7 @@ static const struct rig_measure measures[] = {
     {"reads", measure_reads},   {"writes", measure_writes},
     {"window", measure_window}, {"fleet", measure_fleet},
     {"replay", measure_replay}, {"scale", measure_scale},
-    {NULL, NULL},
+    {"pause", measure_pause},   {NULL, NULL},
 };
 
 int
