@@ -62,12 +62,15 @@
    A CHANGE OF GENERATION. The compactor copies what is still needed into
    tasks.log.compact without the write lock, takes it for the rest, syncs the
    copy, links the log as tasks.log.G, renames the copy over tasks.log, and
-   writes a mark of generation G+1. All others notice by the mark. Who has just
-   taken the write lock and finds that the path leads to another file gives the
-   lock back, reads the new log without it, and takes it again; so nobody waits
-   while others read. What was in the old log beyond one's own position is read
-   from the old file, which is still open, so that the observer is shown each
-   record once. Deaths:
+   writes a mark of generation G+1. All others notice by the mark. What was in
+   the old log beyond one's own position is read from the old file, which is
+   still open, so that the observer is shown each record once. If the new log
+   has the newest record of the old one unchanged, it is a compaction of what
+   memory has: memory is kept, only what follows that record is read, and any
+   other record is found by its number when it is first asked for. Else the new
+   log is read whole, which takes long: who has just taken the write lock and
+   finds that the path leads to another file gives the lock back, goes over
+   without it, and takes it again. Deaths:
      before link    a file .compact is left; the next compaction removes it.
      before rename  the log has two names; the next writer removes the second.
      after rename   the mark is of generation G, and of another inode: it does
@@ -100,7 +103,8 @@
       whole records remain readable.
    2. Bytes after it count only once the lock holder has checked and synced them
       (store_recover).
-   3. Memory equals the log read up to s->log.end, plus what is staged.
+   3. Memory equals the log read up to s->log.end, plus what is staged. It may
+      also have some of what the last compaction has dropped by its age.
    4. Without the lock, the log and its mark do not change. A compaction writes
       its own file, and closed generations may be deleted (store_prune). */
 

@@ -40,6 +40,7 @@ struct store_entry {
     int64_t off;               /* its offset */
     uint32_t len;              /* length of its line */
     uint32_t hash;
+    uint32_t g;                /* generation of off, its low bits */
     uint8_t key_len;
     uint8_t kind; /* private to the store: index into its kinds */
     bool held;    /* set by apply: compaction may keep the record for a while
@@ -155,7 +156,7 @@ void store_refuse(struct store *s, int err);
 struct store_entry *store_find(struct store *s, struct str key);
 /* Reads an entry's record, staged or not, into a and checks its CRC. 0, ERR_IO,
    ERR_DAMAGED, ERR_NOMEM. */
-int store_read(struct store *s, const struct store_entry *e, struct arena *a,
+int store_read(struct store *s, struct store_entry *e, struct arena *a,
                struct store_rec *out);
 /* Reads record n from this generation or a closed one. ERR_NOT_FOUND: it was
    dropped with an old generation, or never existed. */

@@ -461,7 +461,7 @@ int
 calls_get(struct calls *c, struct arena *a, struct str id,
           struct str principal, struct call *out)
 {
-    const struct call_entry *e = entry_of(c, id);
+    struct call_entry *e = entry_of(c, id);
     struct store_rec r;
     int rc;
 

@@ -34,6 +34,7 @@ store_apply(struct store *s, const struct store_rec *r, int64_t off,
     struct store_entry was = *e;
     e->n = r->n;
     e->off = off;
+    e->g = (uint32_t)r->g;
     e->len = (uint32_t)r->line.len;
     e->held = false;
     const struct store_kind *k = &s->kinds[e->kind];

@@ -185,7 +185,7 @@ write_new(struct store *s, const char *tmp)
     struct buf b = {0};
     int rc = random_hex(h.id, RECORD_ID);
     if (s->replica != NULL && s->log.g > 0) { /* one was set aside */
-        h.g = s->log.g + REPLICA_NEXT_G;
+        h.g = s->log.g + LOG_NEXT_G;
         if (s->id[0] != '\0')
             text_put(h.id, sizeof h.id, "%s", s->id);
     }

@@ -1,10 +1,12 @@
-/* load - reads the log into memory and recovers its tail.
+/* load - reads the log into memory, goes over to the next one, and recovers the
+   tail.
 
    Only a tail cut by store_recover is ever lost, and its bytes are saved beside
    the log. */
 
 #include "store/load.h"
 #include "store/files.h"
+#include "store/read.h"
 #include "store/write.h"
 #include "base/os.h"
 #include "base/text.h"
@@ -124,12 +126,55 @@ load_behind_mark(struct store *s, int64_t size)
     return load_unmarked(s, size);
 }
 
-/* Switches to an opened log. First reads the rest of the old generation, so
-   that the observer misses nothing; it is not told again of what the new one
-   has of that. Under the write lock, ERR_BUSY: a process with another lock file
-   is writing. */
+/* Returns whether a line of generation g is longer than one of g - 1. */
+static bool
+has_more_digits(uint64_t g)
+{
+    while (g % 10 == 0)
+        g /= 10;
+    return g == 1;
+}
+
+/* If an opened log, which ends at end, is a compaction of the one that memory
+   was read from, memory can be kept: returns where the records begin that it
+   does not have, or 0. Such a log has the newest record unchanged, unless that
+   was dropped by its age or its time taken back. */
+static int64_t
+find_rest(const struct store *s, const struct log_file *f, int64_t end)
+{
+    uint64_t b, new_b;
+    uint32_t sum, new_sum;
+    if (!s->loaded || s->log.fd < 0 || s->log.damaged ||
+        f->h.g != s->log.g + 1 || has_more_digits(f->h.g))
+        return 0;
+    store_seek(s->log.fd, s->log.end, s->log.head, &b, &sum);
+    int64_t rest = store_seek(f->fd, end, s->log.head, &new_b, &new_sum);
+    bool same = b != 0 && new_b == b && new_sum == sum;
+    /* Keys that were dropped stay in memory, if they are not many. */
+    return same && s->live <= rest + rest / 4 ? rest : 0;
+}
+
+/* Begins with an opened log after what memory has of it. store_read finds where
+   a record is now. */
+static void
+keep_memory(struct store *s, const struct log_file *f, int64_t rest)
+{
+    int64_t older = rest > s->live ? rest - s->live : 0;
+    int64_t own = RECORD_HEADER_MAX; /* the first line and the end record */
+    close(s->log.fd);
+    s->log = (struct log){.fd = f->fd, .g = f->h.g, .head = s->log.head,
+                          .end = rest};
+    s->held = s->held < older ? s->held : older;
+    s->superseded = s->superseded_base = older > own ? older - own : 0;
+}
+
+/* Switches to an opened log; end: its committed end, or 0 if that is unknown.
+   First reads the rest of the old generation, so that the observer misses
+   nothing; it is not told again of what the new one has of that. 1: memory was
+   kept; 0: it is empty. Under the write lock, ERR_BUSY: a process with another
+   lock file is writing. */
 static int
-go_over(struct store *s, const struct log_file *f)
+go_over(struct store *s, const struct log_file *f, int64_t end)
 {
     struct stat old;
     if (s->loaded && s->log.fd >= 0 && f->h.g > s->log.g &&
@@ -137,7 +182,11 @@ go_over(struct store *s, const struct log_file *f)
         (void)read_lines(s, old.st_size, false);
     if (s->lock.held && s->log.fd >= 0)
         lock_log(s->log.fd, false);
-    adopt(s, f);
+    int64_t rest = end > 0 ? find_rest(s, f, end) : 0;
+    if (rest > 0)
+        keep_memory(s, f, rest);
+    else
+        adopt(s, f);
     s->dev = f->st.st_dev;
     s->ino = f->st.st_ino;
     s->log.readonly = f->readonly;
@@ -148,7 +197,7 @@ go_over(struct store *s, const struct log_file *f)
     }
     s->log.mounted = store_is_mounted(s);
     store_note_names(s);
-    return 0;
+    return rest > 0;
 }
 
 /* Returns whether an opened log can belong to this store: it has the same id,
@@ -233,14 +282,19 @@ store_load(struct store *s, bool may_lock)
         s->loaded = false; /* memory may be of a generation that is gone */
         return VIEW_TAIL;
     }
-    rc = go_over(s, &f);
-    if (rc != 0)
+    rc = go_over(s, &f, marked ? m.end : 0);
+    if (rc < 0)
         return rc;
+    bool kept = rc > 0;
     if (!marked)
         return held ? store_recover(s, f.st.st_size)
                     : load_unmarked(s, f.st.st_size);
     store_take_mark(s, &m);
     rc = store_load_to(s, &m);
+    if (rc == ERR_DAMAGED && kept) { /* it may not be of that log after all */
+        s->loaded = false;
+        return store_load(s, may_lock);
+    }
     if (rc != 0 || f.st.st_size <= s->log.end)
         return rc;
     if (!may_lock)

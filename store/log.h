@@ -7,6 +7,8 @@
 
 #include <sys/stat.h>
 
+#define LOG_NEXT_G 2 /* generations to one that is no compaction of a log */
+
 /* A log, as far as it was read. */
 struct log {
     int64_t end;      /* bytes read */

@@ -64,25 +64,8 @@ set_head(struct store *s, const char *head, uint64_t n)
     s->replica->head_n = n;
 }
 
-/* Reads what the remote needs to know of the newest record. A compaction may
-   have dropped it. */
-static void
-look_at_newest(struct store *s, struct remote_at *at)
-{
-    struct record_reader rd = {.fd = s->log.fd, .end = s->log.end,
-                               .off = store_search(s->log.fd, s->log.end,
-                                                   s->log.head)};
-    struct store_rec r;
-    int64_t off;
-    while (record_next_whole(&rd, &r, &off) == 1)
-        if (r.n == s->log.head && record_key_ok(r.key)) {
-            at->b = r.b;
-            at->sum = record_sum(r.line);
-        }
-    record_reader_fini(&rd);
-}
-
-/* A damaged log counts as empty: everything is asked for. */
+/* A damaged log counts as empty: everything is asked for. A compaction may have
+   dropped the newest record. */
 static void
 note_place(struct store *s)
 {
@@ -90,12 +73,12 @@ note_place(struct store *s)
     *at = (struct remote_at){.n = s->log.damaged ? 0 : s->log.head,
                              .push = s->replica->push};
     if (s->log.fd >= 0)
-        at->g = s->log.g + REPLICA_NEXT_G - 1;
+        at->g = s->log.g + LOG_NEXT_G - 1;
     text_put(at->id, sizeof at->id, "%s", s->id);
     if (knows_head(s) && !s->log.damaged)
         text_put(at->head, sizeof at->head, "%s", s->replica->head);
     else if (at->n > 0)
-        look_at_newest(s, at);
+        store_seek(s->log.fd, s->log.end, at->n, &at->b, &at->sum);
 }
 
 /* ---- what the remote last said ---- */
@@ -402,7 +385,7 @@ is_outdated(const struct store *s, const struct remote_news *news)
     const struct remote_at *at = &s->replica->at;
     return s->log.head < at->n ||
            (news->what == REMOTE_REPLACE &&
-            (s->log.head != at->n || s->log.g + REPLICA_NEXT_G - 1 != at->g));
+            (s->log.head != at->n || s->log.g + LOG_NEXT_G - 1 != at->g));
 }
 
 /* Brings memory and log up to date; takes the lock for that, if the turn does

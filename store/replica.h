@@ -8,7 +8,6 @@
 #include "store/remote.h"
 
 #define REPLICA_PATIENCE_MS 5000 /* of a turn that others overtake */
-#define REPLICA_NEXT_G 2 /* a log that is no continuation */
 #define REPLICA_CONTENTS 64      /* of a turn */
 
 struct store;

@@ -383,7 +383,7 @@ repair_record(void *ctx, const struct store_rec *r)
 }
 
 /* Makes the copy's header. Its generation is new, so that no mark beside the
-   old log can match the copy. */
+   old log can match the copy, and no process takes it for a compaction. */
 static int
 repair_header(struct repair *m, const struct store_report *old)
 {
@@ -402,14 +402,14 @@ store_repair(const char *path, const char *out_path,
     struct repair m = {.fd = -1};
     struct scan sc = {.path = path, .mark.end = NO_MARK};
     int rc = scan_log(&sc, out); /* the header needs its result */
-    if (rc == 0 && out->g >= RECORD_MAX_G)
+    if (rc == 0 && out->g > RECORD_MAX_G - LOG_NEXT_G)
         rc = ERR_FULL;
     if (rc != 0)
         return rc;
     m.fd = file_create(out_path);
     if (m.fd < 0)
         return file_error();
-    m.g = out->g + 1;
+    m.g = out->g + LOG_NEXT_G;
     rc = file_sync_path_of(out_path);
     if (rc == 0)
         rc = repair_header(&m, out);

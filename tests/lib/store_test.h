@@ -139,8 +139,8 @@ struct ts_pair {
     bool same;
 };
 
-/* Compares two of times, sum, newest. A process from before a compaction still
-   knows what it dropped. */
+/* Compares two of times, sum, newest. A process from before a compaction keeps
+   its memory, and so knows what that dropped. */
 static inline bool
 ts_same(const struct totals *a, const struct totals *b, bool all)
 {
@@ -154,6 +154,11 @@ ts_compare_key(void *ctx, const struct store_rec *r)
     struct ts_pair *p = ctx;
     struct store_entry *a = store_find(p->a->s, r->key);
     struct store_entry *b = store_find(p->b->s, r->key);
+    struct arena mem = {0};
+    struct store_rec was;
+    if (a != NULL && store_read(p->a->s, a, &mem, &was) != 0) /* finds it */
+        p->same = false;
+    arena_fini(&mem);
     if (a == NULL || b == NULL || a->n != b->n || a->off != b->off ||
         a->len != b->len || a->kind != b->kind)
         p->same = false;
@@ -179,7 +184,7 @@ ts_is_replay(struct tstore *t)
     if (store_scan(fresh.s, 1, ts_compare_key, &p) != 0)
         p.same = false;
     p.same = p.same && a.head == b.head && a.len == b.len && a.g == b.g &&
-             a.keys == b.keys && a.superseded == b.superseded &&
+             a.keys == b.keys && (!p.all || a.superseded == b.superseded) &&
              t->s->live == fresh.s->live && t->s->held >= fresh.s->held &&
              strcmp(a.id, b.id) == 0 &&
              ts_same(&t->totals, &fresh.totals, p.all);

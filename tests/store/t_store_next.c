@@ -1,6 +1,6 @@
 /* t_store_next - changing over to a log that another process, perhaps of
-   another user, has compacted: nothing is read under the lock, and the observer
-   misses nothing. */
+   another user, has compacted: memory is kept if that is a compaction of its
+   log, nothing is read under the lock, and the observer misses nothing. */
 
 #include "store/state.h"
 #include "task/artifact.h"
@@ -13,7 +13,8 @@
 
 static char *path;
 static struct tstore t;     /* the store under observation */
-static size_t under_lock;   /* bytes read while it held the lock */
+static size_t under_lock;   /* bytes read while it held the lock, */
+static size_t all_read;     /* and in all */
 static bool fail_writes;
 static int compact_first;      /* another compacts so often before it locks */
 
@@ -80,6 +81,56 @@ test_compacted_before_each_lock(void)
 }
 
 /* ---- memory is that of the new log ---- */
+
+/* Whether memory was kept when the log was compacted: then an entry is not of
+   the new generation until it is read. */
+static bool
+is_kept(void)
+{
+    return store_find(t.s, STR("task/2999"))->g != t.s->log.g;
+}
+
+/* Only what was written since is read, then what is asked for: each record is
+   that of a fresh replay. In generation 10 all lines are longer. */
+static void
+test_kept(void)
+{
+    begin();
+    for (uint64_t g = 2; g <= 12; g++) {
+        other(1, g % 3 == 0);
+        all_read = 0;
+        CHECK(store_follow(t.s) == 0 && t.s->log.g == g);
+        CHECK(is_kept() == (g != 10));
+        if (g != 10 && g % 3 != 0)
+            CHECK(all_read < UNDER_LOCK);
+        CHECK(has("task/0", 3) && ts_put(&t, "task/7", "\"v\":9,") == 0);
+        CHECK(ts_is_replay(&t) && !is_kept());
+    }
+    end();
+}
+
+/* The log at the path was replaced by a copy, which others wrote to and
+   compacted: its records are not those that memory read before. */
+static void
+test_compacted_copy(void)
+{
+    begin();
+    pid_t pid = child_begin();
+    if (pid == 0) {
+        size_t len;
+        char *copy = file_get(path, &len);
+        ts_close(&t);
+        file_put(path_with(path, ".copy"), copy, len);
+        CHECK(rename(path_with(path, ".copy"), path) == 0);
+        CHECK(ts_open(&t, path) == 0);
+        put_keys(&t, KEYS, KEYS + 9, 1);
+        CHECK(ts_compact(&t) == 0);
+        child_end();
+    }
+    CHECK(child_ok(pid) && store_follow(t.s) == 0 && !is_kept());
+    CHECK(has("task/3008", 1) && ts_is_replay(&t) && state_is_good(&t));
+    end();
+}
 
 struct seen {
     uint64_t next;
@@ -152,21 +203,30 @@ test_overtaken(void)
 
 /* ---- what was left out ---- */
 
-/* What compaction drops also leaves memory. */
+/* What compaction drops leaves memory: immediately if it is much, else when it
+   is asked for. */
 static void
 test_left_out(void)
 {
-    begin();
-    for (int i = 0; i < 10; i++) {
-        char key[] = "call/0";
-        key[5] = (char)('0' + i);
-        CHECK(ts_put(&t, key, "\"v\":1") == 0);
+    static const int lens[] = {1, STORE_MAX_RECORD / 2};
+    for (int much = 0; much < 2; much++) {
+        char key[] = "call/0", *body = malloc((size_t)lens[much] + 16);
+        begin();
+        for (int i = 0; i < 10; i++) {
+            key[5] = (char)('0' + i);
+            snprintf(body, (size_t)lens[much] + 16, "\"v\":\"%0*d\"",
+                     lens[much], 1);
+            CHECK(ts_put(&t, key, body) == 0);
+        }
+        other(1, 0);
+        CHECK(store_follow(t.s) == 0 && ts_put(&t, "call/3", "\"v\":2") == 0);
+        CHECK((store_find(t.s, STR("call/2")) == NULL) == much);
+        CHECK(strcmp(ts_get(&t, "call/2"), "") == 0 && store_follow(t.s) == 0);
+        CHECK(store_find(t.s, STR("call/2")) == NULL && state_is_good(&t));
+        CHECK(strcmp(ts_get(&t, "call/3"), "\"v\":2") == 0 && ts_is_replay(&t));
+        free(body);
+        end();
     }
-    other(1, 0);
-    CHECK(store_follow(t.s) == 0 && ts_put(&t, "call/3", "\"v\":2") == 0);
-    CHECK(store_find(t.s, STR("call/2")) == NULL);
-    CHECK(strcmp(ts_get(&t, "call/3"), "\"v\":2") == 0 && state_is_good(&t));
-    end();
 }
 
 /* A file that lacks records which compaction always keeps is believed. */
@@ -185,17 +245,55 @@ test_another_past(void)
     end();
 }
 
-/* Damage in the new log is reported, and nothing is written then. */
+/* A repaired copy is no compaction, although its newest record is the same: it
+   lacks what was damaged. */
+static void
+test_repaired(void)
+{
+    struct store_report rep;
+    const char *copy;
+    size_t len;
+    begin();
+    char *log = file_get(path, &len);
+    flip(path, (size_t)(strstr(log, "\"k\":\"task/2500\"") - log), 1);
+    copy = path_with(path, ".copy");
+    CHECK(store_repair(path, copy, &rep) == 0 && rep.bad == 1);
+    CHECK(rename(copy, path) == 0);
+    other(0, 0);
+    CHECK(store_follow(t.s) == 0 && !is_kept() && ts_is_replay(&t));
+    CHECK(store_find(t.s, STR("task/2500")) == NULL);
+    free(log);
+    end();
+}
+
+/* Damage in the new log is reported when it is met: in the records that are
+   read first, or in one that is asked for. If that is not found any more, the
+   log is read again, and nothing is written. */
 static void
 test_damage_in_the_next(void)
 {
-    begin();
-    other(1, 0);
-    int fd = open(path, O_RDWR);
-    CHECK(fd >= 0 && pwrite(fd, "#", 1, 900 * 1024) == 1 && close(fd) == 0);
-    CHECK(store_follow(t.s) == ERR_DAMAGED && !state_is_good(&t));
-    CHECK(ts_put(&t, "task/0", "\"v\":5,") == ERR_DAMAGED);
-    ts_close(&t);
+    static const struct {
+        const char *at; /* the first byte is damaged */
+        int follow, put;
+    } cases[] = {{"\"v\":4,", ERR_DAMAGED, ERR_DAMAGED},
+                 {"n\":2600,", 0, ERR_DAMAGED},
+                 {"\"k\":\"task/2599\"", 0, 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        size_t len;
+        begin();
+        other(1, 1);
+        char *log = file_get(path, &len), *at = strstr(log, cases[i].at);
+        int fd = open(path, O_RDWR);
+        CHECK(at != NULL && pwrite(fd, "#", 1, at - log) == 1);
+        CHECK(close(fd) == 0 && store_follow(t.s) == cases[i].follow);
+        CHECK(has("task/2599", 1) == (cases[i].follow != 0));
+        CHECK(ts_put(&t, "task/0", "\"v\":5,") == cases[i].put);
+        CHECK(has("task/2598", 1) && state_is_good(&t) == !cases[i].put);
+        ts_close(&t);
+        CHECK(ts_open(&t, path) == 0 && !state_is_good(&t));
+        ts_close(&t);
+        free(log);
+    }
 }
 
 /* A log that cannot be read is not given back for reading again and again. */
@@ -304,6 +402,7 @@ test_group_of_the_log(void)
         ssize_t got = __real_##name(fd, p, n, off);                 \
         if (got > 0 && t.s != NULL && store_locked(t.s))            \
             under_lock += (size_t)got;                              \
+        all_read += got > 0 ? (size_t)got : 0;                      \
         return got;                                                 \
     }
 
@@ -438,11 +537,14 @@ main(void)
     test_nothing_is_read_under_the_lock();
     test_compacted_before_the_lock();
     test_compacted_before_each_lock();
+    test_kept();
+    test_compacted_copy();
     test_observed_exactly_once();
     test_undone_in_the_next();
     test_overtaken();
     test_left_out();
     test_another_past();
+    test_repaired();
     test_damage_in_the_next();
     test_damaged_first_line_of_the_next();
     if (geteuid() == 0) {

@@ -255,7 +255,7 @@ test_header_is_mended(void)
         bool ok = store_repair(path, out, &rep) == 0 && rep.damaged &&
                   rep.records == 10 && rep.lost == 0 && rep.bad == 1;
         ok &= store_verify(out, &rep, NULL) == 0 && !rep.damaged &&
-              rep.records == 10 && rep.g == st.g + 1;
+              rep.records == 10 && rep.g == st.g + LOG_NEXT_G;
         ok &= strlen(rep.id) == 32;
         if (i == 0)
             ok &= strcmp(rep.id, st.id) == 0;
@@ -377,7 +377,7 @@ check_mended(uint64_t records, const struct store_report *old)
     struct tstore t;
     int n = 0;
     CHECK(store_verify(out, &rep, NULL) == 0 && !rep.damaged &&
-          !rep.torn && rep.g == old->g + 1);
+          !rep.torn && rep.g == old->g + LOG_NEXT_G);
     CHECK(old->id[0] == '\0' || strcmp(rep.id, old->id) == 0);
     CHECK(rep.records == records && rep.last_n == old->last_n);
     CHECK(ts_open(&t, out) == 0);
