@@ -45,6 +45,7 @@ here() {
 twice() { # CC
     here "$1"
     (
+        failed=0
         export TZ=Asia/Kolkata LC_ALL=C.UTF-8
         umask 077
         sources "$dir/a longer/way to it"

@@ -31,6 +31,7 @@ tar -c --exclude=./build --exclude=./mcptask --exclude=./.git \
     --exclude=node_modules . | tar -x -C "$elsewhere" || exit 1
 # shellcheck disable=SC2086
 (
+    failed=0
     umask 077
     TZ=Asia/Kolkata LC_ALL=C.UTF-8
     export TZ LC_ALL

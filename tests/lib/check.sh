@@ -11,6 +11,10 @@ unset MCP_TASK_DB_PATH MCP_TASK_ARTIFACTS_DIR XDG_STATE_HOME MCP_DEBUG
 unset MCP_TASK_AGENT MCP_TASK_SERVER MCP_TASK_TOKEN_FILE CLAUDE_ENV_FILE
 export MCP_TASK_REPO= # whatever repository the tests run in
 unset MAKEFLAGS MFLAGS MAKEOVERRIDES
+# For those that ask for a store of no directory: whoever runs them has a home.
+export HOME="${HOME:-$dir}"
+# A subshell begins with failed=0 and ends with "exit $failed", so that what
+# failed before it is not counted against it.
 checks=0 failed=0 name='' last=''
 
 fail() {
