@@ -695,7 +695,6 @@ try_batch(struct import *im)
         rc = import_one(im, &im->piece[i]);
         arena_reset(&c->a);
     }
-    task_import_end();
     if (im->stop)
         store_unstage(c->s.store, 0);
     if (store_locked(c->s.store)) {

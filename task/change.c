@@ -586,7 +586,6 @@ create_each(const struct draft *whole, const struct json_tok *list,
             old = i;
     }
     c->ids = NULL;
-    rules_forget_walks();
     if (rc == 0 && made != 0 && made != list->n) {
         task_fail(c, ERR_EXISTS, "tasks", "tasks[%zu] already exists, but "
                   "others do not", old);
@@ -690,12 +689,6 @@ task_import(struct tasks *t, struct task_ctx *c, const struct json_tok *obj,
     begin_draft(&d);
     note_updated_at(&d, obj);
     return finish(&d, out);
-}
-
-void
-task_import_end(void)
-{
-    rules_forget_walks();
 }
 
 int

@@ -56,8 +56,6 @@ int task_create_all(struct tasks *t, struct task_ctx *c,
    task, in no archive; nothing changed. */
 int task_import(struct tasks *t, struct task_ctx *c,
                 const struct json_tok *obj, struct task_receipt *out);
-/* Ends a series of imports, before they are committed or undone. */
-void task_import_end(void);
 /* Stages the record that says that the task of r, its newest record, is in
    an archive. Under the lock. ERR_VERSION: r is not the newest any more. */
 int task_archive(struct tasks *t, const struct store_rec *r);

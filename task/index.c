@@ -26,7 +26,9 @@
    8. A task that was found blocked is parked: it leaves its queue for a list
       of tasks whose blockers share a hash. It returns to its queue when its
       blocker is done, whether by an event or by undoing one, and when the task
-      itself changes. */
+      itself changes.
+   9. named has every id on which a record of the log depends, so an id that it
+      lacks is on no circle. */
 
 #include "task/index.h"
 #include "store/remote.h"
@@ -42,6 +44,8 @@
 
 /* With seven atoms: 216 bytes a task in all. */
 _Static_assert(sizeof(struct task_entry) <= 136, "one atom more");
+
+#define NAMED_BITS 17 /* of a hash: one of so many words */
 
 /* ---- records ---- */
 
@@ -314,6 +318,58 @@ read_head(struct task_entry *e, const struct str f[TASK_N_HEAD])
     e->has_open = f[F_QUESTIONS].p && task_open_question(f[F_QUESTIONS]).p;
 }
 
+/* The two words of t->named that tell of an id, and four bits in each: together
+   they are a Bloom filter. */
+struct name {
+    uint64_t *word[2], bits[2];
+};
+
+static struct name
+name_of(const struct tasks *t, struct str id)
+{
+    uint64_t h = str_hash(id) * UINT64_C(0x9e3779b97f4a7c15);
+    struct name m = {{NULL, NULL}, {0, 0}};
+
+    for (int i = 0; i < 2; i++, h *= UINT64_C(0x9e3779b97f4a7c15)) {
+        m.word[i] = &t->named[h >> (64 - NAMED_BITS)];
+        for (int at = 24; at < 48; at += 6)
+            m.bits[i] |= UINT64_C(1) << (h >> at & 63);
+    }
+    return m;
+}
+
+bool
+tasks_is_named(const struct tasks *t, struct str id)
+{
+    struct name m;
+
+    if (!t->named)
+        return false;
+    m = name_of(t, id);
+    return (*m.word[0] & m.bits[0]) == m.bits[0] &&
+           (*m.word[1] & m.bits[1]) == m.bits[1];
+}
+
+/* Notes that the ids of a list are named, for good: of a record that is undone,
+   that costs a search. */
+static int
+note_named(struct tasks *t, struct str deps)
+{
+    struct str dep = raw_list_next(deps, STR_NONE);
+
+    if (dep.p && !t->named)
+        t->named = calloc(1 << NAMED_BITS, sizeof *t->named);
+    if (dep.p && !t->named)
+        return ERR_NOMEM;
+    for (; dep.p; dep = raw_list_next(deps, dep)) {
+        struct name m = name_of(t, raw_inner(dep));
+
+        *m.word[0] |= m.bits[0];
+        *m.word[1] |= m.bits[1];
+    }
+    return 0;
+}
+
 /* Sets the values of now from r, and holds its atoms. Invariant 5. */
 static int
 read_entry(struct tasks *t, const struct store_rec *r,
@@ -325,6 +381,8 @@ read_entry(struct tasks *t, const struct store_rec *r,
 
     if (rc == 0)
         rc = task_head_of(ev->v, f);
+    if (rc == 0)
+        rc = note_named(t, f[F_DEPENDS_ON]);
     if (rc == 0)
         rc = hold_atoms(t, old, now, f);
     if (rc == ERR_NOMEM)
@@ -438,6 +496,8 @@ reset(void *ctx)
     memset(t->count, 0, sizeof t->count);
     atoms_fini(&t->atoms);
     keys_fini(&t->keys);
+    free(t->named);
+    t->named = NULL;
 }
 
 /* ---- all tasks ---- */

@@ -246,29 +246,15 @@ rules_deliver(struct draft *d)
 
 /* ---- dependencies ---- */
 
-/* The tasks that walks have seen. They are kept from one new task of a series
-   to the next, since nothing that exists leads to a new task, unless it was
-   imported while that task was missing. */
-static struct {
-    struct task_entry *e[WALK_MAX];
-    size_t n;
-    uint64_t bytes;
-} seen;
-
 struct walk {
     struct draft *d;
     const char *field;
-    bool exist;   /* missing tasks are refused */
-    bool missing; /* one was met */
+    bool exist;     /* missing tasks are refused */
+    size_t n;       /* number of tasks in seen */
+    uint64_t bytes; /* read of them */
 };
 
-void
-rules_forget_walks(void)
-{
-    while (seen.n > 0)
-        seen.e[--seen.n]->seen = false;
-    seen.bytes = 0;
-}
+static struct task_entry *seen[WALK_MAX];
 
 /* Finds the task that dep names: *e, NULL if it is missing. */
 static int
@@ -304,13 +290,12 @@ walk_list(struct walk *w, struct str deps)
 
     while (rc == 0 && (dep = raw_list_next(deps, dep)).p) {
         rc = walk_to(w, dep, &e);
-        w->missing |= !e; /* imported before what it depends on */
         if (rc != 0 || !e || e->seen)
             continue;
-        if (seen.n == WALK_MAX || seen.bytes > WALK_BYTES)
+        if (w->n == WALK_MAX || w->bytes > WALK_BYTES)
             return fail_long(w);
         e->seen = true;
-        seen.e[seen.n++] = e;
+        seen[w->n++] = e;
     }
     return rc;
 }
@@ -333,60 +318,44 @@ walk_from(struct walk *w, struct task_entry *e, struct arena *scratch)
         rc = task_head_of(ev.v, f);
     if (rc != 0)
         return task_fail_store(w->d->c, rc);
-    seen.bytes += e->e.len;
+    w->bytes += e->e.len;
     return walk_list(w, f[F_DEPENDS_ON]);
 }
 
-/* Walks to all that the task depends on, directly or not. */
-static int
-walk_deps(struct walk *w)
-{
-    struct arena scratch = {0};
-    size_t i = seen.n;
-    int rc = walk_list(w, draft_value(w->d, F_DEPENDS_ON));
-
-    w->exist = false;
-    for (; i < seen.n && rc == 0; i++)
-        rc = walk_from(w, seen.e[i], &scratch);
-    arena_fini(&scratch);
-    return rc;
-}
-
+/* Looks at the tasks that this one depends on and, if any may depend on it, for
+   a way back: an unnamed task is on no circle, however deep the graph below
+   it. */
 static int
 check_deps(struct draft *d, bool import)
 {
     struct walk w = {.d = d, .field = "depends_on", .exist = !import};
-    size_t kept;
-    int rc;
+    struct arena scratch = {0};
+    bool named = tasks_is_named(d->t, d->id);
+    int rc = walk_list(&w, draft_value(d, F_DEPENDS_ON));
 
-    if (!draft_value(d, F_DEPENDS_ON).p)
-        return 0;
-    if (tasks_find(d->t, d->id))
-        rules_forget_walks();
-    kept = seen.n;
-    rc = walk_deps(&w);
-    if (rc == ERR_TOO_LARGE && kept > 0 && import) {
-        rules_forget_walks();
-        d->c->e = (struct task_error){0};
-        rc = walk_deps(&w);
-    }
-    if (rc != 0 || w.missing || !(import || d->c->ids))
-        rules_forget_walks();
+    w.exist = false;
+    for (size_t i = 0; i < w.n && rc == 0 && named; i++)
+        rc = walk_from(&w, seen[i], &scratch);
+    while (w.n > 0)
+        seen[--w.n]->seen = false;
+    arena_fini(&scratch);
     return rc;
 }
 
+/* The same of parents, whose ids are atoms. */
 static int
 check_parents(struct draft *d, bool import)
 {
     struct walk w = {.d = d, .field = "parent_id", .exist = !import};
     struct str id = draft_value(d, F_PARENT_ID);
+    bool named = atoms_find(&d->t->atoms, d->k.f[F_TASK_ID]) != 0;
     struct task_entry *e;
     int rc = 0;
 
-    for (size_t n = 0; id.p && rc == 0; n++) {
-        rc = n < WALK_MAX ? walk_to(&w, id, &e) : fail_long(&w);
-        id = rc == 0 && e ? task_entry_text(d->t, e, ATOM_PARENT_ID)
-                          : STR_NONE;
+    for (; id.p && rc == 0; w.n++) {
+        rc = w.n < WALK_MAX ? walk_to(&w, id, &e) : fail_long(&w);
+        id = rc == 0 && e && named
+                 ? task_entry_text(d->t, e, ATOM_PARENT_ID) : STR_NONE;
         w.exist = false;
     }
     return rc;

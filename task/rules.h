@@ -35,11 +35,7 @@ void rules_renew_lease(struct draft *d);
 void rules_deliver(struct draft *d);
 
 /* Checks that the tasks which this one names exist and that no way leads back.
-   Imports come in any order, so tasks that they name may still be missing.
-   After an import, and between tasks that one call creates, what the check has
-   seen is kept for the next; rules_forget_walks ends the series, under the same
-   lock. */
+   Imports come in any order, so tasks that they name may still be missing. */
 int rules_check_links(struct draft *d);
-void rules_forget_walks(void);
 
 #endif

@@ -39,7 +39,7 @@ WRAP_order := $(FILES) openat openat64 fcntl fcntl64 close
 WRAP_lock := fcntl fcntl64 clock_gettime rename link unlink fsync fdatasync \
   pwrite pwrite64
 WRAP_verify := store_lock_patiently
-WRAP_task := $(ALLOC) fdatasync clock_gettime $(TALK)
+WRAP_task := $(ALLOC) fdatasync clock_gettime store_find store_read $(TALK)
 WRAP_keys := clock_gettime $(TALK)
 WRAP_lists := $(TALK)
 WRAP_lease := clock_gettime $(TALK)

@@ -392,7 +392,6 @@ import_raw(struct fixture *f, struct str text)
     CHECK(json_parse(&f->a, text, &obj, NULL) == 0);
     CHECK(store_lock_patiently(f->s) == 0);
     rc = task_import(f->t, &c, obj, &r);
-    task_import_end();
     CHECK(store_commit(f->s, &unknown) == 0);
     store_unlock(f->s);
     CHECK(rc == c.e.code);

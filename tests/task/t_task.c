@@ -6,6 +6,31 @@
 
 #include <errno.h>
 
+/* The steps of a search: looks into the index, and records read. */
+static long n_looks;
+
+struct store_entry *__real_store_find(struct store *s, struct str key);
+struct store_entry *__wrap_store_find(struct store *s, struct str key);
+int __real_store_read(struct store *s, const struct store_entry *e,
+                      struct arena *a, struct store_rec *out);
+int __wrap_store_read(struct store *s, const struct store_entry *e,
+                      struct arena *a, struct store_rec *out);
+
+struct store_entry *
+__wrap_store_find(struct store *s, struct str key)
+{
+    n_looks++;
+    return __real_store_find(s, key);
+}
+
+int
+__wrap_store_read(struct store *s, const struct store_entry *e,
+                  struct arena *a, struct store_rec *out)
+{
+    n_looks++;
+    return __real_store_read(s, e, a, out);
+}
+
 /* ---- the workflow ---- */
 
 static void
@@ -560,26 +585,72 @@ test_walk_is_bounded(void)
     }
     f.hold = false;
     CHECK(made == i);
-    call(&f, "create_task", "{'task_id':'x','title':'x'}");
+    /* A task that none depends on needs no walk. */
+    call(&f, "create_task", "{'task_id':'x','title':'x','depends_on':["
+         "'w12480','w12481','w12482']}");
+    CHECK(ok(&f));
+    call(&f, "create_task", "{'task_id':'y','title':'y','depends_on':['x']}");
     call(&f, "update_task", "{'task_id':'x','depends_on':['w12480']}");
     CHECK(ok(&f)); /* 64 and 64 * 64 are fine */
     call(&f, "update_task", "{'task_id':'x','depends_on':['w12480','w12481'"
          ",'w12482']}");
     CHECK(failed(&f, "too_large") && has(&f, "field", "depends_on"));
-    /* The limit is one for all tasks of a call; what was seen counts once. */
-    call(&f, "create_task", "{'tasks':[{'title':'y','depends_on':['w12480']},"
-         "{'title':'y','depends_on':['w12481']},"
-         "{'title':'y','depends_on':['w12482']}]}");
-    CHECK(failed(&f, "too_large") && has(&f, "field", "depends_on"));
-    call(&f, "create_task", "{'tasks':[{'title':'y','depends_on':['w12480']},"
-         "{'title':'y','depends_on':['w12480']},"
-         "{'title':'y','depends_on':['w12480']}]}");
-    CHECK(ok(&f));
     call(&f, "update_task", "{'task_id':'w0','depends_on':['x']}");
     CHECK(failed(&f, "dependency_cycle"));
     CHECK(is_replay(&f));
     buf_fini(&b);
     fixture_fini(&f);
+}
+
+enum { N_ROW = 400, N_DEPS = 20 };
+
+/* Adds task i of a row, by create_task or as an import: it depends on the 20
+   before it, or the one before is its parent. */
+static void
+add_of_row(struct fixture *f, int i, bool deps, bool imports)
+{
+    const char *before = deps ? ",'depends_on':[" : ",'parent_id':";
+    struct buf b = {0};
+
+    buf_printf(&b, "{'task_id':'r%d','title':'t'", i);
+    for (int k = i - (deps ? N_DEPS : 1); k < i; k++) {
+        if (k < 0)
+            continue;
+        buf_printf(&b, "%s'r%d'", before, k);
+        before = ",";
+    }
+    buf_z(&b, deps && i > 0 ? "]}" : "}");
+    buf_char(&b, '\0');
+    if (imports)
+        CHECK(strcmp(import(f, b.p), "") == 0);
+    else
+        call(f, "create_task", b.p);
+    buf_fini(&b);
+}
+
+/* What it takes to add a task does not grow with the number of those that lead
+   to it, in whatever order they come; and afterwards circles are found. */
+static void
+test_new_tasks_need_no_search(void)
+{
+    struct fixture f;
+
+    for (int kind = 0; kind < 6; kind++) {
+        bool deps = kind % 2 == 0, imports = kind < 4, back = kind / 2 == 1;
+        long before = n_looks;
+
+        fixture_init(&f);
+        for (int i = 0; i < N_ROW; i++)
+            add_of_row(&f, back ? N_ROW - 1 - i : i, deps, imports);
+        if (!CHECK(n_looks - before < 5L * N_ROW * (deps ? N_DEPS : 2)))
+            fprintf(stderr, "    kind %d: %ld steps\n", kind,
+                    n_looks - before);
+        call(&f, "update_task", deps ? "{'task_id':'r0','depends_on':['r399']}"
+                                     : "{'task_id':'r0','parent_id':'r399'}");
+        CHECK(failed(&f, "dependency_cycle"));
+        CHECK(is_replay(&f));
+        fixture_fini(&f);
+    }
 }
 
 /* Archives a task by its newest record, as the command does. Returns 0 or an
@@ -623,6 +694,7 @@ test_import(void)
 
     fixture_init(&f);
     CHECK(strcmp(import(&f, whole), "") == 0);
+    reopen(&f);
     CHECK(strcmp(import(&f, whole), "already_exists") == 0);
     CHECK(strcmp(import(&f, "{'task_id':'x'}"), "invalid_argument") == 0);
     CHECK(strcmp(import(&f, "{'task_id':'x','title':'t','tags':{}}"),
@@ -883,7 +955,6 @@ test_row_of_imports(void)
         rc = rc == 0 ? task_import(f.t, &c, obj, &r) : rc;
         CHECK(strcmp(rc == 0 ? "" : err_name(rc), row[i].error) == 0);
     }
-    task_import_end();
     CHECK(store_commit(f.s, &unknown) == 0);
     store_unlock(f.s);
     CHECK(is_replay(&f));
@@ -1246,6 +1317,7 @@ main(void)
     test_undo_is_exact();
     test_dependencies();
     test_walk_is_bounded();
+    test_new_tasks_need_no_search();
     test_row_of_imports();
     test_import();
     test_import_in_part();
