@@ -37,6 +37,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -44,6 +45,7 @@
 
 #define IMPORT_RECORDS 5000        /* in one commit, at most */
 #define IMPORT_BYTES (1024 * 1024) /* of records in memory, about */
+#define IMPORT_TURN_MS 10 /* under the lock, and what it takes to commit */
 #define BAD_MAX 5   /* bad records that are shown without --json */
 #define TOLD_MAX 20 /* the same of tasks that are not taken over exactly */
 #define STATE_MAX ((size_t)276 * 1024)  /* bytes of a task that fits whole */
@@ -679,7 +681,7 @@ count_taken(struct import *im, const struct piece *p)
         tell_change(im, id, note);
 }
 
-/* Commits as many pieces as the store takes at once, or nothing where the
+/* Commits as many pieces as one turn and the store take, or nothing where the
    import is to stop. The counts grow by what is then on disk. ERR_AGAIN: others
    were first. */
 static int
@@ -689,8 +691,10 @@ try_batch(struct import *im)
     bool unknown = false;
     size_t i = im->done;
     int done = 0, rc = store_lock_patiently(c->s.store);
+    int64_t until = clock_mono_ms() + IMPORT_TURN_MS;
 
     for (; i < im->n && rc == 0 && !im->stop &&
+           (i == im->done || clock_mono_ms() < until) &&
            !store_batch_is_full(c->s.store); i++) {
         rc = import_one(im, &im->piece[i]);
         arena_reset(&c->a);
@@ -716,6 +720,8 @@ import_batch(struct import *im)
     while (rc == ERR_AGAIN || (rc == 0 && im->done < im->n && !im->stop)) {
         struct counts before = im->counts;
 
+        if (im->done > 0)
+            poll(NULL, 0, 1); /* for those that wait for the lock */
         rc = try_batch(im);
         im->again = rc == ERR_AGAIN; /* bad records have been reported */
         if (im->again) {

@@ -79,6 +79,7 @@ WRAP_mcp_questions := $(WRAP_mcp_tasks)
 WRAP_mcp_plain := $(WRAP_mcp_tasks)
 WRAP_tools_wait := pwrite pwrite64 clock_gettime
 WRAP_claim_wait := $(WRAP_tools_wait)
+WRAP_import := clock_gettime store_commit
 WRAP_request := poll clock_gettime
 WRAP_reset_time := os_boot_id
 WRAP_terminal := clock_gettime
