@@ -1,8 +1,8 @@
 /* import - adds tasks from JSON.
 
    The input may be anything, of any length: memory holds one record of it, and
-   one batch of tasks. A bad record is reported and counted, and the import
-   continues.
+   one batch of tasks (64 MiB). A bad record is reported and counted, and the
+   import continues.
 
    A field that is too long is cut, one that is no such value is omitted, and
    the whole value is kept: a short one as the member imported_NAME, a long one
@@ -43,8 +43,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define IMPORT_RECORDS 5000        /* in one commit, at most */
-#define IMPORT_BYTES (1024 * 1024) /* of records in memory, about */
+#define IMPORT_RECORDS 100000           /* in one batch, at most */
+#define IMPORT_BYTES (64 * 1024 * 1024) /* of them in memory, about */
 #define IMPORT_TURN_MS 10 /* under the lock, and what it takes to commit */
 #define BAD_MAX 5   /* bad records that are shown without --json */
 #define TOLD_MAX 20 /* the same of tasks that are not taken over exactly */
@@ -65,12 +65,14 @@ struct import {
     int end;          /* the exit code, unless 0 */
     bool stop;
     struct buf text;  /* of one batch: its tasks, as task_import takes them, */
-    struct buf notes; /* and of each the place, the id and the notes */
+    struct buf notes; /* and of each the place, id, notes and dependencies */
     struct piece {
-        size_t at, len, note_at, place_len, id_len, note_len;
+        size_t at, len, note_at, place_len, id_len, note_len, deps_len;
+        bool placed;
         bool taken;
         struct str cycle; /* the field that leads back to the task */
-    } piece[IMPORT_RECORDS];
+        struct piece *nth; /* the one whose turn it is: see order_batch */
+    } *piece; /* IMPORT_RECORDS */
     size_t n;    /* number of pieces */
     size_t done; /* of these, committed */
     uint64_t imported;
@@ -503,7 +505,8 @@ add_piece(struct import *im, const struct fit *f, struct str text,
         return rc;
     *p = (struct piece){.at = im->text.len, .note_at = im->notes.len,
                         .place_len = im->place.len, .id_len = id.len,
-                        .note_len = f->notes.len};
+                        .note_len = f->notes.len,
+                        .deps_len = f->args.v[F_DEPENDS_ON].len};
     if (text.p != NULL)
         buf_str(&im->text, text);
     else
@@ -512,6 +515,7 @@ add_piece(struct import *im, const struct fit *f, struct str text,
     buf_str(&im->notes, im->place);
     buf_str(&im->notes, id);
     buf_str(&im->notes, buf_view(&f->notes));
+    buf_str(&im->notes, f->args.v[F_DEPENDS_ON]);
     im->n++;
     if (im->text.err != 0)
         return im->text.err;
@@ -572,6 +576,78 @@ take_record(struct import *im, struct str text)
     buf_fini(&f.artifacts);
     buf_fini(&f.notes);
     return rc;
+}
+
+/* ---- dependencies first ---- */
+
+struct with_id {
+    struct str id;
+    struct piece *p;
+};
+
+struct visit {
+    struct piece *p;
+    struct str deps, dep; /* raw: all of them, and the one that was followed */
+};
+
+static struct str
+id_of(const struct import *im, const struct piece *p)
+{
+    return (struct str){im->notes.p + p->note_at + p->place_len, p->id_len};
+}
+
+static int
+by_id(const void *a, const void *b)
+{
+    const struct with_id *x = a, *y = b;
+
+    return str_compare(x->id, y->id);
+}
+
+static struct visit
+visit(const struct import *im, struct piece *p)
+{
+    struct str id = id_of(im, p);
+
+    p->placed = true;
+    return (struct visit){
+        p, {id.p + id.len + p->note_len, p->deps_len}, STR_NONE};
+}
+
+/* Orders the batch: before a task come those of it that the task depends on,
+   unless they lead back to it. Named before it exists, each would have to be
+   searched for a circle. */
+static int
+order_batch(struct import *im)
+{
+    struct with_id *all = calloc(im->n + 1, sizeof(*all)), *hit, key;
+    struct visit *stack = calloc(im->n + 1, sizeof(*stack)), *v;
+    size_t n = 0, depth = 0;
+    bool ok = all != NULL && stack != NULL;
+
+    for (size_t i = 0; ok && i < im->n; i++)
+        all[i] = (struct with_id){id_of(im, &im->piece[i]), &im->piece[i]};
+    if (ok)
+        qsort(all, im->n, sizeof(*all), by_id);
+    for (size_t i = 0; ok && i < im->n; i++) {
+        if (!im->piece[i].placed)
+            stack[depth++] = visit(im, &im->piece[i]);
+        while (depth > 0) {
+            v = &stack[depth - 1];
+            v->dep = raw_list_next(v->deps, v->dep);
+            key.id = raw_inner(v->dep);
+            if (v->dep.p == NULL) {
+                im->piece[n++].nth = v->p;
+                depth--;
+            } else if ((hit = bsearch(&key, all, im->n, sizeof(*all),
+                                      by_id)) != NULL && !hit->p->placed) {
+                stack[depth++] = visit(im, hit->p);
+            }
+        }
+    }
+    free(all);
+    free(stack);
+    return ok ? 0 : ERR_NOMEM;
 }
 
 /* ---- batches ---- */
@@ -667,7 +743,7 @@ import_one(struct import *im, struct piece *p)
 static void
 count_taken(struct import *im, const struct piece *p)
 {
-    struct str id = {im->notes.p + p->note_at + p->place_len, p->id_len};
+    struct str id = id_of(im, p);
     struct str note = {id.p + id.len, p->note_len};
 
     if (p->cycle.p != NULL)
@@ -696,7 +772,7 @@ try_batch(struct import *im)
     for (; i < im->n && rc == 0 && !im->stop &&
            (i == im->done || clock_mono_ms() < until) &&
            !store_batch_is_full(c->s.store); i++) {
-        rc = import_one(im, &im->piece[i]);
+        rc = import_one(im, im->piece[i].nth);
         arena_reset(&c->a);
     }
     if (im->stop)
@@ -706,7 +782,7 @@ try_batch(struct import *im)
         rc = rc == 0 || done == ERR_AGAIN ? done : rc;
     }
     for (size_t k = im->done; done == 0 && !im->stop && k < i; k++)
-        count_taken(im, &im->piece[k]);
+        count_taken(im, im->piece[k].nth);
     arena_reset(&c->a);
     im->done = rc == 0 ? i : im->done;
     return rc;
@@ -715,7 +791,7 @@ try_batch(struct import *im)
 static int
 import_batch(struct import *im)
 {
-    int rc = 0;
+    int rc = order_batch(im);
 
     while (rc == ERR_AGAIN || (rc == 0 && im->done < im->n && !im->stop)) {
         struct counts before = im->counts;
@@ -842,13 +918,16 @@ is_json(struct import *im)
 int
 cli_import(struct cli *c)
 {
-    struct import im = {.c = c, .in.fd = -1, .by = str_of(env_person(c->env))};
+    struct import im = {.c = c, .in.fd = -1, .by = str_of(env_person(c->env)),
+                        .piece = calloc(IMPORT_RECORDS, sizeof(*im.piece))};
     int got = 1, rc = 0;
 
     if (c->env->read_only)
         rc = cli_fail_store(c, ERR_READONLY);
     else if (store_state(c->s.store)->err != 0)
         rc = cli_fail_store(c, store_state(c->s.store)->err);
+    else if (im.piece == NULL)
+        rc = cli_fail_store(c, ERR_NOMEM);
     if (rc == 0)
         rc = open_input(c, &im.in, c->operand[0]);
     if (rc == 0) {
@@ -867,6 +946,7 @@ cli_import(struct cli *c)
         close(im.in.fd);
     input_fini(&im.in);
     arena_fini(&im.a);
+    free(im.piece);
     buf_fini(&im.text);
     buf_fini(&im.notes);
     buf_fini(&im.told);
