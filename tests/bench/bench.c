@@ -11,6 +11,7 @@
       are those of a disk, not of a file system in memory.
    2. bench_echo and bench_empty are found beside this program. */
 
+#include "board/page.h"
 #include "tests/bench/bench_pipe.h"
 
 #include <errno.h>
@@ -466,6 +467,23 @@ measure_pause(const struct rig_run *run)
 
 /* ---- size ---- */
 
+/* Reports how much of its context a client spends on the tools. */
+static void
+report_list(const struct rig_run *run, const char *base, const char *tools,
+            const char *what, double most)
+{
+    const char *const argv[] = {run->mcptask, "--tools", tools, NULL};
+    struct server s = {0};
+    struct str answer;
+
+    rig_start(&s.child, argv, base);
+    server_put(&s, "tools/list", "%s", "");
+    answer = server_call(&s);
+    rig_report(what, (double)answer.len / 1024, "KB", "<=", most,
+               "%zu bytes", answer.len);
+    server_stop(&s);
+}
+
 static void
 measure_size(const struct rig_run *run)
 {
@@ -477,6 +495,10 @@ measure_size(const struct rig_run *run)
 
     rig_report("binary", size, "KB", NULL, 0,
                "an empty program %.1f KB: %.2f times", empty, size / empty);
+    rig_report("page", (double)page_packed().len / 1024, "KB, compressed", "<=",
+               48, "%zu bytes", page_packed().len);
+    report_list(run, base, "all", "tools/list", 16);
+    report_list(run, base, "core", "tools/list, core", 13);
     server_start(&s, run, base, 'a', 0);
     server_put(&s, "tools/list", "%s", "");
     server_call(&s);

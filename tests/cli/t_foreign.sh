@@ -652,7 +652,7 @@ long=$(printf '%05000d' 0)
 {
     printf '{"id":"l-1","title":"t","priority":1,"labels":["'
     awk 'BEGIN { for (i = 0; i < 20; i++) printf "%s%d", i ? "\",\"" : "", i }'
-    printf '"],"assignee":"%s","estimate":"%s%s%s%s"}\n' "$long" "$long" \
+    printf '"],"assignee":"%s","colour":"%s%s%s%s"}\n' "$long" "$long" \
         "$long" "$long" "$long"
     printf '{"id":"l-2","title":"%s","priority":1}\n' "$long"
     printf '{"task_id":"l-3","title":"t","version":"x","dirty":7,"lease":1}\n'
@@ -664,8 +664,8 @@ has out '4 imported, 0 skipped, 0 failed'
 told 'l-1: tags has more than 16 elements; current_owner is longer than 128' \
     'l-2: title is longer than 256 characters; title.txt is kept whole' \
     'l-3: version must be' 'c-1: depends_on leads back to the task'
-shows l-1 '"name":"current_owner.txt"' '"name":"estimate.txt","size":20000' \
-    '"imported_tags":["0",' '"estimate":"0000'
+shows l-1 '"name":"current_owner.txt"' '"name":"colour.txt","size":20000' \
+    '"imported_tags":["0",' '"colour":"0000'
 shows l-3 '"imported_version":"x"' '"imported_dirty":7' '"imported_lease":1' \
     '"version":1'
 shows c-1 '"depends_on":["status:cycle"]' '"imported_depends_on":["c-1"]'
