@@ -4,6 +4,7 @@
 # make demo         an agent takes over from one of another product, killed
 # make cluster      three hosts share a store through etcd; one loses its node
 # make test         all tests in C and sh, without a network
+# make example      the examples of docs/architecture.md with all tests
 # make posix        the same with what any POSIX system has
 # make systems      builds for macOS, BSDs and other processors (npm)
 # make check        warnings, analyzers, sanitizers

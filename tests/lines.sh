@@ -17,7 +17,7 @@ function kind(file) {
         return "py js"
     if (file ~ /\.(sh|awk|sed|mk|zsh)$|Makefile$|^\.ci\/|deb\/p/)
         return "sh make"
-    if (file ~ /\.(md|txt|[15])$/)
+    if (file ~ /\.(md|txt|patch|[15])$/)
         return "text"
     return ""
 }

@@ -2,7 +2,7 @@
 # object but main's; what it replaces at link time stands in WRAP_NAME, what it
 # is called with in ARGS_NAME. tests/FOLDER/t_NAME.sh is called with the path of
 # the binary, other scripts as RUN_NAME says. Those that take long come first,
-# and those of etcd only where that is built in.
+# and those of etcd only where that is built in. BUT=NAME leaves one out.
 
 left_out := $(if $(ETCD),%/t_no_etcd.sh,tests/etcd/%)
 found = $(patsubst t_%,%,$(basename $(notdir $(filter-out $(left_out),\
@@ -10,7 +10,7 @@ found = $(patsubst t_%,%,$(basename $(notdir $(filter-out $(left_out),\
 TESTS := $(call found,c)
 SCRIPTS := layers layers_fail shape example bounded $(call found,sh)
 SLOW := abuse crowd unread store_cut crash server
-RUNS := $(SLOW) $(filter-out $(SLOW),$(SCRIPTS) $(TESTS))
+RUNS := $(filter-out $(BUT),$(SLOW) $(filter-out $(SLOW),$(SCRIPTS) $(TESTS)))
 ifneq ($(words $(RUNS)),$(words $(sort $(RUNS))))
 $(error Two tests have the same name: $(RUNS))
 endif
@@ -138,8 +138,7 @@ JOBS = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell expr 2 \* \
 RUN_layers = tests/layers.sh $(B) $(SRC) mcptask
 RUN_layers_fail = tests/t_layers.sh
 RUN_shape = tests/t_shape.sh
-RUN_example = tests/t_example.sh $(B) "$(CC)" "$(CFLAGS)" \
-  "$(STATIC)"
+RUN_example = tests/t_example.sh
 RUN_bounded = tests/t_bounded.sh $(B) "$(CC)"
 script = $(or $(RUN_$*),$(wildcard tests/*/t_$*.sh) $(abspath $(BIN)))
 program = $(B)/t_$* $(ARGS_$*)
@@ -165,6 +164,10 @@ $(B)/bounded: tests/bounded.c
 	@mkdir -p $(@D)
 	@echo "  TEST  $<"
 	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $< $(ALL_LDFLAGS)
+
+# The examples of docs/architecture.md in a copy of the tree.
+example:
+	@sh tests/example.sh "$(CC)"
 
 # Nothing is run of what this builds.
 systems:
@@ -319,6 +322,6 @@ chaos: $(BIN)
 faults: $(BIN)
 	@python3 tests/etcd/faults.py ./$(BIN) || [ $$? -eq 77 ]
 
-.PHONY: lines walk posix systems kills chaos faults cluster-test upgrade cross clients lint \
+.PHONY: lines walk example posix systems kills chaos faults cluster-test upgrade cross clients lint \
   lint_builds sanitized sanitized_gcc sanitized_clang $(LINT) \
   $(FUZZ:%=run_fuzz_%)
