@@ -109,7 +109,7 @@ check_text(struct parse *p, const struct row *r, struct str s)
     if (s.len == 0 && r->flags & ONE)
         return refuse(p, ERR_INVALID, "must not be empty");
     if ((chars ? utf8_count(s) : s.len) > r->max)
-        rc = refuse(p, ERR_TOO_LARGE, "is longer than %d %s", r->max,
+        rc = refuse(p, ERR_TOO_LARGE, "is longer than %u %s", r->max,
                     chars ? "characters" : "bytes");
     if (rc != 0 && !forgives(p, rc))
         return rc;
@@ -243,7 +243,7 @@ check_int(struct parse *p, const struct row *r, const struct json_tok *t)
 {
     bool int32 = r->flags & INT32;
     int64_t v, min = int32 ? INT32_MIN : r->min;
-    int64_t max = r->max ? row_max(r) : SAFE_INT;
+    int64_t max = r->max ? r->max : SAFE_INT;
 
     if (int32)
         max = INT32_MAX;

@@ -31,8 +31,8 @@
 #define TEXT .type = T_TEXT
 #define AGENT .type = T_TEXT, .flags = CHARS | ONE, .max = MAX_AGENT
 #define INT(lo, hi) .type = T_INT, .min = (lo), .max = (hi)
-#define LEASE_SECONDS(more) .type = T_INT, .flags = MINUTES | (more), \
-    .min = 5, .max = 24 * 60
+#define DAY_S (24 * 60 * 60)
+#define LEASE_SECONDS INT(5, DAY_S)
 #define LIMIT(lo, hi) INT(lo, hi), .flags = CLAMP
 #define CHOICE(of) .type = T_NAME, .sub = (of)
 #define OBJECT(of, rows) .type = T_OBJECT, .sub = (of), \
@@ -115,7 +115,7 @@ static const struct row artifact_rows[] = {
 static const struct row lease_rows[] = {
     {NAME(agent), AGENT, .needs = 1},
     {NAME(expires_at), .type = T_TIME, .needs = 1},
-    {NAME(seconds), LEASE_SECONDS(0)},
+    {NAME(seconds), LEASE_SECONDS},
     {NAME(session), TEXT, .flags = ONE, .max = 64},
     {NAME(client), TEXT, .max = MAX_AGENT},
     {NAME(first), .type = T_BOOL},
@@ -308,11 +308,10 @@ const struct row task_rows[TASK_N_ARGS] = {
     [ARG_ANSWER] = {NAME(answer), .type = T_OBJECT, .sub = ANSWER, .n_sub = 3,
                     .tools = BIT(UPDATE)},
     [ARG_MESSAGE] = {NAME(message), MESSAGE_TEXT, .tools = BIT(UPDATE)},
-    [ARG_EXPIRES_SECONDS] = {NAME(expires_seconds), .type = T_INT,
-                             .flags = MINUTES | CLAMP, .min = 60,
-                             .max = 7 * 24 * 60, .tools = BIT(HANDOFF)},
+    [ARG_EXPIRES_SECONDS] = {NAME(expires_seconds), LIMIT(60, 7 * DAY_S),
+                             .tools = BIT(HANDOFF)},
     [ARG_TAKEOVER] = {NAME(takeover), .type = T_BOOL, .tools = BIT(CLAIM)},
-    [ARG_LEASE_SECONDS] = {NAME(lease_seconds), LEASE_SECONDS(CLAMP),
+    [ARG_LEASE_SECONDS] = {NAME(lease_seconds), LEASE_SECONDS, .flags = CLAMP,
                            .tools = BIT(CLAIM)},
     [ARG_QUESTION] = {QUESTION, .tools = BIT(ASK), .needs = BIT(ASK)},
     [ARG_OPTIONS] = {OPTIONS, .tools = BIT(ASK)},
@@ -341,12 +340,6 @@ static struct str
 name_str(const struct row *r)
 {
     return (struct str){r->name, r->len};
-}
-
-int
-row_max(const struct row *r)
-{
-    return r->flags & MINUTES ? r->max * 60 : r->max;
 }
 
 void
@@ -528,7 +521,7 @@ put_schema(struct json_w *w, const struct row *r, unsigned tools)
         put_properties(w, task_rows, TASK_N_FIELDS, tools);
     if (r->type == T_INT && r->max) {
         json_put_int(w, "minimum", r->min);
-        json_put_int(w, "maximum", row_max(r));
+        json_put_int(w, "maximum", r->max);
     }
     if (r->type == T_NAME) {
         json_put_arr(w, "enum");

@@ -21,12 +21,11 @@ enum {
 };
 
 /* ONE: not empty; FIXED: cannot be null; INT32: from INT32_MIN to INT32_MAX;
-   SET: repeated elements are dropped; MINUTES: max is in minutes, the value in
-   seconds; CLAMP: a number out of range counts as the nearest one in it;
-   RELATIVE: a path as task_is_path takes it */
+   SET: repeated elements are dropped; CLAMP: a number out of range counts as
+   the nearest one in it; RELATIVE: a path as task_is_path takes it */
 enum {
-    CHARS = 1, ONE = 2, FIXED = 4, INT32 = 8, SET = 16, MINUTES = 32,
-    CLAMP = 64, RELATIVE = 128
+    CHARS = 1, ONE = 2, FIXED = 4, INT32 = 8, SET = 16, CLAMP = 32,
+    RELATIVE = 64
 };
 
 /* Where views show a field without a place of its own: in the summary of a
@@ -35,7 +34,7 @@ enum { IN_SUMMARY = 1, IN_BRIEF = 2 };
 
 struct row {
     const char *name;
-    uint16_t max;   /* of a T_INT 0: as far as JSON numbers are exact */
+    uint32_t max;   /* of a T_INT 0: as far as JSON numbers are exact */
     uint16_t items; /* 0: one value; else a list of at most so many */
     uint32_t tools, needs; /* the tools that take or require it, a bit each */
     uint8_t len;    /* of name */
@@ -68,8 +67,6 @@ extern const char *const *const row_choices[];
 void row_check(void);
 /* The number of a name (raw) among the choices of this kind; -1: it is none. */
 int row_choice(int choices, struct str raw);
-/* The highest number of a T_INT with a max. */
-int row_max(const struct row *r);
 /* The row of that name among n that one of tools takes, or any tool if tools is
    0; NULL if there is none. */
 const struct row *row_named(const struct row *r, size_t n,

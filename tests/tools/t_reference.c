@@ -75,7 +75,7 @@ put_integer(const struct row *r)
     if (r->flags & INT32)
         buf_z(&made, "integer");
     else if (r->max)
-        buf_printf(&made, "integer, %d to %d", r->min, row_max(r));
+        buf_printf(&made, "integer, %d to %u", r->min, r->max);
     else
         buf_printf(&made, "integer, at least %d", r->min);
 }
