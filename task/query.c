@@ -14,7 +14,7 @@
       or repeats it. One that changes meanwhile gets an n above head; ask for
       changes since the first part's head to find it.
    4. In another order than that of the index, a place is a rank, which is a
-      text, and n. A part walks all entries and keeps the SORT_MAX that come
+      number, and n. A part walks all entries and keeps the SORT_MAX that come
       first after the place of its cursor "order/seen/n/rank". So a new order
       is a new rank and no new structure; it costs a walk of the entries, not of
       the records. */
@@ -39,8 +39,7 @@
 
 /* A place in a list that is sorted, and the task there. */
 struct place {
-    struct str rank;
-    uint64_t n;
+    uint64_t rank, n;
     struct task_entry *e;
 };
 
@@ -226,36 +225,29 @@ matches_entry(struct scan *s, const struct task_entry *e)
 
 /* ---- other orders ---- */
 
-/* What an order sorts by, lowest first. */
-static struct str
+/* What an order sorts by, lowest first; without a value, UINT64_MAX. */
+static uint64_t
 rank_of(const struct scan *s, const struct task_entry *e)
 {
-    static const char digits[] = "01234";
-
-    _Static_assert(TASK_N_PRIORITIES == sizeof digits - 1, "one each");
     switch (s->q->order) {
     case ORDER_WORK:
-        return (struct str){&digits[e->priority], 1};
+        return e->priority;
     case ORDER_CHANGED:
     case TASK_N_ORDERS:
         break;
     }
-    return STR_NONE;
+    return UINT64_MAX;
 }
 
-/* By rank; a task without one comes last. Of the same rank, the one that was
-   changed first comes first. */
+/* By rank. Of the same rank, the one that was changed first comes first. */
 static int
 compare_places(const void *a, const void *b)
 {
     const struct place *x = a, *y = b;
-    int order = str_compare(x->rank, y->rank);
 
-    if (order != 0 && (x->rank.len == 0 || y->rank.len == 0))
-        return x->rank.len == 0 ? 1 : -1;
-    if (order == 0 && x->n != y->n)
-        order = x->n < y->n ? -1 : 1;
-    return order;
+    if (x->rank != y->rank)
+        return x->rank < y->rank ? -1 : 1;
+    return x->n < y->n ? -1 : x->n > y->n;
 }
 
 /* The place that a cursor names. */
@@ -265,12 +257,9 @@ read_sorted_cursor(struct scan *s)
     struct str cursor = s->q->cursor;
     struct place *to = &s->last_place;
 
-    if (!str_is(str_cut(&cursor, '/'), row_choices[ORDERS][s->q->order]) ||
-        !str_u64(str_cut(&cursor, '/'), &s->seen) ||
-        !str_u64(str_cut(&cursor, '/'), &to->n))
-        return false;
-    to->rank = cursor;
-    return true;
+    return str_is(str_cut(&cursor, '/'), row_choices[ORDERS][s->q->order]) &&
+           str_u64(str_cut(&cursor, '/'), &s->seen) &&
+           str_u64(str_cut(&cursor, '/'), &to->n) && str_u64(cursor, &to->rank);
 }
 
 /* Adds e to the places, if it comes after that of the cursor. */
@@ -360,11 +349,11 @@ cursor_here(struct scan *s)
     struct str id[N_LISTS] = {STR_NONE};
 
     if (s->sorted)
-        return arena_printf(s->a, "%s/%llu/%llu/%.*s",
+        return arena_printf(s->a, "%s/%llu/%llu/%llu",
                             row_choices[ORDERS][s->q->order],
                             (unsigned long long)(s->seen + s->list->n),
                             (unsigned long long)s->last_place.n,
-                            STR_ARG(s->last_place.rank));
+                            (unsigned long long)s->last_place.rank);
     for (int i = 0; i < N_LISTS; i++)
         if (s->at[i])
             id[i] = task_entry_id(s->at[i]);

@@ -106,6 +106,8 @@ test_order_of_work(void)
                   "t00010"));
     call(&f, "list_tasks", "{'order':'work','cursor':'5/0/a/b'}");
     CHECK(failed(&f, "invalid_argument") && has(&f, "field", "cursor"));
+    call(&f, "list_tasks", "{'order':'work','cursor':'work/0/5/high'}");
+    CHECK(failed(&f, "invalid_argument") && has(&f, "field", "cursor"));
     call(&f, "list_tasks", "{'cursor':'work/0/5/1'}");
     CHECK(failed(&f, "invalid_argument") && has(&f, "field", "cursor"));
     fixture_fini(&f);
