@@ -325,10 +325,10 @@ const struct row task_rows[TASK_N_ARGS] = {
 };
 
 const struct row_atom row_atoms[TASK_N_ATOMS] = {
-    [ATOM_OWNER] = {F_CURRENT_OWNER, F_CURRENT_OWNER, MATCH_NAME},
-    [ATOM_REPO_PATH] = {F_REPO_PATH, F_REPO_PATH, MATCH_PATH},
-    [ATOM_PARENT_ID] = {F_PARENT_ID, F_PARENT_ID, MATCH_WHOLE},
-    [ATOM_TAGS] = {F_TAGS, ARG_TAG, MATCH_ELEMENT},
+    [ATOM_OWNER] = {F_CURRENT_OWNER, F_CURRENT_OWNER},
+    [ATOM_REPO_PATH] = {F_REPO_PATH, F_REPO_PATH},
+    [ATOM_PARENT_ID] = {F_PARENT_ID, F_PARENT_ID},
+    [ATOM_TAGS] = {F_TAGS, ARG_TAG},
 };
 
 _Static_assert(sizeof untils / sizeof *untils == N_EVENTS + TASK_N_STATUSES + 1,

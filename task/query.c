@@ -49,7 +49,6 @@ struct scan {
     const struct task_query *q;
     struct task_list *list;
     unsigned statuses; /* those wanted, a bit each */
-    uint32_t atom[TASK_N_ATOMS]; /* the number of what q->has has */
     struct str text;   /* lower case */
     uint16_t *fallback; /* of the search for text */
     bool filtered;     /* by more than status */
@@ -162,14 +161,19 @@ is_owner(struct str wanted, struct str owner)
 static bool
 matches_value(int i, struct str wanted, struct str text)
 {
-    switch (row_atoms[i].match) {
-    case MATCH_NAME:
+    switch ((enum task_atom)i) {
+    case ATOM_OWNER:
         return is_owner(wanted, text);
-    case MATCH_PATH:
+    case ATOM_REPO_PATH:
         return project_matches(wanted, text);
-    default:
+    case ATOM_PARENT_ID:
+        return str_eq(text, wanted);
+    case ATOM_TAGS:
         return raw_list_has(text, wanted);
+    case TASK_N_ATOMS:
+        break;
     }
+    return false;
 }
 
 /* Whether a value of an entry is, or has, what the query asks for. Many tasks
@@ -177,8 +181,6 @@ matches_value(int i, struct str wanted, struct str text)
 static bool
 matches_atom(struct scan *s, int i, uint32_t atom)
 {
-    if (row_atoms[i].match == MATCH_WHOLE)
-        return atom == s->atom[i];
     if (atom != s->last[i].atom) {
         s->last[i].atom = atom;
         s->last[i].hit = matches_value(i, s->q->has[i],
@@ -456,21 +458,6 @@ walk(struct scan *s)
 
 /* ---- a query ---- */
 
-/* Finds the values that tasks must have. One that no task has matches
-   nothing. */
-static void
-find_atoms(struct scan *s)
-{
-    for (int i = 0; i < TASK_N_ATOMS; i++) {
-        if (!s->q->has[i].p)
-            continue;
-        s->filtered = true;
-        s->atom[i] = atoms_find(&s->t->atoms, s->q->has[i]);
-        if (s->atom[i] == 0 && row_atoms[i].match == MATCH_WHOLE)
-            s->statuses = 0;
-    }
-}
-
 static int
 prepare(struct scan *s)
 {
@@ -484,7 +471,11 @@ prepare(struct scan *s)
         s->limit = TASK_LIST_MAX;
     s->filtered = q->text.len || q->ready || q->stale || q->offered ||
                   q->needs_input || q->since_ms || q->since_n;
-    find_atoms(s);
+    for (int i = 0; i < TASK_N_ATOMS; i++)
+        s->filtered |= q->has[i].p != NULL;
+    if (q->has[ATOM_PARENT_ID].p &&
+        !atoms_find(&s->t->atoms, q->has[ATOM_PARENT_ID]))
+        s->statuses = 0; /* no task has this parent */
     return prepare_text(s);
 }
 

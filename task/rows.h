@@ -52,12 +52,9 @@ enum {
 
 extern const struct row task_rows[TASK_N_ARGS];
 /* By enum task_atom: the field, and the argument of list_tasks that asks for
-   it. */
-enum { MATCH_WHOLE, MATCH_ELEMENT, MATCH_NAME, MATCH_PATH };
+   it, as task/query.c compares them. */
 extern const struct row_atom {
     uint8_t field, arg;
-    uint8_t match; /* the argument is the field, an element of its list, a name
-                      that reaches it, or a path of the same project */
 } row_atoms[TASK_N_ATOMS];
 /* By a row's sub: the members of an object, the choices of a name. */
 extern const struct row *const row_objects[];
