@@ -497,7 +497,7 @@ check_list(struct parse *p, const struct row *r, const struct json_tok *t)
 enum sense {
     GIVEN,
     ABSENT, /* null, and what a model fills in that the argument cannot be: an
-               empty text for a number, 0 for a number from 1 on */
+               empty text for a truth value, 0 for a number from 1 on */
     EMPTY   /* an empty text or list, or an owner that nobody can be */
 };
 
@@ -519,9 +519,7 @@ sense_of(enum task_tool tool, const struct row *r, const struct json_tok *t)
         return ABSENT;
     if (!no_text || r->type == T_CONTENT || (may_be_empty && !r->items))
         return GIVEN;
-    if (r->type == T_TEXT || r->type == T_ID || r->type == T_TIME || r->items)
-        return EMPTY;
-    return ABSENT;
+    return r->items || r->type <= T_INT ? EMPTY : ABSENT;
 }
 
 /* Removes repeated texts from a raw list, in place. */
