@@ -91,15 +91,16 @@ read_form(struct cli *c, const char *path, struct str *text)
 /* Begins the arguments with the fields that differ. Returns how many do. */
 static int
 put_changed(struct cli *c, const struct task *k, const char *id,
-            const struct str was[FORM_ROWS], const struct str is[FORM_ROWS])
+            const struct str was[TASK_N_FIELDS],
+            const struct str is[TASK_N_FIELDS])
 {
     int n = 0;
 
     cli_args_begin(c, NULL, id);
     json_put_int(&c->tool.w, "expected_version", (int64_t)k->version);
-    for (int i = 0; i < FORM_ROWS; i++)
+    for (int i = 0; i < TASK_N_FIELDS; i++)
         if (is[i].p != NULL && !str_eq(is[i], was[i])) {
-            json_key_str(&c->tool.w, task_arg_name(form_field(i)));
+            json_key_str(&c->tool.w, task_arg_name(i));
             json_splice(&c->tool.w, is[i]);
             n++;
         }
@@ -111,7 +112,7 @@ static int
 store_form(struct cli *c, const struct task *k, const char *path,
            struct str text, bool *changed)
 {
-    struct str was[FORM_ROWS], is[FORM_ROWS], now;
+    struct str was[TASK_N_FIELDS], is[TASK_N_FIELDS], now;
     const char *id = c->operand[0];
     char why[128];
     int rc = read_form(c, path, &now);

@@ -17,19 +17,14 @@ enum form_kind { FORM_LINE, FORM_WORDS /* a list on one line */,
 static const struct form_row {
     int field; /* enum task_field */
     enum form_kind kind;
-} form_rows[FORM_ROWS] = {
+} form_rows[] = {
     {F_TITLE, FORM_LINE}, {F_PRIORITY, FORM_LINE},
     {F_CURRENT_OWNER, FORM_LINE}, {F_TAGS, FORM_WORDS},
     {F_DEPENDS_ON, FORM_WORDS}, {F_PARENT_ID, FORM_LINE},
     {F_REPO_PATH, FORM_LINE}, {F_NOT_BEFORE, FORM_LINE},
     {F_PATHS, FORM_ITEMS}, {F_ACCEPTANCE, FORM_ITEMS}, {F_GOAL, FORM_REST},
 };
-
-int
-form_field(int row)
-{
-    return form_rows[row].field;
-}
+enum { FORM_ROWS = sizeof form_rows / sizeof *form_rows };
 
 static bool
 is_list(int row)
@@ -215,7 +210,7 @@ read_form_lines(struct form_reader *r, struct str text)
 }
 
 int
-form_read(struct arena *a, struct str text, struct str out[FORM_ROWS],
+form_read(struct arena *a, struct str text, struct str out[TASK_N_FIELDS],
           char why[128])
 {
     struct form_reader r = {.row = -1};
@@ -224,16 +219,17 @@ form_read(struct arena *a, struct str text, struct str out[FORM_ROWS],
 
     if (wrong > 0)
         text_put(why, 128, "line %zu is not \"FIELD: VALUE\"", wrong);
+    memset(out, 0, TASK_N_FIELDS * sizeof *out);
     for (int i = 0; i < FORM_ROWS; i++) {
+        struct str *value = &out[form_rows[i].field];
         bool list = is_list(i);
 
         rc = r.value[i].err != 0 ? ERR_NOMEM : rc;
-        out[i] = STR_NONE;
         if (r.seen[i])
-            out[i] = arena_printf(a, "%s%.*s%s", list ? "[" : "",
+            *value = arena_printf(a, "%s%.*s%s", list ? "[" : "",
                                   STR_ARG(buf_view(&r.value[i])),
                                   list ? "]" : "");
-        if (r.seen[i] && out[i].p == NULL)
+        if (r.seen[i] && value->p == NULL)
             rc = ERR_NOMEM;
         buf_fini(&r.value[i]);
     }

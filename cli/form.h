@@ -7,16 +7,12 @@
 #include "task/task.h"
 
 #define FORM_MAX (256 * 1024) /* bytes of a text */
-#define FORM_ROWS 11
 
-/* Which field a row is: enum task_field. */
-int form_field(int row);
 /* Appends the task. */
 void form_put(struct buf *b, struct arena *a, const struct task *k);
-/* Reads a text into JSON values, in a: what became of each field. One that the
-   text does not have is .p NULL. Returns 0; ERR_NOMEM; or ERR_SYNTAX with
-   why. */
-int form_read(struct arena *a, struct str text, struct str out[FORM_ROWS],
+/* Reads a text into JSON values, in a, by enum task_field. One that the text
+   does not have is .p NULL. Returns 0; ERR_NOMEM; or ERR_SYNTAX with why. */
+int form_read(struct arena *a, struct str text, struct str out[TASK_N_FIELDS],
               char why[128]);
 
 #endif
