@@ -111,14 +111,27 @@ wrap = -Wl,$(if $(TIME64_$1),--wrap=$(TIME64_$1) \
   -Wl$(comma)--defsym=__real_$1=__real_$(TIME64_$1),--wrap=$1)
 comma := ,
 
-# Compiled quickly, and without the wrappers that a test does not use.
-TEST_CFLAGS := -O0 -ffunction-sections -Wl,--gc-sections
+# Compiled quickly, and linked without what it does not use: also the wrappers.
+TEST_CFLAGS := -O0 -ffunction-sections
+$(B)/tests/%.o: tests/%.c $(B)/flags | $(B)/page.inc $(B)/version.inc
+	@mkdir -p $(@D)
+	@echo "  TEST  $<"
+	$(Q)$(CC) $(ALL_CFLAGS) -DTEST_STEP=$(TEST_STEP) $(TEST_CFLAGS) \
+	  -MMD -MP -c -o $@ $<
+
+# What a test is linked with: every object but main's, and tests/lib.
+TEST_LIB := $(patsubst %.c,$(B)/%.o,$(wildcard tests/lib/*.c))
+TEST_OBJ := $(patsubst %.c,$(B)/%.o,$(wildcard tests/*/t_*.c))
+-include $(TEST_LIB:.o=.d) $(TEST_OBJ:.o=.d)
+.SECONDARY: $(TEST_OBJ)
+$(B)/tests.a: $(OBJ) $(TEST_LIB)
+	@rm -f $@
+	$(Q)$(AR) qcs $@ $^
 
 .SECONDEXPANSION:
-$(B)/t_%: $$(wildcard tests/*/t_$$*.c) $(OBJ) $(wildcard tests/*/*.h)
-	@echo "  TEST  $<"
-	$(Q)$(CC) $(ALL_CFLAGS) -DTEST_STEP=$(TEST_STEP) \
-	  $(TEST_CFLAGS) -o $@ $< $(OBJ) \
+$(B)/t_%: $$(addprefix $(B)/,$$(addsuffix .o,$$(basename $$(wildcard tests/*/t_$$*.c)))) \
+  $(B)/tests.a
+	$(Q)$(CC) $(CFLAGS) -Wl,--gc-sections -o $@ $^ \
 	  $(foreach w,$(WRAP_$*),$(call wrap,$(w))) $(ALL_LDFLAGS)
 
 # The protocol code with the catalogue that the official suite calls.
@@ -260,10 +273,10 @@ fuzz:
 	  $(FUZZ:%=run_fuzz_%)
 
 $(FUZZ:%=$(B)/fuzz_%): $(B)/fuzz_%: tests/fuzz/fuzz_%.c \
-  $(OBJ) $(wildcard tests/*/*.h)
+  $(B)/tests.a $(wildcard tests/*/*.h)
 	@echo "  FUZZ  $<"
 	$(Q)$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer -o $@ $< \
-	  $(OBJ) $(ALL_LDFLAGS)
+	  $(B)/tests.a $(ALL_LDFLAGS)
 
 $(FUZZ:%=run_fuzz_%): run_fuzz_%: $(B)/fuzz_%
 	@mkdir -p $(FUZZ_CORPUS)/$*

@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/sha256.h"
-#include "tests/lib/memory.h"
+#include "tests/lib/faults.h"
 #include "tests/lib/test.h"
 #include "base/text.h"
 #include "base/utf8.h"

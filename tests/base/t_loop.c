@@ -3,7 +3,7 @@
    set themselves again. */
 
 #include "base/loop.h"
-#include "tests/lib/clock.h"
+#include "tests/lib/faults.h"
 #include "tests/lib/test.h"
 
 #include <signal.h>

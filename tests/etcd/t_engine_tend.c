@@ -3,7 +3,7 @@
 
 #include "tests/lib/engine_rig.h"
 #include "store/remote.h"
-#include "tests/lib/memory.h"
+#include "tests/lib/faults.h"
 
 /* Frequent snapshots, of one host or of two, do not delay the sweep of what
    came before the first of them. */
@@ -21,7 +21,7 @@ test_sweep_often(bool two)
         compact(h);
         tend(h, 5000);
         CHECK(keys("t/main/s/") > 0);
-        clock_ahead_ms += 4 * 60000;
+        ahead_ms += 4 * 60000;
         tend(&a, 5000);
         tend(&b, 5000);
     }
@@ -50,7 +50,7 @@ test_sweep_by_many(void)
         commit(&a, "k/a", 1000);
         compact(&a);
         tend(&a, 5000);
-        clock_ahead_ms += 4 * 60000;
+        ahead_ms += 4 * 60000;
         restart(&a, true);
         CHECK(pull(&a) == 0);
         for (int k = 0; k < 1000 && a.r->uploads(a.r->ctx, &done, &all); k++)
@@ -91,7 +91,7 @@ test_sweep_without_room(void)
     compact(&a);
     tend(&a, 5000);
     commit(&a, "k/a", 1000);
-    clock_ahead_ms += SWEPT_MS;
+    ahead_ms += SWEPT_MS;
     compact(&a);
     CHECK(keys("t/main/s/") == 1 && keys("t/main/b/") == 2);
     gateway_plan(g[0], 1, GATEWAY_ERROR, 8,
@@ -118,10 +118,10 @@ test_patience(int64_t ms)
     CHECK(pull(&h) == 0);
     gateway_down(g[0]);
     gateway_down(g[1]);
-    ahead = clock_ahead_ms;
+    ahead = ahead_ms;
     began = clock_mono_ms();
     CHECK(pull(&h) == ERR_UNREACHABLE);
-    CHECK(clock_mono_ms() - began >= ms && clock_ahead_ms - ahead <= ms);
+    CHECK(clock_mono_ms() - began >= ms && ahead_ms - ahead <= ms);
     host_free(&h);
     end();
 }
@@ -199,7 +199,7 @@ test_return(void)
     commit(&a, "k/a", 1);
     CHECK(strcmp(a.r->member(a.r->ctx, &us), g[1]->endpoint) == 0 && us > 0);
     gateway_up(g[0]);
-    clock_ahead_ms += 60000;
+    ahead_ms += 60000;
     before = g[1]->requests;
     commit(&a, "k/a", 1);
     CHECK(g[1]->requests == before);
@@ -376,7 +376,7 @@ test_late_renewal(void)
     gateway_up(g[1]);
     tend(&a, 1500);
     CHECK(clock_mono_ms() - began < 15000);
-    clock_ahead_ms += began + 16000 - clock_mono_ms();
+    ahead_ms += began + 16000 - clock_mono_ms();
     gateway_step(g[0]);
     CHECK(keys("t/main/i/") == 1);
     end();

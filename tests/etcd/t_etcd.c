@@ -6,9 +6,8 @@
 
 #include "etcd/client.h"
 #include "http/parse.h"
-#include "tests/lib/clock.h"
+#include "tests/lib/faults.h"
 #include "tests/lib/gateway.h"
-#include "tests/lib/memory.h"
 #include "tests/lib/test.h"
 
 #include <errno.h>
@@ -104,7 +103,7 @@ step(void)
         gateway_step(g[i]);
     if (rc == ERR_PENDING && due > clock_mono_ms() &&
         (fd < 0 || (hung[place()] && !is_ready(fd, write))))
-        clock_ahead_ms += due - clock_mono_ms();
+        ahead_ms += due - clock_mono_ms();
     nomem_after = nomem;
     return rc;
 }
@@ -492,9 +491,9 @@ test_down(void)
 
     start(3);
     gateway_down(g[0]);
-    before = clock_ahead_ms;
+    before = ahead_ms;
     CHECK(ask("/v3/kv/txn", TXN) == 0);
-    CHECK(g[1]->requests == 1 && !answer.resent && clock_ahead_ms == before);
+    CHECK(g[1]->requests == 1 && !answer.resent && ahead_ms == before);
     CHECK(strcmp(etcd_endpoint(e), g[1]->endpoint) == 0);
     gateway_down(g[1]);
     gateway_down(g[2]);
@@ -503,9 +502,9 @@ test_down(void)
     CHECK(clock_mono_ms() - before >= BUDGET);
     CHECK(why_has("refused") && !answer.resent);
     gateway_up(g[2]);
-    before = clock_ahead_ms;
+    before = ahead_ms;
     CHECK(ask("/v3/kv/txn", TXN) == 0 && g[2]->requests == 1);
-    CHECK(clock_ahead_ms - before <= 10);
+    CHECK(ahead_ms - before <= 10);
     stop();
 }
 
@@ -518,14 +517,14 @@ test_home(void)
     gateway_down(g[0]);
     CHECK(ask("/v3/kv/txn", TXN) == 0 && g[1]->requests == 1);
     gateway_up(g[0]);
-    clock_ahead_ms += 50000;
+    ahead_ms += 50000;
     CHECK(ask("/v3/kv/txn", TXN) == 0 && g[1]->requests == 2);
-    clock_ahead_ms += 10000;
+    ahead_ms += 10000;
     CHECK(ask("/v3/kv/txn", TXN) == 0 && g[0]->requests == 1);
     CHECK(strcmp(etcd_endpoint(e), g[0]->endpoint) == 0);
     gateway_down(g[0]);
     CHECK(ask("/v3/kv/txn", TXN) == 0 && g[1]->requests == 3);
-    clock_ahead_ms += 60000; /* it is still away */
+    ahead_ms += 60000; /* it is still away */
     CHECK(ask("/v3/kv/txn", TXN) == 0 && g[1]->requests == 4);
     gateway_up(g[0]);
     CHECK(ask("/v3/kv/txn", TXN) == 0 && g[1]->requests == 5);
@@ -546,12 +545,12 @@ test_hung(void)
     CHECK(ask("/v3/kv/txn", TXN) == 0);
     CHECK(answer.resent && body_has("succeeded") && g[1]->requests == 1);
     CHECK(clock_mono_ms() - before >= 1000);
-    CHECK(clock_ahead_ms - before < 1500 || clock_mono_ms() - before < 2000);
+    CHECK(ahead_ms - before < 1500 || clock_mono_ms() - before < 2000);
     hung[1] = true;
     g[1]->frozen = true;
-    before = clock_ahead_ms;
+    before = ahead_ms;
     CHECK(ask_once("/v3/kv/txn", TXN) == ERR_UNKNOWN);
-    CHECK(clock_ahead_ms - before <= 1000 && why_has("no answer"));
+    CHECK(ahead_ms - before <= 1000 && why_has("no answer"));
     CHECK(g[2]->requests == 0);
     /* All three hang, and the second is asked again before the end. */
     hung[2] = g[2]->frozen = true;

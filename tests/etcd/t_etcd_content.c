@@ -280,7 +280,7 @@ drop_with(enum gateway_fault kind, uint64_t at)
     keep(&a, &small);
     CHECK(share(&a, &big, REMOTE_PUT) == 0);
     CHECK(share(&b, &big, REMOTE_DROP) == ERR_BUSY);
-    clock_ahead_ms += DAY_MS;
+    ahead_ms += DAY_MS;
     CHECK(share(&a, &small, REMOTE_PUT) == 0);
     before = g[0]->requests;
     gateway_plan(g[0], at, kind, 14, "etcdserver: request timed out");
@@ -314,7 +314,7 @@ test_drop_rivals(void)
         keep(&a, &big);
         keep(&b, &big);
         CHECK(share(&a, &big, REMOTE_PUT) == 0);
-        clock_ahead_ms += DAY_MS;
+        ahead_ms += DAY_MS;
         CHECK(begin_share(&a, &big, REMOTE_DROP) == 0);
         CHECK(begin_share(&b, &big, REMOTE_PUT) == 0);
         for (i = 0, rc = ERR_PENDING; i < lead / 2 && rc == ERR_PENDING; i++)

@@ -6,7 +6,7 @@
 
 #include "http/parse.h"
 #include "base/base.h"
-#include "tests/lib/memory.h"
+#include "tests/lib/faults.h"
 #include "tests/lib/test.h"
 
 #define MANY 2000 /* from so many bytes on only some splits are tried */

@@ -7,9 +7,8 @@
    (memory.h). */
 
 #include "mcp/calls.h"
-#include "tests/lib/memory.h"
+#include "tests/lib/faults.h"
 #include "tests/lib/model.h"
-#include "tests/lib/still.h"
 #include "tests/lib/store_test.h"
 
 struct world {
@@ -98,6 +97,7 @@ reopen(struct world *w)
 static inline void
 world_init(struct world *w)
 {
+    clock_still = true;
     *w = (struct world){.opt = {.alias = owner_of}};
     w->path = path_fresh("tasks.log");
     world_open(w);

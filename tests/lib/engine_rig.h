@@ -9,7 +9,7 @@
 #include "etcd/remote.h"
 #include "store/record.h"
 #include "store/remote.h"
-#include "tests/lib/clock.h"
+#include "tests/lib/faults.h"
 #include "tests/lib/gateway.h"
 #include "tests/lib/test.h"
 #include "tests/lib/tmpdir.h"
@@ -119,7 +119,7 @@ members_step(struct host *h, int rc)
     if (rc == ERR_PENDING && due > clock_mono_ms() && due < INT64_MAX &&
         (fd < 0 || ((g[0]->held[0].used || g[1]->held[0].used) &&
                     waits(p))))
-        clock_ahead_ms += due - clock_mono_ms();
+        ahead_ms += due - clock_mono_ms();
 }
 
 /* One step of everybody. */
@@ -159,7 +159,7 @@ tend(struct host *h, int64_t for_ms)
         if (quiet && due > end)
             break;
         if (quiet && due > clock_mono_ms())
-            clock_ahead_ms += due - clock_mono_ms();
+            ahead_ms += due - clock_mono_ms();
         CHECK(h->r->step(h->r->ctx, &h->news) == ERR_PENDING);
         gateway_step(g[0]);
         gateway_step(g[1]);

@@ -4,8 +4,7 @@
 /* A store with system calls and memory that fail on demand, and a clock that
    can be set ahead. WRAP is as in clock.h and fault.h. */
 
-#include "tests/lib/clock.h"
-#include "tests/lib/fault.h"
+#include "tests/lib/faults.h"
 #include "tests/lib/store_test.h"
 
 static char *path; /* of the log, or of the file under test */

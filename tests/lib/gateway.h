@@ -314,15 +314,15 @@ gateway_release(struct gateway *g, bool newest)
 }
 
 static inline void
-gateway_fail(struct gateway *g, struct gateway_conn *c, size_t fault,
+gateway_fail(struct gateway *g, struct gateway_conn *c, size_t at,
              const char *path, struct str body)
 {
-    enum gateway_fault kind = g->fault[fault].kind;
-    const char *text = g->fault[fault].text;
+    enum gateway_fault kind = g->fault[at].kind;
+    const char *text = g->fault[at].text;
     struct buf answer = {0};
-    int n = g->fault[fault].n;
+    int n = g->fault[at].n;
 
-    g->fault[fault].at = 0;
+    g->fault[at].at = 0;
     if (kind == GATEWAY_HOLD || kind == GATEWAY_HOLD_ANSWER) {
         gateway_hold(g, c, path, body, kind == GATEWAY_HOLD_ANSWER);
         return;

@@ -7,7 +7,7 @@
 
 
 #include "http/reply.h"
-#include "tests/lib/memory.h"
+#include "tests/lib/faults.h"
 #include "tests/lib/test.h"
 #include "serve/access.h"
 

@@ -5,8 +5,8 @@
    in each run; memory that runs out; and whether two texts mean the same. */
 
 #include "json.h"
+#include "tests/lib/faults.h"
 #include "tests/lib/json_same.h"
-#include "tests/lib/memory.h"
 #include "tests/lib/test.h"
 
 static struct arena arena; /* reset by each parse() */

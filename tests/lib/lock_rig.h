@@ -6,7 +6,7 @@
    WRAP is that of t_lock. */
 
 #include "store/lock.h"
-#include "tests/lib/clock.h"
+#include "tests/lib/faults.h"
 #include "tests/lib/locks.h"
 #include "tests/lib/store_test.h"
 

@@ -6,8 +6,8 @@
 
 #include "mcp/message.h"
 #include "mcp/message.h"
+#include "tests/lib/faults.h"
 #include "tests/lib/mcp_toy.h"
-#include "tests/lib/memory.h"
 #include "tests/lib/signed_store.h"
 #include "tests/lib/test.h"
 

@@ -4,14 +4,15 @@
 /* mcp_three - three clients of one store with calls that outlive their
    requests. */
 
+#include "tests/lib/faults.h"
 #include "tests/lib/mcp_turn.h"
-#include "tests/lib/still.h"
 
 static struct who ann, bob, neo; /* neo: a modern client of ann's principal */
 
 static inline void
 begin(void)
 {
+    clock_still = true;
     box_new();
     who_pipe(&ann, "ann", V11);
     who_init(&bob, "bob");

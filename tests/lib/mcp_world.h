@@ -10,25 +10,9 @@
 #include "mcp/message.h"
 #include "mcp/session.h"
 #include "mcp/message.h"
-#include "tests/lib/fault.h"
+#include "tests/lib/faults.h"
 #include "tests/lib/test.h"
 #include "base/clock.h"
-
-#include <time.h>
-
-static int64_t ahead_ms; /* of the real clocks */
-
-int __real_clock_gettime(clockid_t id, struct timespec *t);
-int __wrap_clock_gettime(clockid_t id, struct timespec *t);
-
-int
-__wrap_clock_gettime(clockid_t id, struct timespec *t)
-{
-    int rc = __real_clock_gettime(id, t);
-
-    t->tv_sec += (time_t)(ahead_ms / 1000);
-    return rc;
-}
 
 /* ---- a catalogue ---- */
 

@@ -6,8 +6,8 @@
    the disk. */
 
 #include "task/query.h"
+#include "tests/lib/faults.h"
 #include "tests/lib/mcp_turn.h"
-#include "tests/lib/still.h"
 #include "tools/tools.h"
 
 static struct tasks *tasks;
@@ -18,6 +18,7 @@ static struct who ann, neo; /* neo: a modern client of the same principal */
 static inline void
 start(void)
 {
+    clock_still = true;
     box.opt.alias = task_names;
     tasks = tasks_new();
     tasks_kind(tasks, &box.kinds[2]);

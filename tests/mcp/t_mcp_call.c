@@ -2,7 +2,7 @@
    HTTP. In texts ' stands for a quote. */
 
 #include "base/clock.h"
-#include "tests/lib/clock.h"
+#include "tests/lib/faults.h"
 #include "tests/lib/mcp_rig.h"
 
 /* ---- messages that wait ---- */

@@ -1,7 +1,7 @@
 /* t_mcp_rounds - calls of the modern era that ask: their client carries the
    state from one round to the next. In texts ' stands for a quote. */
 
-#include "tests/lib/clock.h"
+#include "tests/lib/faults.h"
 #include "tests/lib/mcp_rig.h"
 
 static char state[512]; /* the requestState of the last answer */

@@ -8,10 +8,11 @@
 #include "mcptask.c"
 #undef main
 
+#include "tests/lib/faults.h"
 #include "tests/lib/gateway.h"
-#include "tests/lib/memory.h"
 #include "tests/lib/web.h"
 
+#include <sys/mman.h>
 #include <sys/select.h>
 
 #define MAX_TURNS 300 /* a run that meets no failure takes some 30 */

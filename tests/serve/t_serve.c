@@ -4,7 +4,7 @@
 
 #include "serve/stdio.h"
 #include "serve/web.h"
-#include "tests/lib/memory.h"
+#include "tests/lib/faults.h"
 #include "tests/lib/serve_rig.h"
 
 #include <sys/wait.h>

@@ -1,7 +1,7 @@
 /* t_index - the key index: growth, undo, and running out of memory. */
 
 #include "store/index.h"
-#include "tests/lib/memory.h"
+#include "tests/lib/faults.h"
 #include "tests/lib/test.h"
 
 struct num {

@@ -1,7 +1,7 @@
 /* t_record - the format of a line, its checksum, and reading lines in order. */
 
 #include "store/record.h"
-#include "tests/lib/memory.h"
+#include "tests/lib/faults.h"
 #include "tests/lib/test.h"
 
 #include <fcntl.h>

@@ -6,7 +6,7 @@
 #include "store/remote.h"
 #include "base/clock.h"
 #include "base/text.h"
-#include "tests/lib/fault.h"
+#include "tests/lib/faults.h"
 #include "tests/lib/hosts_rig.h"
 #include "tests/lib/told.h"
 

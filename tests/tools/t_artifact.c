@@ -102,57 +102,8 @@ test_artifact_round_trip(void)
 
 /* ---- faults ---- */
 
-/* FAULT_WRITE fails a write to an empty file, which holds a content;
-   FAULT_PWRITE any other. */
-enum fault { FAULT_NONE, FAULT_WRITE, FAULT_FSYNC, FAULT_RENAME,
-             FAULT_PWRITE };
-
-static enum fault fault; /* the call that fails, then none */
-static int fault_after;  /* after this many that succeed */
-
-ssize_t __real_pwrite(int fd, const void *p, size_t n, off_t off);
-ssize_t __real_pwrite64(int fd, const void *p, size_t n, off_t off);
-#ifndef __GLIBC__
-#pragma weak __real_pwrite64
-#endif
-ssize_t __wrap_pwrite(int fd, const void *p, size_t n, off_t off);
-ssize_t __wrap_pwrite64(int fd, const void *p, size_t n, off_t off);
 int __real_fsync(int fd);
 int __wrap_fsync(int fd);
-int __real_rename(const char *from, const char *to);
-int __wrap_rename(const char *from, const char *to);
-
-static bool
-fails(enum fault f, int error)
-{
-    if (fault != f || fault_after-- > 0)
-        return false;
-    fault = FAULT_NONE;
-    errno = error;
-    return true;
-}
-
-static bool
-pwrite_fails(int fd)
-{
-    struct stat st;
-    bool new = fstat(fd, &st) == 0 && st.st_size == 0;
-
-    return fails(new ? FAULT_WRITE : FAULT_PWRITE, ENOSPC);
-}
-
-ssize_t
-__wrap_pwrite(int fd, const void *p, size_t n, off_t off)
-{
-    return pwrite_fails(fd) ? -1 : __real_pwrite(fd, p, n, off);
-}
-
-/* Called only where off_t of 64 bits has functions of its own. */
-ssize_t
-__wrap_pwrite64(int fd, const void *p, size_t n, off_t off)
-{
-    return pwrite_fails(fd) ? -1 : __real_pwrite64(fd, p, n, off);
-}
 
 static ino_t synced[64]; /* the files that fsync was called for */
 static size_t n_synced;
@@ -164,13 +115,7 @@ __wrap_fsync(int fd)
 
     if (n_synced < 64 && fstat(fd, &st) == 0)
         synced[n_synced++] = st.st_ino;
-    return fails(FAULT_FSYNC, EIO) ? -1 : __real_fsync(fd);
-}
-
-int
-__wrap_rename(const char *from, const char *to)
-{
-    return fails(FAULT_RENAME, EROFS) ? -1 : __real_rename(from, to);
+    return fault_now(FAULT_FSYNC) ? -1 : __real_fsync(fd);
 }
 
 /* The path of the only file in the artifacts directory. */
@@ -268,10 +213,8 @@ commits(struct fixture *f, bool well)
 {
     bool unknown;
 
-    fault = well ? FAULT_NONE : FAULT_PWRITE;
-    fault_after = 0;
+    disk_full = !well;
     CHECK((store_commit(f->s, &unknown) == 0) == well);
-    fault = FAULT_NONE;
 }
 
 static void
@@ -523,11 +466,12 @@ static void
 test_artifact_faults(void)
 {
     static const struct {
-        enum fault fault;
+        enum fault_call call;
+        int err;
         const char *code;
     } cases[] = {
-        {FAULT_WRITE, "store_full"}, {FAULT_FSYNC, "store_error"},
-        {FAULT_RENAME, "store_readonly"},
+        {FAULT_WRITE, ENOSPC, "store_full"}, {FAULT_FSYNC, EIO, "store_error"},
+        {FAULT_RENAME, EROFS, "store_readonly"},
     };
     struct fixture f;
     struct stat st;
@@ -540,11 +484,14 @@ test_artifact_faults(void)
     find_file(&f, "abc", path);
     for (i = 0; i < sizeof cases / sizeof *cases; i++) {
         for (n = 0;; n++) {
-            fault = cases[i].fault;
-            fault_after = n;
+            f.hold = true;
+            fault_start(cases[i].call, n, false, cases[i].err);
             call(&f, "attach_artifact", "{'task_id':'a','name':'n',"
                  "'content':'abc'}");
-            if (fault == FAULT_NONE) {
+            fault.on = f.hold = false;
+            commits(&f, true);
+            store_unlock(f.s);
+            if (fault.hit) {
                 CHECK(failed(&f, cases[i].code));
                 CHECK(stat(path, &st) != 0);
             } else {
@@ -553,7 +500,6 @@ test_artifact_faults(void)
             }
         }
         CHECK(n > 0);
-        fault = FAULT_NONE;
         CHECK(count_files(f.artifacts) == 1 && unlink(path) == 0);
     }
     fixture_fini(&f);

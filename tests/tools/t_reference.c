@@ -11,6 +11,8 @@
 #include "base/err.h"
 #include "task/rows.h"
 
+#include <time.h>
+
 #define DOCUMENT "docs/tools.md"
 #define COLUMNS 78
 #define BASE_S 1795858200 /* 2026-11-28T09:30:00Z */
