@@ -50,12 +50,12 @@ $(B)/shared/%.c: $$(wildcard tests/*/t_$$*.c) tests/etcd/suite.mk
 	$(Q){ printf '#define left_out(...) ((void)0)\n#line 1 "$<"\n'; \
 	  sed $(not_shared:%=-e 's/^ .*\<%(/    left_out(/') -e '' $<; } >$@
 
-$(SHARED:%=$(B)/shared/%): $(B)/shared/%: $(B)/shared/%.c $(OBJ) \
+$(SHARED:%=$(B)/shared/%): $(B)/shared/%: $(B)/shared/%.c $(B)/tests.a \
   tests/etcd/shared_open.c $(wildcard tests/*/*.h)
 	@echo "  TEST  $@"
 	$(Q)$(CC) $(ALL_CFLAGS) -DTEST_STEP=$(TEST_STEP) \
-	  -Wno-unused-function $(TEST_CFLAGS) -I. -o $@ $< \
-	  tests/etcd/shared_open.c $(OBJ) $(foreach w,$(WRAP_$*) store_open \
+	  -Wno-unused-function $(TEST_CFLAGS) -Wl,--gc-sections -I. -o $@ $< \
+	  tests/etcd/shared_open.c $(B)/tests.a $(foreach w,$(WRAP_$*) store_open \
 	  store_close store_lock store_lock_patiently store_commit,$(call wrap,$(w))) \
 	  $(ALL_LDFLAGS)
 

@@ -3,23 +3,12 @@
 
 /* A store with deferred calls in it. Most helpers lock, stage one thing and
    commit it; is_replay compares memory with a fresh replay of the log. The
-   clock stands still; tests can fill the disk (still.h) and exhaust memory
-   (memory.h). */
+   clock stands still. */
 
-#include "mcp/calls.h"
 #include "tests/lib/faults.h"
 #include "tests/lib/model.h"
 #include "tests/lib/store_test.h"
-
-struct world {
-    char *path;
-    struct calls_options opt;
-    int64_t compact_at;
-    struct store_kind kinds[2];
-    struct calls *c;
-    struct store *s;
-    struct arena a;
-};
+#include "tests/lib/world.h"
 
 #define ME STR("me")
 #define ID_LEN (CALL_ID_LEN + 1)
@@ -46,68 +35,30 @@ owner_of(struct str key, struct str body, char buf[CALL_WATCH_MAX])
     return (struct str){buf, len};
 }
 
-static inline int
-try_open(struct world *w)
-{
-    struct store_options o = {.path = w->path,
-                              .compact_at = w->compact_at};
-    char why[256];
-    int rc;
-
-    w->c = calls_new(&w->opt);
-    if (w->c == NULL)
-        return ERR_NOMEM;
-    calls_kind(w->c, &w->kinds[0]);
-    w->kinds[1] = (struct store_kind){
-        .prefix = "task/", .entry_size = sizeof(struct store_entry)};
-    rc = store_open(&w->s, &o, w->kinds, 2, why);
-    if (rc == 0) {
-        calls_bind(w->c, w->s);
-        return 0;
-    }
-    calls_free(w->c);
-    w->c = NULL;
-    return rc;
-}
-
-static inline void
-world_close(struct world *w)
-{
-    store_close(w->s);
-    calls_free(w->c);
-    arena_fini(&w->a);
-    w->s = NULL;
-    w->c = NULL;
-}
-
-static inline void
-world_open(struct world *w)
-{
-    if (!CHECK(try_open(w) == 0))
-        exit(1);
-}
-
 static inline void
 reopen(struct world *w)
 {
     world_close(w);
-    world_open(w);
+    world_open(w, NULL);
 }
 
+/* The tasks are plain records. */
 static inline void
 world_init(struct world *w)
 {
     clock_still = true;
-    *w = (struct world){.opt = {.alias = owner_of}};
-    w->path = path_fresh("tasks.log");
-    world_open(w);
+    *w = (struct world){
+        .opt = {.alias = owner_of},
+        .kinds[2] = {.prefix = "task/",
+                     .entry_size = sizeof(struct store_entry)}};
+    world_place(w);
+    world_open(w, NULL);
 }
 
 static inline void
 world_fini(struct world *w)
 {
     world_close(w);
-    free(w->path);
     ahead_ms = 0;
 }
 
@@ -175,7 +126,7 @@ make(struct world *w, const char *watch, char id[ID_LEN])
     struct call k = {.principal = ME, .tool = STR("wait_for_task"),
                      .shape = STR("1"), .watch = str_of(watch)};
 
-    CHECK(calls_create(w->c, &w->a, &k) == 0);
+    CHECK(calls_create(w->calls, &w->a, &k) == 0);
     CHECK(k.id.len == CALL_ID_LEN);
     memcpy(id, k.id.p, CALL_ID_LEN);
     id[CALL_ID_LEN] = '\0';
@@ -196,7 +147,7 @@ create(struct world *w, struct call *k)
     int rc;
 
     lock(w);
-    rc = calls_create(w->c, &w->a, k);
+    rc = calls_create(w->calls, &w->a, k);
     commit(w);
     return rc;
 }
@@ -204,7 +155,7 @@ create(struct world *w, struct call *k)
 static inline int
 get(struct world *w, const char *id, struct call *k)
 {
-    return calls_get(w->c, &w->a, str_of(id), STR_NONE, k);
+    return calls_get(w->calls, &w->a, str_of(id), STR_NONE, k);
 }
 
 /* Sets the call's status to s, under the lock; returns what calls_stage
@@ -216,7 +167,7 @@ become(struct world *w, const char *id, enum call_status s)
     int rc = get(w, id, &k);
 
     k.status = s;
-    return rc != 0 ? rc : calls_stage(w->c, &k, "end");
+    return rc != 0 ? rc : calls_stage(w->calls, &k, "end");
 }
 
 static inline int
@@ -233,7 +184,7 @@ become_one(struct world *w, const char *id, enum call_status s)
 static inline bool
 marked(struct world *w, const char *id)
 {
-    return calls_is_marked(w->c, str_of(id));
+    return calls_is_marked(w->calls, str_of(id));
 }
 
 static inline bool
@@ -241,7 +192,7 @@ next_is(struct world *w, const char *id)
 {
     char next[ID_LEN];
 
-    return calls_next_marked(w->c, next) && strcmp(next, id) == 0;
+    return calls_next_marked(w->calls, next) && strcmp(next, id) == 0;
 }
 
 static inline int
@@ -264,7 +215,7 @@ dump(struct world *w, struct buf *b, bool marks)
     struct call k;
     uint64_t last;
     bool more;
-    size_t i, n = calls_list(w->c, STR_NONE, 0, ids, 1000, &last, &more);
+    size_t i, n = calls_list(w->calls, STR_NONE, 0, ids, 1000, &last, &more);
 
     buf_reset(b, b->cap);
     CHECK(!more);
@@ -274,21 +225,21 @@ dump(struct world *w, struct buf *b, bool marks)
                    (unsigned long long)k.n, (unsigned long long)k.born,
                    k.status, STR_ARG(k.watch), marks && marked(w, ids[i]));
     }
-    calls_count(w->c, &count);
+    calls_count(w->calls, &count);
     for (i = 0; i < CALL_N_STATUSES; i++)
         buf_printf(b, "%llu ", (unsigned long long)count.by_status[i]);
-    buf_printf(b, "%d\n", marks && calls_any_marked(w->c));
+    buf_printf(b, "%d\n", marks && calls_any_marked(w->calls));
     arena_fini(&w->a);
 }
 
 static inline bool
 is_replay(struct world *w, bool marks)
 {
-    struct world fresh = {.path = w->path, .opt = w->opt};
+    struct world fresh = world_beside(w);
     struct buf a = {0}, b = {0};
     bool same;
 
-    world_open(&fresh);
+    world_open(&fresh, NULL);
     dump(w, &a, marks);
     dump(&fresh, &b, marks);
     same = is_same_text(&b, &a);

@@ -71,6 +71,15 @@ nomem_stop(void)
     return nomem_hit;
 }
 
+long
+nomem_pause(void)
+{
+    long after = nomem_after;
+
+    nomem_after = LONG_MAX;
+    return after;
+}
+
 static bool
 nomem_now(void)
 {

@@ -1,10 +1,68 @@
 #ifndef TEST_MCP_ASKED_H
 #define TEST_MCP_ASKED_H
 
-/* mcp_asked - clients that get questions: what they receive and reply, in
+/* mcp_asked - three clients of one store with calls that outlive their
+   requests, and the questions that they get: what they receive and reply, in
    sessions over HTTP and on pipes. */
 
-#include "tests/lib/mcp_three.h"
+#include "tests/lib/mcp_turn.h"
+
+static inline void
+begin(void)
+{
+    clock_still = true;
+    box_new();
+    who_pipe(&ann, "ann", V11);
+    who_init(&bob, "bob");
+    who_init(&neo, "ann");
+}
+
+static inline void
+end(void)
+{
+    who_forget(&ann);
+    who_forget(&bob);
+    who_forget(&neo);
+    box_close();
+    ahead_ms = 0;
+}
+
+/* Runs everything due by then. */
+static inline void
+settle_after(int64_t ms)
+{
+    ahead_ms += ms;
+    settle_all();
+}
+
+/* Kills and restarts the server: pipes are new, HTTP sessions stay. */
+static inline void
+restart(void)
+{
+    box_close();
+    box_open();
+    ann.s = bob.s = neo.s = NULL;
+}
+
+/* w requests the task in a separate turn. Returns the first message it gets. */
+static inline const char *
+polls(struct who *w)
+{
+    who_forget(w);
+    post(w, OLD("tasks/get"));
+    turn();
+    return next(w);
+}
+
+/* The same for a task it creates first. */
+static inline const char *
+makes_and_polls(struct who *w, const char *text)
+{
+    makes(w, text);
+    return polls(w);
+}
+
+/* ---- questions ---- */
 
 #define QUESTION(i) \
     "','method':'elicitation/create','params':{" RELATED \

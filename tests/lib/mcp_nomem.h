@@ -65,7 +65,7 @@ fails_fairly(const struct kase *k, long after, bool once)
     rig_agree(k->session);
     f = facts_of(k->headers);
     nomem_start(after, once);
-    err = mcp_accept(mcp, &f, &in, &m);
+    err = mcp_accept(box.m, &f, &in, &m);
     if (err == 0) {
         mcp_prepare(m);
         mcp_run(m, &out, &notes);

@@ -4,12 +4,10 @@
 /* Shared by the tests of mcp: message texts with ' for a quote, one server at a
    time with one local session, and tables of messages and answers. */
 
-#include "mcp/message.h"
-#include "mcp/message.h"
 #include "tests/lib/faults.h"
 #include "tests/lib/mcp_toy.h"
-#include "tests/lib/signed_store.h"
 #include "tests/lib/test.h"
+#include "tests/lib/world.h"
 
 #define V24 "2024-11-05"
 #define V03 "2025-03-26"
@@ -134,190 +132,38 @@ struct kase {
     enum mcp_status status;
 };
 
-static struct arena arena;
-static struct mcp *mcp;
-static struct mcp_session *session; /* of the one pipe */
-static struct mcp_sink sink;
-static struct buf out, notes;
+extern struct world box; /* the one server */
+extern struct arena arena;
+extern struct buf out, notes;       /* of the last message */
+extern struct mcp_session *session; /* of the one pipe */
+extern struct mcp_sink sink;        /* of it, too: it drops what it is told */
 
-/* Stops the server and starts one for c, unless c is NULL. */
-static inline void
-rig_serve(const struct mcp_catalogue *c)
-{
-    if (mcp != NULL) {
-        mcp_leave(session);
-        mcp_free(mcp);
-    }
-    mcp = NULL;
-    if (c == NULL)
-        return;
-    if (mcp_new(&mcp, c, store, sign, the_calls) != 0 ||
-        (session = mcp_join(mcp, &sink)) == NULL)
-        abort();
-}
+/* Serves c from a store in a fresh directory. */
+void rig_init(const struct mcp_catalogue *c, bool readonly);
+void rig_fini(void);
 
-/* Serves c from a store, which a server without one takes for read-only. */
-static inline void
-rig_init(const struct mcp_catalogue *c, bool readonly)
-{
-    if (!signed_store_open(readonly))
-        abort();
-    rig_serve(c);
-}
-
-static inline void
-rig_fini(void)
-{
-    rig_serve(NULL);
-    signed_store_close();
-    arena_fini(&arena);
-    buf_fini(&out);
-    buf_fini(&notes);
-}
+/* Stops the server and starts one for c. */
+void rig_serve(const struct mcp_catalogue *c);
 
 /* The state after initialize with a revision; NULL: without initialize. */
-static inline void
-rig_agree(const char *rev)
-{
-    session->initialized = rev != NULL;
-    session->rev = rev != NULL ? (enum mcp_rev)mcp_rev_of(str_of(rev))
-                               : MCP_NEWEST_HANDSHAKE;
-    session->log_level = MCP_LOG_DEFAULT;
-    session->caps = 0;
-    memset(session->client, 0, sizeof(session->client));
-    memcpy(session->client, "cli", rev != NULL ? 4 : 0);
-}
+void rig_agree(const char *rev);
 
 /* Replaces ' by quotes. The last four results stay valid. */
-static inline struct str
-quoted(const char *z)
-{
-    static char text[4][1 << 17];
-    static unsigned turn;
-    char *to = text[turn++ % 4];
-    size_t i, n = strlen(z);
-
-    if (n >= sizeof(text[0]))
-        abort();
-    for (i = 0; i < n; i++)
-        to[i] = z[i] == '\'' ? '"' : z[i];
-    return (struct str){to, n};
-}
-
-static inline struct str
-find_header(void *ctx, const char *name)
-{
-    const char *p = *(const char **)ctx, *end;
-    size_t n = strlen(name);
-
-    for (; *p != '\0'; p = end + 1) {
-        end = strchr(p, '\n');
-        if (strncmp(p, name, n) == 0 && p[n] == ':')
-            return (struct str){p + n + 2, (size_t)(end - p) - n - 2};
-    }
-    return STR_NONE;
-}
+struct str quoted(const char *z);
 
 /* Of the local session for stdio, and over HTTP, where it is agreed, as in
    the SSE transport; else of what the headers say. */
-static inline struct mcp_facts
-facts_of(const char *headers)
-{
-    static const char *lines;
-    struct mcp_facts f = {.principal = STR("ann"), .session = session};
-
-    lines = headers;
-    if (headers != NULL) {
-        f.http = true;
-        f.header = find_header;
-        f.header_ctx = &lines;
-        f.version = find_header(&lines, "mcp-protocol-version");
-        f.session_id = find_header(&lines, "mcp-session-id");
-        if (!session->initialized)
-            f.session = NULL;
-    }
-    return f;
-}
-
-static inline struct mcp_message *
-accept_as(const char *headers, struct str in)
-{
-    struct mcp_facts f = facts_of(headers);
-    struct mcp_message *m = NULL;
-
-    return mcp_accept(mcp, &f, &in, &m) == 0 ? m : NULL;
-}
+struct mcp_facts facts_of(const char *headers);
+struct mcp_message *accept_as(const char *headers, struct str in);
 
 /* Answers a message in the current session. */
-static inline enum mcp_status
-say_as(const char *headers, const char *in)
-{
-    struct mcp_message *m = accept_as(headers, quoted(in));
-    enum mcp_status status;
-
-    buf_reset(&out, SIZE_MAX);
-    buf_reset(&notes, SIZE_MAX);
-    if (m == NULL)
-        abort();
-    mcp_prepare(m);
-    status = mcp_run(m, &out, &notes);
-    mcp_release(m);
-    return status;
-}
-
-static inline enum mcp_status
-say(const char *in)
-{
-    return say_as(NULL, in);
-}
-
-static inline bool
-is_text(struct str got, const char *want)
-{
-    struct str text = quoted(want);
-
-    if (str_eq(got, text))
-        return true;
-    fprintf(stderr, "want %.*s\ngot  %.*s\n", STR_ARG(text), STR_ARG(got));
-    return false;
-}
-
-static inline bool
-is_answer(const char *want)
-{
-    return is_text(buf_view(&out), want);
-}
-
-static inline bool
-answers(const char *in, const char *want)
-{
-    say(in);
-    return is_answer(want);
-}
-
-static inline void
-check_case(const struct kase *k)
-{
-    const struct json_tok *root;
-    enum mcp_status status;
-
-    arena_reset(&arena);
-    rig_agree(k->session);
-    status = say_as(k->headers, k->in);
-    if (!CHECK(is_answer(k->out)) || !CHECK(status == k->status))
-        fprintf(stderr, "  for %s\n", k->in);
-    if (out.len > 0) {
-        CHECK(json_parse(&arena, buf_view(&out), &root, NULL) == 0);
-        CHECK(memchr(out.p, '\n', out.len) == NULL);
-    }
-}
-
-static inline void
-check_all(const struct kase *k, size_t n)
-{
-    for (; n > 0; n--, k++)
-        check_case(k);
-}
+enum mcp_status say_as(const char *headers, const char *in);
+enum mcp_status say(const char *in);
+bool is_text(struct str got, const char *want);
+bool is_answer(const char *want);
+bool answers(const char *in, const char *want);
+void check_case(const struct kase *k);
+void check_all(const struct kase *k, size_t n);
 
 #define CHECK_ALL(cases) check_all(cases, sizeof(cases) / sizeof(*(cases)))
 

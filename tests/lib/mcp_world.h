@@ -1,151 +1,42 @@
 #ifndef TEST_MCP_WORLD_H
 #define TEST_MCP_WORLD_H
 
-/* A server without descriptors, for the tests of mcp that need a store: its
-   catalogue, its processes and restarts, messages run as serve runs them, and
-   clients that remember what they were told. The test controls the clock and
-   the disk: WRAP is malloc calloc realloc, clock_gettime, and the files of
-   fault.h. */
+/* mcp_world - worlds whose catalogue is toys, for the tests of sessions and
+   streams: their records, their processes and restarts, and messages run as
+   serve runs them. */
 
-#include "mcp/message.h"
-#include "mcp/session.h"
-#include "mcp/message.h"
-#include "tests/lib/faults.h"
-#include "tests/lib/test.h"
 #include "base/clock.h"
+#include "tests/lib/faults.h"
+#include "tests/lib/mcp_toy.h"
+#include "tests/lib/test.h"
+#include "tests/lib/world.h"
 
-/* ---- a catalogue ---- */
-
-/* toy://NAME and toy://NAME/... are the record toy/NAME. */
-
-static inline int
-toy_resources(struct mcp_call *c, struct str cursor, struct str *next)
-{
-    (void)c;
-    (void)next;
-    return cursor.p == NULL ? 0 : ERR_INVALID;
-}
-
-static inline int
-toy_read(struct mcp_call *c, struct str uri)
-{
-    (void)c;
-    (void)uri;
-    return ERR_NOT_FOUND;
-}
-
-static inline int
-toy_key(void *ctx, struct arena *a, struct str uri, struct str *key)
-{
-    size_t n = strlen("toy://");
-
-    (void)ctx;
-    if (!str_starts(uri, "toy://"))
-        return ERR_NOT_FOUND;
-    while (n < uri.len && uri.p[n] != '/')
-        n++;
-    *key = arena_printf(a, "toy/%.*s", (int)(n - 6), uri.p + 6);
-    return key->p != NULL ? 0 : ERR_NOMEM;
-}
-
-static inline bool
-toy_change(void *ctx, const struct mcp_change *c)
-{
-    (void)ctx;
-    return c->first;
-}
-
-static const struct mcp_catalogue toys = {
-    .name = "toys",
-    .version = "1",
-    .tools_change = true,
-    .resources = toy_resources,
-    .resource_read = toy_read,
-    .resource_key = toy_key,
-    .resources_change = toy_change,
-};
-
-/* ---- a server without descriptors ---- */
-
-struct world {
-    char path[300];
-    struct store_kind kinds[2];
-    struct calls *calls;
-    struct store *s;
-    struct sign *sign;
-    struct mcp *m;
-    struct arena a;
-    struct buf out, notes;
-    enum mcp_status status;
-    struct mcp_message *kept; /* the last one kept */
-    char made[MCP_ID_MAX];    /* the last session made */
-};
-
+/* Opens it in a fresh directory. */
 static inline void
-on_record(void *ctx, const struct store_entry *e, const struct store_rec *r)
+toys_open(struct world *w)
 {
-    struct world *w = ctx;
-    struct mcp_change c = {r->key, r->body, r->n, r->p == 0};
-
-    (void)e;
-    mcp_changed(w->m, &c);
+    *w = (struct world){.m = NULL};
+    world_place(w);
+    world_open(w, &toys);
 }
 
+/* Opens the store of another world again, as another process. */
 static inline void
-open_with(struct world *w, const char *path, bool readonly)
+open_beside(struct world *w, const struct world *other, bool readonly)
 {
-    struct store_options o = {.readonly = readonly};
-    char why[256];
-
-    memset(w, 0, sizeof(*w));
-    snprintf(w->path, sizeof(w->path), "%s", path);
-    o.path = w->path;
-    w->calls = calls_new(&(struct calls_options){0});
-    if (!CHECK(w->calls != NULL))
-        exit(1);
-    calls_kind(w->calls, &w->kinds[0]);
-    mcp_session_kind(&w->kinds[1]);
-    if (!CHECK(store_open(&w->s, &o, w->kinds, 2, why) == 0) ||
-        !CHECK(sign_new(&w->sign, w->s) == 0) ||
-        !CHECK(mcp_new(&w->m, &toys, w->s, w->sign, w->calls) == 0))
-        exit(1);
-    calls_bind(w->calls, w->s);
-    store_observe(w->s, on_record, w);
-}
-
-static inline void
-open_world(struct world *w)
-{
-    char *dir = test_tmpdir(), path[280];
-
-    snprintf(path, sizeof(path), "%s/log", dir);
-    free(dir);
-    open_with(w, path, false);
-}
-
-static inline void
-close_world(struct world *w)
-{
-    store_close(w->s);
-    calls_free(w->calls);
-    mcp_free(w->m);
-    sign_free(w->sign);
-    arena_fini(&w->a);
-    buf_fini(&w->out);
-    buf_fini(&w->notes);
+    *w = world_beside(other);
+    CHECK(world_try(w, &toys, readonly) == 0);
 }
 
 /* As after kill -9: no stream is closed, nothing is sent. */
 static inline void
 restart(struct world *w)
 {
-    char path[300];
+    struct world again = world_beside(w);
 
-    memcpy(path, w->path, sizeof(path));
-    while (w->m->messages != NULL)
-        mcp_release(w->m->messages);
-    close_world(w);
-    open_with(w, path, false);
+    world_close(w);
+    *w = again;
+    world_open(w, &toys);
 }
 
 static inline bool
@@ -196,57 +87,6 @@ put(struct world *w, const char *name)
 
 /* ---- clients ---- */
 
-#define SEEN 600
-
-struct client {
-    struct mcp_sink sink;
-    size_t n;
-    char event[SEEN][128];
-    char *text[SEEN];
-};
-
-static inline void
-on_send(void *ctx, struct str message, struct str event)
-{
-    struct client *c = ctx;
-    bool on;
-
-    if (c->n == SEEN)
-        abort();
-    snprintf(c->event[c->n], sizeof(c->event[0]), "%.*s", STR_ARG(event));
-    on = fault.on;
-    fault.on = false; /* the rig's own memory must not fail */
-    c->text[c->n] = strndup(message.p, message.len);
-    fault.on = on;
-    c->n++;
-}
-
-static inline struct client *
-client(void)
-{
-    struct client *c = calloc(1, sizeof(*c));
-
-    if (c == NULL)
-        abort();
-    c->sink = (struct mcp_sink){.send = on_send, .ctx = c};
-    return c;
-}
-
-/* Forgets what it was told. */
-static inline void
-clear(struct client *c)
-{
-    while (c->n > 0)
-        free(c->text[--c->n]);
-}
-
-static inline void
-drop(struct client *c)
-{
-    clear(c);
-    free(c);
-}
-
 #define UPDATED(uri)                                                     \
     "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/updated\"," \
     "\"params\":{\"uri\":\"" uri "\"}}"
@@ -257,11 +97,11 @@ drop(struct client *c)
 /* Whether the client was told this as its i-th message, at this place: "n.i",
    or "" if there must be no event id. */
 static inline bool
-told(const struct client *c, size_t i, const char *place, const char *text)
+told(const struct who *c, size_t i, const char *place, const char *text)
 {
     size_t len = strlen(place);
     const char *event = i < c->n ? c->event[i] : "";
-    bool ok = i < c->n && strcmp(c->text[i], text) == 0 &&
+    bool ok = i < c->n && strcmp(c->said[i], text) == 0 &&
               (len == 0 ? *event == '\0'
                         : strlen(event) > len + 1 &&
                               event[strlen(event) - len - 1] == '.' &&
@@ -269,7 +109,7 @@ told(const struct client *c, size_t i, const char *place, const char *text)
 
     if (!ok)
         fprintf(stderr, "wanted %s %s, told %s %s\n", place, text, event,
-                i < c->n ? c->text[i] : "nothing");
+                i < c->n ? c->said[i] : "nothing");
     return ok;
 }
 
@@ -297,7 +137,7 @@ no_header(void *ctx, const char *name)
 /* Runs one message as a turn does. Returns its answer, valid until the next. */
 static inline const char *
 run(struct world *w, const struct mcp_facts *f, const char *text,
-    struct client *c)
+    struct who *c)
 {
     struct mcp_message *m;
     struct str in = text != NULL ? str_of(text) : STR_NONE;
@@ -318,7 +158,7 @@ run(struct world *w, const struct mcp_facts *f, const char *text,
     if (mcp_made_session(m) != NULL)
         snprintf(w->made, sizeof(w->made), "%s", mcp_made_session(m));
     if (kept && w->status == MCP_WAITS)
-        kept = mcp_keep(m, &c->sink, c) == 0;
+        kept = mcp_keep(m, &c->pipe, c) == 0;
     if (kept && w->status == MCP_WAITS)
         w->kept = m;
     else
@@ -423,26 +263,26 @@ find(struct world *w, const char *id)
 
 static inline int
 stream_as(struct world *w, const char *who, const char *id, struct str last,
-          struct client *c, struct mcp_session **s)
+          struct who *c, struct mcp_session **s)
 {
     struct mcp_facts f = facts(who, id);
 
-    return mcp_stream_open(w->m, &f, last, &c->sink, s);
+    return mcp_stream_open(w->m, &f, last, &c->pipe, s);
 }
 
 static inline int
-sse_as(struct world *w, const char *who, struct str last, struct client *c,
+sse_as(struct world *w, const char *who, struct str last, struct who *c,
        struct mcp_session **s)
 {
     struct mcp_facts f = facts(who, NULL);
 
-    return mcp_sse_open(w->m, &f, last, &c->sink, s);
+    return mcp_sse_open(w->m, &f, last, &c->pipe, s);
 }
 
 /* Opens a stream, with the Last-Event-ID last_place unless that is NULL. */
 static inline struct mcp_session *
 stream(struct world *w, const char *id, const char *last_place,
-       struct client *c)
+       struct who *c)
 {
     struct mcp_session *s = NULL;
     char last[160];

@@ -13,7 +13,6 @@
 static struct tasks *tasks;
 static struct tools *tools;
 static struct cli_env env;
-static struct who ann, neo; /* neo: a modern client of the same principal */
 
 static inline void
 start(void)
@@ -25,7 +24,7 @@ start(void)
     if (tools_new(&tools, tasks, &env) != 0)
         abort();
     box_open_as(tools_catalogue(tools), false);
-    tasks_bind(tasks, box.store);
+    tasks_bind(tasks, box.s);
     who_pipe(&ann, "", V11);
     who_init(&neo, "");
 }
@@ -33,7 +32,7 @@ start(void)
 static inline void
 begin(void)
 {
-    box_place();
+    world_place(&box);
     start();
 }
 

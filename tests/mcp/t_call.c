@@ -58,8 +58,10 @@ test_whole_call(void)
 
     world_init(&w);
     lock(&w);
-    CHECK(calls_create(w.c, &w.a, &all) == 0 && all.n == 1 && all.born == 1);
-    CHECK(calls_create(w.c, &w.a, &few) == 0 && few.n == 2 && few.born == 2);
+    CHECK(calls_create(w.calls, &w.a, &all) == 0 && all.n == 1 &&
+          all.born == 1);
+    CHECK(calls_create(w.calls, &w.a, &few) == 0 && few.n == 2 &&
+          few.born == 2);
     CHECK(get(&w, all.id.p, &k) == 0 && same_call(&k, &all)); /* staged */
     commit(&w);
     CHECK(get(&w, all.id.p, &k) == 0 && same_call(&k, &all));
@@ -69,9 +71,9 @@ test_whole_call(void)
     lock(&w);
     all.round++;
     all.state = all.questions = STR_NONE;
-    CHECK(calls_stage(w.c, &all, "wait") == 0 && all.n == 3);
+    CHECK(calls_stage(w.calls, &all, "wait") == 0 && all.n == 3);
     all.status = CALL_COMPLETED; /* again in the same batch */
-    CHECK(calls_stage(w.c, &all, "end") == 0 && all.n == 4);
+    CHECK(calls_stage(w.calls, &all, "end") == 0 && all.n == 4);
     commit(&w);
     CHECK(get(&w, all.id.p, &k) == 0 && same_call(&k, &all) && k.born == 1);
     CHECK(is_replay(&w, true));
@@ -112,17 +114,17 @@ test_ids_and_principals(void)
     make_one(&w, "task/a", a);
     make_one(&w, "task/a", b);
     CHECK(strcmp(a, b) != 0 && strspn(a, letters) == CALL_ID_LEN);
-    CHECK(calls_get(w.c, &w.a, str_of(a), ME, &k) == 0);
+    CHECK(calls_get(w.calls, &w.a, str_of(a), ME, &k) == 0);
     CHECK(str_is(k.id, a) && str_eq(k.principal, ME));
-    CHECK(calls_get(w.c, &w.a, str_of(a), STR("you"), &k) == ERR_NOT_FOUND);
-    CHECK(calls_get(w.c, &w.a, str_of(a), STR(""), &k) == ERR_NOT_FOUND);
+    CHECK(calls_get(w.calls, &w.a, str_of(a), STR("you"), &k) == ERR_NOT_FOUND);
+    CHECK(calls_get(w.calls, &w.a, str_of(a), STR(""), &k) == ERR_NOT_FOUND);
     for (i = 0; i < sizeof none / sizeof *none; i++) {
         CHECK(get(&w, none[i], &k) == ERR_NOT_FOUND);
         CHECK(!marked(&w, none[i]));
-        calls_mark(w.c, str_of(none[i]));
-        calls_unmark(w.c, str_of(none[i]));
+        calls_mark(w.calls, str_of(none[i]));
+        calls_unmark(w.calls, str_of(none[i]));
     }
-    CHECK(!calls_any_marked(w.c));
+    CHECK(!calls_any_marked(w.calls));
     world_fini(&w);
 }
 
@@ -138,15 +140,15 @@ test_ends_once(void)
     lock(&w);
     CHECK(get(&w, id, &first) == 0 && get(&w, id, &second) == 0);
     first.round = second.round = 1;
-    CHECK(calls_stage(w.c, &first, "wait") == 0);
-    CHECK(calls_stage(w.c, &second, "wait") == ERR_VERSION);
+    CHECK(calls_stage(w.calls, &first, "wait") == 0);
+    CHECK(calls_stage(w.calls, &second, "wait") == ERR_VERSION);
     first.status = CALL_CANCELLED;
     second.status = CALL_COMPLETED;
-    CHECK(calls_stage(w.c, &first, "cancel") == 0);
-    CHECK(calls_stage(w.c, &second, "end") == ERR_TERMINAL);
-    CHECK(calls_stage(w.c, &first, "cancel") == ERR_TERMINAL);
+    CHECK(calls_stage(w.calls, &first, "cancel") == 0);
+    CHECK(calls_stage(w.calls, &second, "end") == ERR_TERMINAL);
+    CHECK(calls_stage(w.calls, &first, "cancel") == ERR_TERMINAL);
     first.id = STR("aaaaaaaaaaaaaaaaaaaaaa");
-    CHECK(calls_stage(w.c, &first, "end") == ERR_NOT_FOUND);
+    CHECK(calls_stage(w.calls, &first, "end") == ERR_NOT_FOUND);
     commit(&w);
     CHECK(get(&w, id, &first) == 0 && first.status == CALL_CANCELLED);
     CHECK(is_replay(&w, true));
@@ -189,17 +191,17 @@ test_what_a_run_has_seen(void)
     CHECK(get(&w, id, &k) == 0 && k.since == 0);
     lock(&w);
     stage(&w, "task/a", "\"v\":1");
-    calls_saw(w.c, str_of(id));
+    calls_saw(w.calls, str_of(id));
     CHECK(get(&w, id, &k) == 0 && k.since == 2);
     commit(&w);
     CHECK(get(&w, id, &k) == 0 && k.since == 2);
-    calls_saw(w.c, str_of(id));
+    calls_saw(w.calls, str_of(id));
     CHECK(get(&w, id, &k) == 0 && k.since == 3);
     reopen(&w);
     CHECK(get(&w, id, &k) == 0 && k.since == 0 && marked(&w, id));
     lock(&w);
-    calls_saw(w.c, str_of(id));
-    CHECK(get(&w, id, &k) == 0 && calls_stage(w.c, &k, "wait") == 0);
+    calls_saw(w.calls, str_of(id));
+    CHECK(get(&w, id, &k) == 0 && calls_stage(w.calls, &k, "wait") == 0);
     commit(&w);
     reopen(&w);
     CHECK(get(&w, id, &k) == 0 && k.since == 3 && !marked(&w, id));
@@ -222,20 +224,20 @@ test_due(void)
         ahead_ms += 29999;
         CHECK(!marked(&w, id));
         ahead_ms++;
-        CHECK(marked(&w, id) && !calls_any_marked(w.c));
+        CHECK(marked(&w, id) && !calls_any_marked(w.calls));
         reopen(&w);
         CHECK(marked(&w, id) && get(&w, id, &got) == 0);
         lock(&w);
         got.due_ms = store_now_ms(w.s) + 30000;
-        CHECK(calls_stage(w.c, &got, "wait") == 0);
+        CHECK(calls_stage(w.calls, &got, "wait") == 0);
         commit(&w);
     }
     lock(&w);
     CHECK(get(&w, id, &got) == 0);
     got.due_ms = 1; /* long past */
-    CHECK(calls_stage(w.c, &got, "wait") == 0 && marked(&w, id));
+    CHECK(calls_stage(w.calls, &got, "wait") == 0 && marked(&w, id));
     got.due_ms = INT64_MAX;
-    CHECK(calls_stage(w.c, &got, "wait") == 0 && !marked(&w, id));
+    CHECK(calls_stage(w.calls, &got, "wait") == 0 && !marked(&w, id));
     commit(&w);
     CHECK(get(&w, id, &k) == 0 && k.due_ms == INT64_MAX);
     CHECK(become_one(&w, id, CALL_COMPLETED) == 0);
@@ -287,17 +289,17 @@ test_expired_calls(void)
     CHECK(create(&w, &k) == 0);
     put(&w, "task/a");
     ahead_ms = 10000;
-    calls_count(w.c, &count);
+    calls_count(w.calls, &count);
     CHECK(count.by_status[CALL_WORKING] == 1 && count.oldest_ms == 10000);
-    CHECK(calls_list(w.c, ME, 0, ids, 4, &last, &more) == 1);
+    CHECK(calls_list(w.calls, ME, 0, ids, 4, &last, &more) == 1);
     CHECK(get(&w, k.id.p, &got) == 0 && marked(&w, k.id.p));
     ahead_ms = 60000;
     CHECK(get(&w, k.id.p, &got) == ERR_NOT_FOUND && !marked(&w, k.id.p));
-    CHECK(calls_any_marked(w.c) && !calls_next_marked(w.c, next));
-    CHECK(!calls_any_marked(w.c));
+    CHECK(calls_any_marked(w.calls) && !calls_next_marked(w.calls, next));
+    CHECK(!calls_any_marked(w.calls));
     CHECK(become_one(&w, k.id.p, CALL_COMPLETED) == ERR_NOT_FOUND);
-    CHECK(calls_list(w.c, ME, 0, ids, 4, &last, &more) == 0 && !more);
-    calls_count(w.c, &count);
+    CHECK(calls_list(w.calls, ME, 0, ids, 4, &last, &more) == 0 && !more);
+    calls_count(w.calls, &count);
     CHECK(count.by_status[CALL_WORKING] == 0 && count.oldest_ms == 0);
     world_fini(&w);
 }
@@ -354,16 +356,16 @@ test_too_large(void)
     world_init(&w);
     k.state = (struct str){big, STORE_MAX_RECORD};
     lock(&w);
-    CHECK(calls_create(w.c, &w.a, &k) == ERR_TOO_LARGE);
+    CHECK(calls_create(w.calls, &w.a, &k) == ERR_TOO_LARGE);
     CHECK(str_is(k.message, "the call is too large to store"));
     CHECK(store_staged_n(w.s) == 0);
     k.state = STR_NONE;
-    CHECK(calls_create(w.c, &w.a, &k) == 0);
+    CHECK(calls_create(w.calls, &w.a, &k) == 0);
     k.state = (struct str){big, STORE_MAX_RECORD};
-    CHECK(calls_stage(w.c, &k, "wait") == ERR_TOO_LARGE);
+    CHECK(calls_stage(w.calls, &k, "wait") == ERR_TOO_LARGE);
     k.state = STR_NONE;
     k.status = CALL_FAILED; /* still of the newest record */
-    CHECK(calls_stage(w.c, &k, "end") == 0);
+    CHECK(calls_stage(w.calls, &k, "end") == 0);
     commit(&w);
     free(big);
     world_fini(&w);
@@ -380,7 +382,7 @@ read_pages(struct world *w, struct str principal, size_t page,
     bool more = true;
 
     while (more) {
-        got = calls_list(w->c, principal, before, list + n, page, &before,
+        got = calls_list(w->calls, principal, before, list + n, page, &before,
                          &more);
         CHECK(got == page || !more);
         n += got;
@@ -401,7 +403,7 @@ test_list(void)
     int round;
 
     world_init(&w);
-    CHECK(calls_list(w.c, ME, 0, list, 4, &last, &more) == 0 && !more);
+    CHECK(calls_list(w.calls, ME, 0, list, 4, &last, &more) == 0 && !more);
     for (i = 0; i < N; i++) {
         CHECK(create_of(&w, i % 2 ? "ann" : "bob", CALL_WORKING, &k) == 0);
         memcpy(made[i], k.id.p, ID_LEN);
@@ -424,11 +426,12 @@ test_list(void)
         else
             reopen(&w);
     }
-    CHECK(calls_list(w.c, STR("ann"), 0, list, 4, &last, &more) == 4 && more);
+    CHECK(calls_list(w.calls, STR("ann"), 0, list, 4, &last, &more) == 4 &&
+          more);
     CHECK(create_of(&w, "ann", CALL_WORKING, &k) == 0);
-    CHECK(calls_list(w.c, STR("ann"), last, list, 4, &last, &more) == 4);
+    CHECK(calls_list(w.calls, STR("ann"), last, list, 4, &last, &more) == 4);
     CHECK(strcmp(list[0], made[N - 9]) == 0); /* a new one moves no other */
-    CHECK(calls_list(w.c, STR("ann"), 0, list, 1, &last, &more) == 1);
+    CHECK(calls_list(w.calls, STR("ann"), 0, list, 1, &last, &more) == 1);
     CHECK(strcmp(list[0], k.id.p) == 0);
     world_fini(&w);
 }
@@ -440,7 +443,7 @@ heap_of(struct world *w)
     struct store_state st;
 
     st = *store_state(w->s);
-    calls_count(w->c, &count);
+    calls_count(w->calls, &count);
     return st.index_bytes + count.bytes;
 }
 
@@ -473,7 +476,7 @@ test_memory_of_a_call(void)
     if (getenv("V") != NULL)
         printf("%zu bytes a waiting call\n", bytes / N);
     put(&w, "task/same");
-    for (i = 0; calls_next_marked(w.c, id); i++)
+    for (i = 0; calls_next_marked(w.calls, id); i++)
         continue;
     CHECK(i == N / 2);
     world_fini(&w);

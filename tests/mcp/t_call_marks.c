@@ -15,12 +15,12 @@ test_what_marks(void)
     make_one(&w, "owner/ann", owned);
     make_one(&w, "owner/\"b\\", odd);
     make_one(&w, "", none);
-    CHECK(!calls_any_marked(w.c) && !marked(&w, a));
+    CHECK(!calls_any_marked(w.calls) && !marked(&w, a));
     put(&w, "task/c");
     put(&w, "task/aa");
     put(&w, "else/task/a");
     put_owned(&w, "an");
-    CHECK(!calls_any_marked(w.c));
+    CHECK(!calls_any_marked(w.calls));
     put(&w, "task/b");
     put_owned(&w, "\\\"b\\\\");
     put(&w, "task/a");
@@ -30,7 +30,7 @@ test_what_marks(void)
           marked(&w, odd) && !marked(&w, none));
     CHECK(is_replay(&w, true));
     CHECK(next_is(&w, b) && next_is(&w, odd) && next_is(&w, a) &&
-          next_is(&w, owned) && !calls_any_marked(w.c));
+          next_is(&w, owned) && !calls_any_marked(w.calls));
     CHECK(!next_is(&w, a) && !marked(&w, a));
     world_fini(&w);
 }
@@ -65,13 +65,13 @@ static void
 check_names(struct world *w, const char *id)
 {
     put(w, "task/a");
-    CHECK(next_is(w, id) && !calls_any_marked(w->c));
+    CHECK(next_is(w, id) && !calls_any_marked(w->calls));
     put_owned(w, "ann");
-    CHECK(next_is(w, id) && !calls_any_marked(w->c));
+    CHECK(next_is(w, id) && !calls_any_marked(w->calls));
     put_owned(w, "bob|ann");
-    CHECK(next_is(w, id) && !calls_any_marked(w->c));
+    CHECK(next_is(w, id) && !calls_any_marked(w->calls));
     put(w, "task/owner/ann");
-    CHECK(!calls_any_marked(w->c));
+    CHECK(!calls_any_marked(w->calls));
 }
 
 static void
@@ -86,11 +86,11 @@ test_two_names(void)
     make_one(&w, "task/a\towner/ann", id);
     check_names(&w, id);
     put(&w, "task/b");
-    CHECK(next_is(&w, twice) && !calls_any_marked(w.c));
+    CHECK(next_is(&w, twice) && !calls_any_marked(w.calls));
     lock(&w);
     CHECK(get(&w, id, &k) == 0);
     k.watch = STR("task/b\ttask/c");
-    CHECK(calls_stage(w.c, &k, "wait") == 0);
+    CHECK(calls_stage(w.calls, &k, "wait") == 0);
     commit_fails(&w);
     CHECK(next_is(&w, id)); /* it may have been run in vain */
     check_names(&w, id);
@@ -104,7 +104,7 @@ test_two_names(void)
     check_names(&w, id);
     CHECK(become_one(&w, id, CALL_COMPLETED) == 0);
     put(&w, "task/a");
-    CHECK(!calls_any_marked(w.c));
+    CHECK(!calls_any_marked(w.calls));
     world_fini(&w);
 }
 
@@ -127,12 +127,12 @@ test_own_record_takes_mark_off(void)
     CHECK(marked(&w, a) && !marked(&w, b));
     CHECK(get(&w, a, &k) == 0);
     k.watch = STR("task/other");
-    CHECK(calls_stage(w.c, &k, "wait") == 0);
+    CHECK(calls_stage(w.calls, &k, "wait") == 0);
     stage(&w, "task/a", "\"v\":3");
     CHECK(!marked(&w, a));
     stage(&w, "task/other", "\"v\":3");
     commit(&w);
-    CHECK(marked(&w, a) && next_is(&w, a) && !calls_any_marked(w.c));
+    CHECK(marked(&w, a) && next_is(&w, a) && !calls_any_marked(w.calls));
     world_fini(&w);
 }
 
@@ -146,19 +146,19 @@ test_marks_by_hand(void)
     make_one(&w, "", a);
     make_one(&w, "task/b", b);
     make_one(&w, "task/c", c);
-    calls_mark(w.c, str_of(c));
-    calls_mark(w.c, str_of(a));
-    calls_mark(w.c, str_of(b));
-    calls_unmark(w.c, str_of(a));
-    calls_unmark(w.c, str_of(a));
-    CHECK(!marked(&w, a) && marked(&w, b) && calls_any_marked(w.c));
+    calls_mark(w.calls, str_of(c));
+    calls_mark(w.calls, str_of(a));
+    calls_mark(w.calls, str_of(b));
+    calls_unmark(w.calls, str_of(a));
+    calls_unmark(w.calls, str_of(a));
+    CHECK(!marked(&w, a) && marked(&w, b) && calls_any_marked(w.calls));
     CHECK(next_is(&w, c) && next_is(&w, b) && !next_is(&w, a));
     CHECK(become_one(&w, a, CALL_FAILED) == 0);
-    calls_mark(w.c, str_of(a)); /* it has ended */
-    CHECK(!calls_any_marked(w.c) && !next_is(&w, a));
-    calls_mark(w.c, str_of(b));
+    calls_mark(w.calls, str_of(a)); /* it has ended */
+    CHECK(!calls_any_marked(w.calls) && !next_is(&w, a));
+    calls_mark(w.calls, str_of(b));
     CHECK(become_one(&w, b, CALL_CANCELLED) == 0);
-    CHECK(!calls_any_marked(w.c) && !next_is(&w, b));
+    CHECK(!calls_any_marked(w.calls) && !next_is(&w, b));
     world_fini(&w);
 }
 
@@ -175,22 +175,22 @@ test_marks_across_processes(void)
     make_one(&w, "owner/ann", b);
     pid = child_begin();
     if (pid == 0) {
-        struct world mine = {.path = w.path, .opt = w.opt};
+        struct world mine = world_beside(&w);
 
-        world_open(&mine);
+        world_open(&mine, NULL);
         put(&mine, "task/a");
         put_owned(&mine, "ann");
         CHECK(marked(&mine, a) && become_one(&mine, a, CALL_FAILED) == 0);
         world_close(&mine);
         child_end();
     }
-    CHECK(child_ok(pid) && !calls_any_marked(w.c));
+    CHECK(child_ok(pid) && !calls_any_marked(w.calls));
     CHECK(store_follow(w.s) == 0);
     CHECK(!marked(&w, a) && marked(&w, b) && next_is(&w, b));
     CHECK(get(&w, a, &k) == 0 && k.status == CALL_FAILED);
     CHECK(become_one(&w, a, CALL_COMPLETED) == ERR_TERMINAL);
     put(&w, "task/a");
-    CHECK(!calls_any_marked(w.c));
+    CHECK(!calls_any_marked(w.calls));
     world_fini(&w);
 }
 

@@ -44,12 +44,12 @@ test_compaction(void)
     CHECK(get(&w, late, &got) == ERR_NOT_FOUND && is_replay(&w, true));
     world_close(&w);
     CHECK(records_of(w.path) == 3);
-    world_open(&w);
+    world_open(&w, NULL);
     ahead_ms = CALL_TTL_MS;
     compact(&w);
     world_close(&w);
     CHECK(records_of(w.path) == 1); /* the task's */
-    world_open(&w);
+    world_open(&w, NULL);
     world_fini(&w);
 }
 
@@ -192,12 +192,12 @@ test_records_of_another_version(void)
     stage(&w, "task/a", "\"v\":1");
     commit(&w);
     for (i = 0; i < 2; i++) {
-        CHECK(calls_list(w.c, STR_NONE, 0, ids, 2, &last, &more) == 0);
-        calls_count(w.c, &count);
-        CHECK(count.by_status[CALL_WORKING] == 0 && !calls_any_marked(w.c));
+        CHECK(calls_list(w.calls, STR_NONE, 0, ids, 2, &last, &more) == 0);
+        calls_count(w.calls, &count);
+        CHECK(count.by_status[CALL_WORKING] == 0 && !calls_any_marked(w.calls));
         CHECK(get(&w, id, &k) == ERR_NOT_FOUND);
         CHECK(get(&w, "0000000000000000000000", &k) == ERR_NOT_FOUND);
-        calls_mark(w.c, str_of(id));
+        calls_mark(w.calls, str_of(id));
         CHECK(become_one(&w, id, CALL_COMPLETED) == ERR_NOT_FOUND);
         compact(&w);
     }
@@ -210,7 +210,7 @@ test_records_of_another_version(void)
     world_close(&w);
     /* Two each of id and task/a, and the last of call/short. */
     CHECK(records_of(w.path) == N + 5);
-    world_open(&w);
+    world_open(&w, NULL);
     world_fini(&w);
 #undef REST
 #undef NO_WATCH
@@ -328,7 +328,7 @@ happen(struct world *w)
     struct call k;
     uint64_t last;
     bool more;
-    size_t n = calls_list(w->c, STR_NONE, 0, ids, 1000, &last, &more);
+    size_t n = calls_list(w->calls, STR_NONE, 0, ids, 1000, &last, &more);
 
     if (rnd(3) == 0 || n == 0) {
         snprintf(text, sizeof text, rnd(2) ? "task/%u" : "task/%u\ttask/%u",
@@ -343,7 +343,7 @@ happen(struct world *w)
                  rnd(8), rnd(8));
         k.watch = rnd(4) ? str_of(text) : k.watch;
         k.status = (enum call_status)rnd(rnd(2) ? 2 : CALL_N_STATUSES);
-        CHECK(calls_stage(w->c, &k, "wait") % ERR_TERMINAL == 0);
+        CHECK(calls_stage(w->calls, &k, "wait") % ERR_TERMINAL == 0);
     }
 }
 
@@ -354,7 +354,7 @@ chains_are_whole(struct world *w)
     char key[32], id[ID_LEN];
     int i;
 
-    while (calls_next_marked(w->c, id))
+    while (calls_next_marked(w->calls, id))
         continue;
     lock(w);
     for (i = 0; i < 8; i++) {
@@ -420,8 +420,8 @@ test_undo_marks(void)
     CHECK(marked(&w, fresh) && !marked(&w, id));
     commit_fails(&w);
     CHECK(marked(&w, id) && !marked(&w, fresh));
-    CHECK(calls_next_marked(w.c, next) && strcmp(next, id) == 0);
-    CHECK(!calls_next_marked(w.c, next) && !calls_any_marked(w.c));
+    CHECK(calls_next_marked(w.calls, next) && strcmp(next, id) == 0);
+    CHECK(!calls_next_marked(w.calls, next) && !calls_any_marked(w.calls));
     world_fini(&w);
 }
 
@@ -447,7 +447,7 @@ test_no_memory(void)
             CHECK(store_lock_patiently(w.s) == 0);
             arena_fini(&w.a);
             nomem_start(after, after % 2);
-            rc = calls_create(w.c, &w.a, &k);
+            rc = calls_create(w.calls, &w.a, &k);
             if (rc == 0) {
                 memcpy(id, k.id.p, ID_LEN);
                 rc = get(&w, id, &k);
@@ -455,7 +455,7 @@ test_no_memory(void)
             k.status = step % 2 ? CALL_WORKING : CALL_FAILED;
             k.state = STR("\n");
             if (rc == 0)
-                rc = calls_stage(w.c, &k, "wait");
+                rc = calls_stage(w.calls, &k, "wait");
             hit = nomem_stop();
             CHECK(rc == 0 || (hit && rc == ERR_NOMEM));
             if (rc == 0)
@@ -491,7 +491,7 @@ test_no_memory_to_open(void)
         int rc;
 
         nomem_start(after, after % 2);
-        rc = try_open(&w);
+        rc = world_try(&w, NULL, false);
         hit = nomem_stop();
         CHECK(rc == 0 || hit);
         if (rc == 0) {
@@ -510,7 +510,7 @@ test_no_memory_to_open(void)
 /* A child that opens the store, reports its instance, and lives until it is
    killed. */
 static pid_t
-begin_instance(const char *path, uint64_t *instance)
+begin_instance(const struct world *w, uint64_t *instance)
 {
     int fd[2];
     pid_t pid;
@@ -519,9 +519,9 @@ begin_instance(const char *path, uint64_t *instance)
         abort();
     pid = child_begin();
     if (pid == 0) {
-        struct world mine = {.path = (char *)(uintptr_t)path};
+        struct world mine = world_beside(w);
 
-        world_open(&mine);
+        world_open(&mine, NULL);
         *instance = store_instance(mine.s);
         for (int i = 0; i < 3; i++)
             put(&mine, "task/a");
@@ -564,8 +564,8 @@ test_instances(void)
     put(&w, "task/a");
     me = store_instance(w.s);
     CHECK(me >= 1 << 20 && me == store_instance(w.s));
-    pid_a = begin_instance(w.path, &a);
-    pid_b = begin_instance(w.path, &b);
+    pid_a = begin_instance(&w, &a);
+    pid_b = begin_instance(&w, &b);
     CHECK(a != 0 && b != 0 && a != b && a != me && b != me);
     CHECK(store_alive(w.s, me) && store_alive(w.s, a) && store_alive(w.s, b));
     end_instance(pid_a);
@@ -597,15 +597,15 @@ test_instance_in_another_lock_file(void)
     CHECK(me != 0 && store_instance(w.s) == me);
     pid = child_begin();
     if (pid == 0) {
-        struct world mine = {.path = w.path};
+        struct world mine = world_beside(&w);
 
-        world_open(&mine);
+        world_open(&mine, NULL);
         CHECK(store_alive(mine.s, me));
         world_close(&mine);
         child_end();
     }
     CHECK(child_ok(pid));
-    pid = begin_instance(w.path, &alive);
+    pid = begin_instance(&w, &alive);
     CHECK(store_alive(w.s, alive));
     end_instance(pid);
     CHECK(!store_alive(w.s, alive) && store_alive(w.s, me));

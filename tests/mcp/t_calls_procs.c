@@ -140,7 +140,7 @@ work(unsigned seed, int fd)
         seed = seed * 1103515245 + 12345;
         memcpy(task_id, ids[i], sizeof(task_id));
         if (what == 0) {
-            if (store_lock_patiently(box.store) != 0)
+            if (store_lock_patiently(box.s) != 0)
                 _exit(9);
             snprintf(text, sizeof(text), "%u", i % TOYS);
             if (stage_toy(text, "'v':{}") != 0)
@@ -277,7 +277,7 @@ judge(void)
                 fprintf(stderr, "  call %u: %s\n", i, text);
             free(text);
         }
-        CHECK(round != 0 || store_scan(box.store, 1, count_end, &t) == 0);
+        CHECK(round != 0 || store_scan(box.s, 1, count_end, &t) == 0);
         box_close();
     }
     for (i = 0; i < CALLS; i++)

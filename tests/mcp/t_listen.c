@@ -10,12 +10,12 @@ static void
 test_streams_take_turns(void)
 {
     struct world w;
-    struct client *one = client(), *two = client(), *three = client();
+    struct who *one = who_new(), *two = who_new(), *three = who_new();
     struct mcp_session *s;
     char id[MCP_ID_MAX];
     unsigned long long n;
 
-    open_world(&w);
+    toys_open(&w);
     join(&w, "ann", id);
     CHECK(subscribe(&w, id, "toy://a"));
     CHECK(!mcp_listens(w.m));
@@ -29,35 +29,35 @@ test_streams_take_turns(void)
     stream(&w, id, place(n, 1), three);
     n = put(&w, "a");
     CHECK(three->n == 1 && told(three, 0, place(n, 1), UPDATED("toy://a")));
-    mcp_stream_close(s, &one->sink);
+    mcp_stream_close(s, &one->pipe);
     n = put(&w, "a");
     CHECK(three->n == 2 && told(three, 1, place(n, 1), UPDATED("toy://a")));
-    mcp_stream_close(s, &three->sink);
+    mcp_stream_close(s, &three->pipe);
     n = put(&w, "a");
     CHECK(two->n == 1 && told(two, 0, place(n, 1), UPDATED("toy://a")));
-    mcp_stream_close(s, &two->sink);
+    mcp_stream_close(s, &two->pipe);
     CHECK(!mcp_listens(w.m));
     put(&w, "a");
     n = put(&w, "a");
-    clear(one);
+    who_forget(one);
     stream(&w, id, NULL, one);
     CHECK(one->n == 1 && told(one, 0, place(n, 1), UPDATED("toy://a")));
     CHECK(two->n == 1 && three->n == 2);
-    close_world(&w);
-    drop(one);
-    drop(two);
-    drop(three);
+    world_close(&w);
+    who_free(one);
+    who_free(two);
+    who_free(three);
 }
 
 static void
 test_streams_are_told_in_order(void)
 {
     struct world w;
-    struct client *c = client();
+    struct who *c = who_new();
     char id[MCP_ID_MAX];
     unsigned long long a, b;
 
-    open_world(&w);
+    toys_open(&w);
     join(&w, "ann", id);
     CHECK(subscribe(&w, id, "toy://b") && subscribe(&w, id, "toy://a/1") &&
           subscribe(&w, id, "toy://c") && subscribe(&w, id, "toy://a/2"));
@@ -70,7 +70,7 @@ test_streams_are_told_in_order(void)
           told(c, 1, place(a, 4), UPDATED("toy://a/2")) &&
           told(c, 2, place(b, 1), UPDATED("toy://b")) &&
           told(c, 3, place(b, MCP_LIST_PLACE), LIST("resources")));
-    clear(c);
+    who_forget(c);
     lock(&w); /* one batch: of two changes the last is told */
     stage(&w, "b");
     stage(&w, "a");
@@ -82,8 +82,8 @@ test_streams_are_told_in_order(void)
     CHECK(c->n == 3 && told(c, 0, place(a, 2), UPDATED("toy://a/1")) &&
           told(c, 1, place(a, 4), UPDATED("toy://a/2")) &&
           told(c, 2, place(b, 1), UPDATED("toy://b")));
-    close_world(&w);
-    drop(c);
+    world_close(&w);
+    who_free(c);
 }
 
 /* A subscription is told of what follows its record in the same batch. */
@@ -91,18 +91,18 @@ static void
 test_subscription_within_a_batch(void)
 {
     struct world w;
-    struct client *c = client();
+    struct who *c = who_new();
     struct mcp_session *s;
     char id[MCP_ID_MAX];
 
-    open_world(&w);
+    toys_open(&w);
     join(&w, "ann", id);
     CHECK(subscribe(&w, id, "toy://y"));
     put(&w, "x");
     put(&w, "y");
     s = stream(&w, id, NULL, c);
     tick(&w, 1000);
-    clear(c);
+    who_forget(c);
     lock(&w);
     stage(&w, "x");
     stage(&w, "y");
@@ -112,8 +112,8 @@ test_subscription_within_a_batch(void)
     CHECK(commit(&w) == 0);
     CHECK(c->n == 2 && told(c, 0, "7.1", UPDATED("toy://y")) &&
           told(c, 1, "8.2", UPDATED("toy://x")));
-    close_world(&w);
-    drop(c);
+    world_close(&w);
+    who_free(c);
 }
 
 static void
@@ -125,7 +125,7 @@ test_a_stream_resumes_after_the_last_event_id(void)
     unsigned long long a, b;
     int i;
 
-    open_world(&w);
+    toys_open(&w);
     join(&w, "ann", id);
     join(&w, "ann", other);
     put(&w, "a");
@@ -146,25 +146,25 @@ test_a_stream_resumes_after_the_last_event_id(void)
         size_t k, rest;
 
         for (k = 0; k < sizeof(cases) / sizeof(cases[0]); k++) {
-            struct client *c = client();
+            struct who *c = who_new();
 
             rest = cases[k].rest;
             s = stream(&w, id, place(cases[k].n, cases[k].i), c);
             tick(&w, 2000);
-            while (c->n > 0 && strstr(c->text[c->n - 1], "list_changed"))
-                free(c->text[--c->n]);
+            while (c->n > 0 && strstr(c->said[c->n - 1], "list_changed"))
+                free(c->said[--c->n]);
             CHECK(c->n == rest);
             CHECK(rest < 1 || told(c, rest - 1, place(b, 2),
                                    UPDATED("toy://b")));
             CHECK(rest < 2 || told(c, rest - 2, place(a, 3),
                                    UPDATED("toy://a/2")));
             CHECK(rest < 3 || told(c, 0, place(a, 1), UPDATED("toy://a/1")));
-            mcp_stream_close(s, &c->sink);
-            drop(c);
+            mcp_stream_close(s, &c->pipe);
+            who_free(c);
         }
         restart(&w);
     }
-    close_world(&w);
+    world_close(&w);
 }
 
 static void
@@ -175,12 +175,12 @@ test_invalid_last_event_ids(void)
         ".18446744073709551616.0", ".99.0", " .1.0", ".1.0 ",
     };
     struct world w;
-    struct client *one = client(), *two = client();
+    struct who *one = who_new(), *two = who_new();
     struct mcp_session *s;
     char id[MCP_ID_MAX], other[MCP_ID_MAX], last[160];
     size_t i;
 
-    open_world(&w);
+    toys_open(&w);
     join(&w, "ann", id);
     join(&w, "ann", other);
     CHECK(subscribe(&w, id, "toy://a"));
@@ -194,38 +194,38 @@ test_invalid_last_event_ids(void)
         else
             snprintf(last, sizeof(last), "%s.1.0", other);
         CHECK(stream_as(&w, "ann", id, str_of(last), two, &s) == 0);
-        if (!CHECK(s->news.sinks == &one->sink && two->n == 0))
+        if (!CHECK(s->news.sinks == &one->pipe && two->n == 0))
             fprintf(stderr, "%s\n", last);
-        mcp_stream_close(s, &two->sink);
+        mcp_stream_close(s, &two->pipe);
     }
     CHECK(stream_as(&w, "bob", id, STR_NONE, two, &s) == ERR_NOT_FOUND);
     CHECK(stream_as(&w, "ann", "x", STR_NONE, two, &s) == ERR_NOT_FOUND);
-    close_world(&w);
-    drop(one);
-    drop(two);
+    world_close(&w);
+    who_free(one);
+    who_free(two);
 }
 
 static void
 test_slots_that_moved_lose_nothing(void)
 {
     struct world w;
-    struct client *c = client();
+    struct who *c = who_new();
     struct mcp_session *s;
     char id[MCP_ID_MAX];
     unsigned long long n;
 
-    open_world(&w);
+    toys_open(&w);
     join(&w, "ann", id);
     CHECK(subscribe(&w, id, "toy://a/1") && subscribe(&w, id, "toy://a/2"));
     s = stream(&w, id, NULL, c);
     n = put(&w, "a");
-    mcp_stream_close(s, &c->sink);
+    mcp_stream_close(s, &c->pipe);
     CHECK(unsubscribe(&w, id, "toy://a/1"));
-    clear(c);
+    who_forget(c);
     stream(&w, id, place(n, 1), c); /* the second never arrived */
     CHECK(c->n > 0 && told(c, 0, place(n, 1), UPDATED("toy://a/2")));
-    close_world(&w);
-    drop(c);
+    world_close(&w);
+    who_free(c);
 }
 
 /* ---- several processes, restarts ---- */
@@ -234,13 +234,13 @@ static void
 test_other_processes_are_heard(void)
 {
     struct world a, b;
-    struct client *c = client();
+    struct who *c = who_new();
     char id[MCP_ID_MAX];
     unsigned long long n;
 
-    open_world(&a);
+    toys_open(&a);
     join(&a, "ann", id);
-    open_with(&b, a.path, false);
+    open_beside(&b, &a, false);
     stream(&a, id, NULL, c);
     put(&b, "a");
     CHECK(follow(&a) == 0);
@@ -252,21 +252,21 @@ test_other_processes_are_heard(void)
     CHECK(unsubscribe(&b, id, "toy://a"));
     put(&b, "a");
     CHECK(follow(&a) == 0 && c->n == 2);
-    close_world(&b);
-    close_world(&a);
-    drop(c);
+    world_close(&b);
+    world_close(&a);
+    who_free(c);
 }
 
 static void
 test_after_a_restart_the_rest_is_told(void)
 {
     struct world w;
-    struct client *c = client();
+    struct who *c = who_new();
     struct mcp_session *s;
     char id[MCP_ID_MAX], last[MCP_EVENT_MAX];
     unsigned long long n;
 
-    open_world(&w);
+    toys_open(&w);
     join(&w, "ann", id);
     put(&w, "a");
     CHECK(subscribe(&w, id, "toy://a") && subscribe(&w, id, "toy://b"));
@@ -274,7 +274,7 @@ test_after_a_restart_the_rest_is_told(void)
     mcp_stream_event(s, last);
     restart(&w);
     n = put(&w, "b");
-    clear(c);
+    who_forget(c);
     CHECK(stream_as(&w, "ann", id, str_of(last), c, &s) == 0);
     tick(&w, 0);
     CHECK(c->n == 3 && told(c, 0, place(n, 2), UPDATED("toy://b")) &&
@@ -282,17 +282,17 @@ test_after_a_restart_the_rest_is_told(void)
           told(c, 2, "", LIST("tools")));
     restart(&w); /* nothing comes twice, by the last id */
     snprintf(last, sizeof(last), "%s", c->event[0]);
-    clear(c);
+    who_forget(c);
     CHECK(stream_as(&w, "ann", id, str_of(last), c, &s) == 0);
     tick(&w, 2000);
-    CHECK(c->n == 2 && strstr(c->text[0], "resources/list_changed"));
-    CHECK(c->n == 2 && strstr(c->text[1], "tools/list_changed"));
+    CHECK(c->n == 2 && strstr(c->said[0], "resources/list_changed"));
+    CHECK(c->n == 2 && strstr(c->said[1], "tools/list_changed"));
     restart(&w);
-    clear(c);
+    who_forget(c);
     stream(&w, id, NULL, c); /* without a place it hears all since then */
     CHECK(c->n > 0 && told(c, 0, place(n, 2), UPDATED("toy://b")));
-    close_world(&w);
-    drop(c);
+    world_close(&w);
+    who_free(c);
 }
 
 /* ---- lists ---- */
@@ -301,12 +301,12 @@ static void
 test_list_changed_once_a_second(void)
 {
     struct world w;
-    struct client *c = client();
+    struct who *c = who_new();
     struct mcp_session *s;
     char id[MCP_ID_MAX], name[16];
     int i;
 
-    open_world(&w);
+    toys_open(&w);
     join(&w, "ann", id);
     s = stream(&w, id, NULL, c);
     tick(&w, 2000);
@@ -328,23 +328,23 @@ test_list_changed_once_a_second(void)
     mcp_list_changed(w.m, MCP_LIST_TOOLS);
     tick(&w, 2000);
     CHECK(c->n == 3 && told(c, 2, "", LIST("tools")));
-    mcp_stream_close(s, &c->sink);
+    mcp_stream_close(s, &c->pipe);
     put(&w, "b");
-    clear(c);
+    who_forget(c);
     stream(&w, id, NULL, c); /* what happened meanwhile comes with the others */
     tick(&w, 1000);
     CHECK(c->n == 1 && told(c, 0, "12.257", LIST("resources")));
-    mcp_stream_close(s, &c->sink);
-    clear(c);
+    mcp_stream_close(s, &c->pipe);
+    who_forget(c);
     stream(&w, id, "12.257", c); /* this one arrived */
     tick(&w, 2000);
     CHECK(c->n == 0);
-    mcp_stream_close(s, &c->sink);
+    mcp_stream_close(s, &c->pipe);
     stream(&w, id, "10.257", c); /* this one did not */
     tick(&w, 2000);
     CHECK(c->n == 2 && told(c, 0, "12.257", LIST("resources")));
-    close_world(&w);
-    drop(c);
+    world_close(&w);
+    who_free(c);
 }
 
 static bool client_is_behind;
@@ -362,12 +362,12 @@ static void
 test_no_second_list_changed_for_a_slow_client(void)
 {
     struct world w;
-    struct client *slow = client(), *good = client();
+    struct who *slow = who_new(), *good = who_new();
     char id[MCP_ID_MAX], name[16];
     int i;
 
-    open_world(&w);
-    slow->sink.behind = is_client_behind;
+    toys_open(&w);
+    slow->pipe.behind = is_client_behind;
     join(&w, "ann", id);
     stream(&w, id, NULL, slow);
     join(&w, "ann", id);
@@ -387,9 +387,9 @@ test_no_second_list_changed_for_a_slow_client(void)
     tick(&w, 2000);
     CHECK(slow->n == 2 && told(slow, 1, "6.257", LIST("resources")));
     CHECK(good->n == 6 && mcp_due_ms(w.m) == INT64_MAX);
-    close_world(&w);
-    drop(slow);
-    drop(good);
+    world_close(&w);
+    who_free(slow);
+    who_free(good);
 }
 
 /* A session that left memory meanwhile cannot have been told. */
@@ -397,20 +397,20 @@ static void
 test_list_changed_while_nobody_was_there(void)
 {
     struct world w;
-    struct client *c = client();
+    struct who *c = who_new();
     struct mcp_session *s;
     char id[MCP_ID_MAX], other[MCP_ID_MAX];
     int i;
 
-    open_world(&w);
+    toys_open(&w);
     join(&w, "ann", id);
     s = stream(&w, id, NULL, c);
     tick(&w, 2000);
     put(&w, "a");
     CHECK(c->n == 1 && told(c, 0, "1.257", LIST("resources")));
     for (i = 0; i < 3; i++) {
-        clear(c);
-        mcp_stream_close(s, &c->sink);
+        who_forget(c);
+        mcp_stream_close(s, &c->pipe);
         mcp_session_free(s);
         if (i == 1)
             put(&w, "b");
@@ -421,11 +421,11 @@ test_list_changed_while_nobody_was_there(void)
         }
         s = stream(&w, id, i < 2 ? "1.257" : "3.257", c);
         tick(&w, i < 2 ? 2000 : 1000);
-        CHECK((c->n > 0 && strstr(c->text[0], "resources/list_changed")) ==
+        CHECK((c->n > 0 && strstr(c->said[0], "resources/list_changed")) ==
               (i > 0));
     }
-    close_world(&w);
-    drop(c);
+    world_close(&w);
+    who_free(c);
 }
 
 /* ---- the SSE transport ---- */
@@ -434,13 +434,13 @@ static void
 test_sse_session_comes_back_with_its_last_event(void)
 {
     struct world w;
-    struct client *c = client(), *d = client();
+    struct who *c = who_new(), *d = who_new();
     struct mcp_session *s, *again;
     struct mcp_facts f = facts("ann", NULL);
     char id[MCP_ID_MAX], event[MCP_EVENT_MAX];
     struct str last;
 
-    open_world(&w);
+    toys_open(&w);
     CHECK(sse_as(&w, "ann", STR_NONE, c, &s) == 0);
     CHECK(s->sse && !s->initialized && mcp_session_id(s)[0] != '\0');
     put(&w, "a");
@@ -454,33 +454,33 @@ test_sse_session_comes_back_with_its_last_event(void)
     CHECK(commit(&w) == 0 && s->news.n_subs == 1);
     snprintf(id, sizeof(id), "%s", s->id);
     last = (struct str){event, mcp_stream_event(s, event)};
-    mcp_stream_close(s, &c->sink);
+    mcp_stream_close(s, &c->pipe);
     put(&w, "a");
-    clear(c);
+    who_forget(c);
     CHECK(sse_as(&w, "ann", last, c, &again) == 0);
     CHECK(again == s && c->n == 0); /* the endpoint comes first */
     CHECK(mcp_due_ms(w.m) <= clock_mono_ms());
     tick(&w, 0);
     CHECK(c->n > 0 && told(c, 0, "4.1", UPDATED("toy://a")));
     restart(&w);
-    clear(c);
+    who_forget(c);
     CHECK(sse_as(&w, "ann", last, c, &s) == 0);
     CHECK(strcmp(s->id, id) == 0 && s->sse && !s->initialized);
     tick(&w, 0);
     CHECK(c->n > 0 && told(c, 0, "4.1", UPDATED("toy://a")));
     CHECK(sse_as(&w, "bob", last, d, &again) == 0);
     CHECK(again != s && strcmp(again->id, id) != 0);
-    mcp_stream_close(again, &d->sink);
+    mcp_stream_close(again, &d->pipe);
     CHECK(sse_as(&w, "ann", STR("x.1.0"), d, &again) == 0);
     CHECK(again != s);
-    mcp_stream_close(again, &d->sink);
+    mcp_stream_close(again, &d->pipe);
     join(&w, "ann", id); /* another kind of session */
     snprintf(event, sizeof(event), "%s.0.0", id);
     CHECK(sse_as(&w, "ann", str_of(event), d, &again) ==
           0 && again->sse);
-    close_world(&w);
-    drop(c);
-    drop(d);
+    world_close(&w);
+    who_free(c);
+    who_free(d);
 }
 
 /* ---- subscriptions/listen ---- */
@@ -494,7 +494,7 @@ test_sse_session_comes_back_with_its_last_event(void)
    a connection of its own. */
 static const char *
 listen_to(struct world *w, struct mcp_session *s, const char *id,
-          const char *filter, struct client *c)
+          const char *filter, struct who *c)
 {
     struct mcp_facts f = {.http = s == NULL, .session = s,
                           .version = s == NULL ? STR("2026-07-28") : STR_NONE,
@@ -555,11 +555,11 @@ test_listen_acknowledges_what_exists(void)
         {"{\"resourceSubscriptions\":[7]}", NULL},
     };
     struct world w;
-    struct client *c = client();
+    struct who *c = who_new();
     const char *answer;
     size_t i;
 
-    open_world(&w);
+    toys_open(&w);
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         answer = listen_to(&w, NULL, "\"l:0\"", cases[i].asked, c);
         if (cases[i].had != NULL)
@@ -571,21 +571,21 @@ test_listen_acknowledges_what_exists(void)
             mcp_release(w.kept);
     }
     CHECK(w.m->n_subs == 0 && !mcp_listens(w.m));
-    close_world(&w);
-    drop(c);
+    world_close(&w);
+    who_free(c);
 }
 
 static void
 test_listen_has_limits(void)
 {
     struct world w;
-    struct client *c = client();
+    struct who *c = who_new();
     struct mcp_session *s;
     struct buf b = {0};
     char id[16];
     int i, k;
 
-    open_world(&w);
+    toys_open(&w);
     for (k = 0; k < 2; k++) {
         b.len = 0;
         for (i = 0; i < MCP_MAX_SUBS + k; i++)
@@ -605,7 +605,7 @@ test_listen_has_limits(void)
         listen_to(&w, NULL, "1", b.p, c);
         CHECK(w.status == (k == 0 ? MCP_WAITS : MCP_OK));
     }
-    s = mcp_join(w.m, &c->sink);
+    s = mcp_join(w.m, &c->pipe);
     for (i = 0; i < MCP_MAX_WAITING; i++) {
         snprintf(id, sizeof(id), "%d", i);
         listen_to(&w, s, id, "{}", c);
@@ -620,8 +620,8 @@ test_listen_has_limits(void)
     CHECK(w.m->n_subs == 0);
     mcp_leave(s);
     buf_fini(&b);
-    close_world(&w);
-    drop(c);
+    world_close(&w);
+    who_free(c);
 }
 
 #define TAGGED(what, id, rest)                                          \
@@ -632,9 +632,9 @@ static void
 test_listen_is_told_what_it_asked_for(void)
 {
     struct world w;
-    struct client *c = client(), *d = client(), *e = client();
+    struct who *c = who_new(), *d = who_new(), *e = who_new();
 
-    open_world(&w);
+    toys_open(&w);
     put(&w, "a");
     listen_to(&w, NULL, "\"l:0\"", "{\"resourceSubscriptions\":[\"toy://b\","
               "\"toy://a\"]}", c);
@@ -658,10 +658,10 @@ test_listen_is_told_what_it_asked_for(void)
         mcp_release(w.m->messages);
     put(&w, "a");
     CHECK(c->n == 2 && !mcp_listens(w.m));
-    close_world(&w);
-    drop(c);
-    drop(d);
-    drop(e);
+    world_close(&w);
+    who_free(c);
+    who_free(d);
+    who_free(e);
 }
 
 /* The commit of its turn comes between its run and when it is kept. */
@@ -669,7 +669,7 @@ static void
 test_listen_loses_nothing_in_between(void)
 {
     struct world w;
-    struct client *c = client();
+    struct who *c = who_new();
     struct mcp_facts f = {0};
     struct mcp_message *m;
     struct str text = STR(
@@ -678,23 +678,23 @@ test_listen_loses_nothing_in_between(void)
         ",\"notifications\":{\"resourcesListChanged\":true,"
         "\"resourceSubscriptions\":[\"toy://a\",\"toy://b\"]}}}");
 
-    open_world(&w);
+    toys_open(&w);
     put(&w, "a");
-    f.session = mcp_join(w.m, &c->sink);
+    f.session = mcp_join(w.m, &c->pipe);
     CHECK(mcp_accept(w.m, &f, &text, &m) == 0);
     lock(&w);
     CHECK(mcp_run(m, &w.out, &w.notes) == MCP_WAITS);
     stage(&w, "b");
     CHECK(commit(&w) == 0 && c->n == 0);
-    CHECK(mcp_keep(m, &c->sink, c) == 0);
+    CHECK(mcp_keep(m, &c->pipe, c) == 0);
     tick(&w, 1000);
     CHECK(c->n == 2 && told(c, 0, "", TAGGED("resources/updated", "1",
                                              ",\"uri\":\"toy://b\"")));
     CHECK(told(c, 1, "", TAGGED("resources/list_changed", "1", "")));
     mcp_release(m);
     mcp_leave(f.session);
-    close_world(&w);
-    drop(c);
+    world_close(&w);
+    who_free(c);
 }
 
 static void
@@ -708,13 +708,13 @@ test_listen_ends_with_a_result(void)
         "\n{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\","
         "\"params\":{\"requestId\":\"l:0\"}}";
     struct world w;
-    struct client *c = client();
+    struct who *c = who_new();
     struct mcp_message *m = NULL;
     struct mcp_session *s;
     int i;
 
-    open_world(&w);
-    s = mcp_join(w.m, &c->sink);
+    toys_open(&w);
+    s = mcp_join(w.m, &c->pipe);
     listen_to(&w, NULL, "\"l:0\"", "{}", c);
     listen_to(&w, s, "\"l:0\"", "{\"resourceSubscriptions\":[\"toy://a\"]}",
               c);
@@ -735,20 +735,20 @@ test_listen_ends_with_a_result(void)
     listen_to(&w, s, "9", "{}", c); /* too late, but acknowledged */
     CHECK(w.status == MCP_OK && w.notes.len > 0);
     mcp_leave(s);
-    close_world(&w);
-    drop(c);
+    world_close(&w);
+    who_free(c);
 }
 
 static void
 test_listen_that_its_client_cancels(void)
 {
     struct world w;
-    struct client *c = client();
+    struct who *c = who_new();
     struct mcp_message *m = NULL;
     struct mcp_facts f = {0};
 
-    open_world(&w);
-    f.session = mcp_join(w.m, &c->sink);
+    toys_open(&w);
+    f.session = mcp_join(w.m, &c->pipe);
     listen_to(&w, f.session, "5", "{\"resourceSubscriptions\":[\"toy://a\"]}",
               c);
     run(&w, &f, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\","
@@ -759,8 +759,8 @@ test_listen_that_its_client_cancels(void)
     CHECK(mcp_run(m, &w.out, &w.notes) == MCP_ACCEPTED && w.out.len == 0);
     mcp_release(m);
     mcp_leave(f.session);
-    close_world(&w);
-    drop(c);
+    world_close(&w);
+    who_free(c);
 }
 
 /* ---- memory that runs out ---- */
@@ -769,13 +769,13 @@ test_listen_that_its_client_cancels(void)
 #define AGAIN(step)        \
     do {                   \
         if (!(step)) {     \
-            fault.on = false; \
+            nomem_stop();  \
             CHECK(step);   \
         }                  \
     } while (0)
 
 static bool
-open_stream(struct world *w, const char *id, struct client *c)
+open_stream(struct world *w, const char *id, struct who *c)
 {
     struct mcp_session *s;
 
@@ -798,19 +798,19 @@ try_put(struct world *w, const char *name)
 }
 
 static bool
-try_listen(struct world *w, struct client *c)
+try_listen(struct world *w, struct who *c)
 {
     listen_to(w, NULL, "1", "{\"resourceSubscriptions\":[\"toy://a\"]}", c);
     return w->kept != NULL;
 }
 
 static bool
-is_last(const struct client *c, const char *text)
+is_last(const struct who *c, const char *text)
 {
     size_t i;
 
     for (i = 0; i < c->n; i++)
-        if (strstr(c->text[i], text) != NULL)
+        if (strstr(c->said[i], text) != NULL)
             return true;
     return false;
 }
@@ -821,13 +821,13 @@ static bool
 live_without(long n, bool forever)
 {
     struct world w;
-    struct client *c = client(), *d = client();
+    struct who *c = who_new(), *d = who_new();
     char id[MCP_ID_MAX];
     bool hit;
 
-    open_world(&w);
+    toys_open(&w);
     put(&w, "a");
-    fault_start(FAULT_MEMORY, n, forever, ENOMEM);
+    nomem_start(n, !forever);
     AGAIN(try_join(&w, "ann", id));
     AGAIN(subscribe(&w, id, "toy://a"));
     AGAIN(open_stream(&w, id, c));
@@ -835,8 +835,7 @@ live_without(long n, bool forever)
     AGAIN(subscribe(&w, id, "toy://b"));
     AGAIN(try_put(&w, "a"));
     AGAIN(try_put(&w, "b"));
-    hit = fault.hit;
-    fault.on = false;
+    hit = nomem_stop();
     tick(&w, 2000);
     tick(&w, 2000);
     if (!CHECK(is_last(c, "toy://a") && is_last(c, "toy://b") &&
@@ -845,9 +844,9 @@ live_without(long n, bool forever)
     CHECK(find(&w, id)->news.n_subs == 2);
     mcp_release(w.kept);
     CHECK(w.m->n_subs == 2);
-    close_world(&w);
-    drop(c);
-    drop(d);
+    world_close(&w);
+    who_free(c);
+    who_free(d);
     return hit;
 }
 

@@ -27,7 +27,7 @@ keep_as(const char *headers, const char *in)
     if (!CHECK(mcp_run(k, &out, &notes) == MCP_WAITS && out.len == 0) ||
         mcp_keep(k, &sink, &owner) != 0)
         return NULL;
-    CHECK(mcp_next(mcp, 0, &m) == NULL || m->cancelled);
+    CHECK(mcp_next(box.m, 0, &m) == NULL || m->cancelled);
     return k;
 }
 
@@ -45,9 +45,9 @@ run_next(struct mcp_message *k, int64_t now_ms)
 
     buf_reset(&out, SIZE_MAX);
     buf_reset(&notes, SIZE_MAX);
-    if (!CHECK(mcp_next(mcp, now_ms, &m) == &owner && m == k))
+    if (!CHECK(mcp_next(box.m, now_ms, &m) == &owner && m == k))
         return MCP_NOT_FOUND;
-    CHECK(mcp_next(mcp, INT64_MAX, &m) == NULL);
+    CHECK(mcp_next(box.m, INT64_MAX, &m) == NULL);
     return mcp_run(k, &out, &notes);
 }
 
@@ -88,22 +88,22 @@ test_waiting_for_a_time(void)
         if (!CHECK(k != NULL))
             return;
         CHECK(notes.len == 0);
-        mcp_count(mcp, &counts);
+        mcp_count(box.m, &counts);
         CHECK(counts.waiting == 1);
-        CHECK(mcp_due_ms(mcp) >= now + 1000);
-        CHECK(mcp_next(mcp, now + 999, &m) == NULL);
-        CHECK(run_next(k, mcp_due_ms(mcp)) == MCP_WAITS);
-        CHECK(mcp_due_ms(mcp) == INT64_MAX);
+        CHECK(mcp_due_ms(box.m) >= now + 1000);
+        CHECK(mcp_next(box.m, now + 999, &m) == NULL);
+        CHECK(run_next(k, mcp_due_ms(box.m)) == MCP_WAITS);
+        CHECK(mcp_due_ms(box.m) == INT64_MAX);
         mcp_keep(k, &sink, &owner);
-        CHECK(mcp_due_ms(mcp) < INT64_MAX);
-        CHECK(run_next(k, mcp_due_ms(mcp)) == MCP_WAITS);
+        CHECK(mcp_due_ms(box.m) < INT64_MAX);
+        CHECK(run_next(k, mcp_due_ms(box.m)) == MCP_WAITS);
         mcp_keep(k, &sink, &owner);
-        CHECK(run_next(k, mcp_due_ms(mcp)) == MCP_OK);
+        CHECK(run_next(k, mcp_due_ms(box.m)) == MCP_OK);
         buf_char(&out, '\0');
         CHECK(strstr(out.p, "{\\\"round\\\":3,\\\"state\\\":"
                             "\\\"still here\\\"}") != NULL);
         mcp_release(k);
-        mcp_count(mcp, &counts);
+        mcp_count(box.m, &counts);
         CHECK(counts.waiting == 0);
     }
 }
@@ -118,9 +118,9 @@ test_state_of_the_handshake(void)
     k = keep_as(NULL, CALL("shed", "{}"));
     if (!CHECK(k != NULL))
         return;
-    CHECK(run_next(k, mcp_due_ms(mcp)) == MCP_WAITS);
+    CHECK(run_next(k, mcp_due_ms(box.m)) == MCP_WAITS);
     mcp_keep(k, &sink, &owner);
-    CHECK(run_next(k, mcp_due_ms(mcp)) == MCP_OK);
+    CHECK(run_next(k, mcp_due_ms(box.m)) == MCP_OK);
     CHECK(is_answer(RES("1", TEXT("{\\'state\\':\\'x\\'}"))));
     mcp_release(k);
 }
@@ -139,7 +139,7 @@ test_cancelling(void)
     say(CANCEL("2"));
     say(CANCEL("[1]"));
     say_alone(CANCEL("1"));
-    CHECK(mcp_next(mcp, 0, &m) == NULL);
+    CHECK(mcp_next(box.m, 0, &m) == NULL);
     say(CANCEL("1"));
     CHECK(run_next(k, 0) == MCP_ACCEPTED && out.len == 0 && notes.len == 0);
     mcp_release(k);
@@ -148,7 +148,7 @@ test_cancelling(void)
                           "{'name':'wait'," CAN("{}") "}"));
     if (!CHECK(k != NULL))
         return;
-    CHECK(run_next(k, mcp_due_ms(mcp)) == MCP_WAITS);
+    CHECK(run_next(k, mcp_due_ms(box.m)) == MCP_WAITS);
     say(CANCEL("'a'"));
     mcp_keep(k, &sink, &owner);
     CHECK(run_next(k, 0) == MCP_ACCEPTED);
@@ -271,7 +271,7 @@ test_logging_while_waiting(void)
         return;
     CHECK(is_note(NOTE("progress",
                        "'progressToken':'p','progress':0,'total':2")));
-    CHECK(run_next(k, mcp_due_ms(mcp)) == MCP_OK);
+    CHECK(run_next(k, mcp_due_ms(box.m)) == MCP_OK);
     CHECK(is_note(NOTE("progress",
                        "'progressToken':'p','progress':1,'total':2")));
     mcp_release(k);
@@ -294,13 +294,13 @@ test_progress_only_rises(void)
     if (!CHECK(k != NULL))
         return;
     CHECK(notes.len > 0);
-    CHECK(run_next(k, mcp_due_ms(mcp)) == MCP_WAITS && is_note(""));
+    CHECK(run_next(k, mcp_due_ms(box.m)) == MCP_WAITS && is_note(""));
     mcp_keep(k, &sink, &owner);
-    CHECK(run_next(k, mcp_due_ms(mcp)) == MCP_WAITS && is_note(one));
+    CHECK(run_next(k, mcp_due_ms(box.m)) == MCP_WAITS && is_note(one));
     buf_reset(&notes, SIZE_MAX);
     CHECK(mcp_run(k, &out, &notes) == MCP_WAITS && is_note(one));
     mcp_keep(k, &sink, &owner);
-    CHECK(run_next(k, mcp_due_ms(mcp)) == MCP_OK && is_note(""));
+    CHECK(run_next(k, mcp_due_ms(box.m)) == MCP_OK && is_note(""));
     mcp_release(k);
     toy_step = 1;
 }
@@ -314,7 +314,7 @@ hear(void *ctx, const struct store_entry *e, const struct store_rec *r)
 
     (void)ctx;
     (void)e;
-    mcp_changed(mcp, &c);
+    mcp_changed(box.m, &c);
 }
 
 static char headers[400]; /* for the session made last */
@@ -331,14 +331,14 @@ take_turn(struct mcp_message *m, bool commits)
     buf_reset(&out, SIZE_MAX);
     buf_reset(&notes, SIZE_MAX);
     if (writes)
-        CHECK(store_lock_patiently(store) == 0);
-    store_refuse(store, commits ? 0 : ERR_FULL);
+        CHECK(store_lock_patiently(box.s) == 0);
+    store_refuse(box.s, commits ? 0 : ERR_FULL);
     status = mcp_run(m, &out, &notes);
-    store_refuse(store, 0);
+    store_refuse(box.s, 0);
     if (writes) {
-        CHECK(store_staged_n(store) <= 1);
-        CHECK(store_commit(store, &unknown) == 0);
-        store_unlock(store);
+        CHECK(store_staged_n(box.s) <= 1);
+        CHECK(store_commit(box.s, &unknown) == 0);
+        store_unlock(box.s);
     }
     if (mcp_made_session(m) != NULL)
         snprintf(headers, sizeof(headers), "mcp-session-id: %s\n"
@@ -379,7 +379,7 @@ end_session(bool commits)
 
     arena_reset(&arena);
     f.session = NULL;
-    if (mcp_accept(mcp, &f, NULL, &m) != 0)
+    if (mcp_accept(box.m, &f, NULL, &m) != 0)
         abort();
     return take_turn(m, commits);
 }
@@ -412,7 +412,7 @@ test_session_over_http(void)
     for (restarts = 0; restarts < 2; restarts++) {
         CHECK(post(headers, TELL("")) == MCP_OK);
         CHECK(is_note(LOGGED("emergency") LOGGED("alert")));
-        mcp_count(mcp, &counts);
+        mcp_count(box.m, &counts);
         CHECK(counts.subscriptions == 1);
         rig_serve(&toy_talker);
     }
@@ -448,7 +448,7 @@ test_session_of_somebody_else(void)
     f = facts_of(headers);
     f.principal = STR("bob");
     f.session = NULL;
-    CHECK(mcp_accept(mcp, &f, &ping, &m) == 0);
+    CHECK(mcp_accept(box.m, &f, &ping, &m) == 0);
     CHECK(take_turn(m, true) == MCP_NOT_FOUND);
     CHECK(post(headers, PING) == MCP_OK);
 }
@@ -480,12 +480,12 @@ test_waiting_over_http(void)
 static void
 test_initialize_without_a_key(void)
 {
-    signed_store_expose_key(true);
+    world_expose_key(&box, true);
     rig_serve(&toy_talker);
     CHECK(!open_session(INIT("{}")));
     CHECK(is_answer(RES("1", "'protocolVersion':'" V11 "','capabilities':"
                         OFFERS("'completions':{},") "," INFO)));
-    signed_store_expose_key(false);
+    world_expose_key(&box, false);
     rig_serve(&toy_talker);
 }
 
@@ -505,18 +505,18 @@ wait_until_memory_fails(long after, bool once, const char *in)
     buf_reset(&out, 0);
     buf_reset(&notes, 0);
     nomem_start(after, once);
-    if (mcp_accept(mcp, &f, &text, &m) == 0)
+    if (mcp_accept(box.m, &f, &text, &m) == 0)
         status = mcp_run(m, &out, &notes);
     kept = status == MCP_WAITS && mcp_keep(m, &sink, &owner) == 0;
     hit = nomem_stop();
     nomem_start(after, once);
-    while (kept && mcp_next(mcp, INT64_MAX - 1, &m) == &owner &&
+    while (kept && mcp_next(box.m, INT64_MAX - 1, &m) == &owner &&
            mcp_run(m, &out, &notes) == MCP_WAITS)
         kept = mcp_keep(m, &sink, &owner) == 0;
     hit |= nomem_stop();
     if (m != NULL)
         mcp_release(m);
-    mcp_end_turn(mcp);
+    mcp_end_turn(box.m);
     return hit;
 }
 
@@ -537,7 +537,7 @@ test_memory_fails_while_waiting(void)
     for (i = 0; i < 2 * sizeof(ins) / sizeof(*ins); i++)
         for (after = 0; after < 200; after++)
             wait_until_memory_fails(after, i % 2, ins[i / 2]);
-    CHECK(mcp->messages == NULL && mcp->counts.waiting == 0);
+    CHECK(box.m->messages == NULL && box.m->counts.waiting == 0);
 }
 
 static void
@@ -556,7 +556,7 @@ test_memory_fails_at_sessions(void)
         arena_fini(&arena);
         text = quoted(INIT("{}"));
         nomem_start(after, true);
-        mcp_accept(mcp, &f, &text, &m);
+        mcp_accept(box.m, &f, &text, &m);
         hit = nomem_stop();
         made = m != NULL && m->made;
         if (m != NULL)
@@ -585,7 +585,7 @@ long_call(void)
 static size_t
 keep_all(const char *principal, const char *in)
 {
-    size_t before = mcp->waiting_len;
+    size_t before = box.m->waiting_len;
     struct mcp_message *m;
     enum mcp_status status;
 
@@ -596,7 +596,7 @@ keep_all(const char *principal, const char *in)
         f.principal = str_of(principal);
         buf_reset(&out, SIZE_MAX);
         buf_reset(&notes, SIZE_MAX);
-        if (mcp_accept(mcp, &f, &text, &m) != 0)
+        if (mcp_accept(box.m, &f, &text, &m) != 0)
             abort();
         status = mcp_run(m, &out, &notes);
         if (status == MCP_WAITS && mcp_keep(m, &sink, &owner) != 0)
@@ -606,7 +606,7 @@ keep_all(const char *principal, const char *in)
         arena_fini(&arena);
     } while (status == MCP_WAITS);
     CHECK(is_answer(RES("1", TEXT(TOO_MUCH) ",'isError':true")));
-    return mcp->waiting_len - before;
+    return box.m->waiting_len - before;
 }
 
 /* A late caller finds room, however much the others keep. */
@@ -623,12 +623,12 @@ test_nobody_takes_all_places_to_wait(void)
     CHECK(keep_all("ann", in) == 0);
     len = keep_all("bob", in);
     CHECK(len > MCP_WAITING_LEN / 16 && len < MCP_WAITING_LEN / 4);
-    CHECK(keep_all("eve", in) > 0 && mcp->waiting_len < MCP_WAITING_LEN);
-    while (mcp->messages != NULL)
-        mcp_release(mcp->messages);
+    CHECK(keep_all("eve", in) > 0 && box.m->waiting_len < MCP_WAITING_LEN);
+    while (box.m->messages != NULL)
+        mcp_release(box.m->messages);
     CHECK(keep_all("bob", in) > MCP_WAITING_LEN / 2);
-    while (mcp->messages != NULL)
-        mcp_release(mcp->messages);
+    while (box.m->messages != NULL)
+        mcp_release(box.m->messages);
 }
 
 /* The limits hold for many calls that wait, and for few long ones. */
@@ -648,18 +648,18 @@ test_waiting_calls_have_limits(void)
     CHECK(say(MODERN_CALL("ask", "")) == MCP_OK); /* which is not kept */
     buf_char(&out, '\0');
     CHECK(strstr(out.p, "input_required") != NULL);
-    mcp_release(mcp->messages);
+    mcp_release(box.m->messages);
     CHECK(keep_as(NULL, CALL("wait", "{}")) != NULL);
-    while (mcp->messages != NULL)
-        mcp_release(mcp->messages);
+    while (box.m->messages != NULL)
+        mcp_release(box.m->messages);
     /* All memory of a waiting call counts, whichever run took it. */
-    for (i = 0; mcp->waiting_len + strlen(in) <= MCP_WAITING_LEN / 4 * 3; i++)
+    for (i = 0; box.m->waiting_len + strlen(in) <= MCP_WAITING_LEN / 4 * 3; i++)
         CHECK(keep_as(NULL, in) != NULL);
     CHECK(i < MCP_WAITING_LEN / strlen(in));
     CHECK(answers(in, RES("1", TEXT(TOO_MUCH) ",'isError':true")));
-    while (mcp->messages != NULL)
-        mcp_release(mcp->messages);
-    CHECK(mcp->waiting_len == 0);
+    while (box.m->messages != NULL)
+        mcp_release(box.m->messages);
+    CHECK(box.m->waiting_len == 0);
 }
 
 /* However often a call is run, the memory of a run goes with its turn. */
@@ -674,14 +674,14 @@ test_runs_leave_nothing(void)
     k = keep_as(NULL, CALL("wait", "{}"));
     if (!CHECK(k != NULL))
         return;
-    len = mcp->waiting_len;
+    len = box.m->waiting_len;
     CHECK(len >= arena_size(&k->own) && len >= sizeof(*k));
     for (i = 0; i < 10; i++) {
         CHECK(run_next(k, INT64_MAX - 1) == MCP_WAITS);
-        CHECK(mcp_runs_len(mcp) > 0);
-        CHECK(mcp_keep(k, &sink, &owner) == 0 && mcp->waiting_len == len);
-        mcp_end_turn(mcp);
-        CHECK(mcp_runs_len(mcp) <= 65536);
+        CHECK(mcp_runs_len(box.m) > 0);
+        CHECK(mcp_keep(k, &sink, &owner) == 0 && box.m->waiting_len == len);
+        mcp_end_turn(box.m);
+        CHECK(mcp_runs_len(box.m) <= 65536);
     }
     mcp_release(k);
 }
@@ -705,18 +705,18 @@ test_looks_take_turns(void)
         arena_fini(&arena);
     }
     for (size_t i = 0; i < 6; i++) {
-        CHECK(mcp_next(mcp, clock_mono_ms(), &m) && m == k[i % 2]);
-        CHECK(mcp_next(mcp, clock_mono_ms(), &m) == NULL);
-        CHECK(mcp_due_ms(mcp) > clock_mono_ms()); /* it does not spin */
+        CHECK(mcp_next(box.m, clock_mono_ms(), &m) && m == k[i % 2]);
+        CHECK(mcp_next(box.m, clock_mono_ms(), &m) == NULL);
+        CHECK(mcp_due_ms(box.m) > clock_mono_ms()); /* it does not spin */
         say(CALL("wait", "{}")); /* a new one takes a step */
         begun = toy_until_ms;
         CHECK(mcp_run(k[i % 2], &out, &notes) == MCP_WAITS);
         CHECK(toy_until_ms >= begun + MCP_SLICE_MS);
         CHECK(mcp_keep(k[i % 2], &sink, &owner) == 0);
     }
-    CHECK(mcp_next(mcp, clock_mono_ms(), &m) && m == k[0]);
+    CHECK(mcp_next(box.m, clock_mono_ms(), &m) && m == k[0]);
     mcp_release(k[0]);
-    CHECK(mcp_next(mcp, clock_mono_ms(), &m) && m == k[1]);
+    CHECK(mcp_next(box.m, clock_mono_ms(), &m) && m == k[1]);
     mcp_release(k[1]);
     mcp_release(wait);
     toy_looks = false;
@@ -729,7 +729,7 @@ main(void)
 {
     rig_init(&toy_talker, false);
     rig_agree(NULL);
-    store_observe(store, hear, NULL);
+    store_observe(box.s, hear, NULL);
     test_waiting_for_a_time();
     test_state_of_the_handshake();
     test_cancelling();

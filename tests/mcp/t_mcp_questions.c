@@ -223,7 +223,7 @@ test_sent_after_the_commit(void)
     CHECK(is_asked(&ann));
     /* Nor is it asked without the lock, or for a caller that may only read. */
     makes(&ann, TASK("task", "{}"));
-    box.refuses = true;
+    box_refuses = true;
     CHECK(has(polls(&ann), "input_required") && is_quiet(&ann));
     ann.read_only = true;
     post(&ann, OLD("tasks/get"));
@@ -528,13 +528,13 @@ test_failed_commits(void)
     CHECK(is_status("working")); /* the mark was in vain */
     /* The event stays, and its effect is tried again, but not at once. */
     lock_and_stage("go", "'v':{}");
-    CHECK(store_commit(box.store, &unknown) == 0);
-    CHECK(store_lock_patiently(box.store) == 0);
+    CHECK(store_commit(box.s, &unknown) == 0);
+    CHECK(store_lock_patiently(box.s) == 0);
     mcp_run_marked(box.m);
     disk_full = true;
-    CHECK(store_commit(box.store, &unknown) == ERR_FULL);
+    CHECK(store_commit(box.s, &unknown) == ERR_FULL);
     mcp_undo_marked(box.m, false);
-    store_unlock(box.store);
+    store_unlock(box.s);
     CHECK(is_status("working"));
     CHECK(mcp_marked_due_ms(box.m) == clock_mono_ms() + 1000);
     who_forget(&ann);
@@ -570,8 +570,8 @@ is_run_without(long after, bool once)
     makes(&ann, TASK("either", "{'key':'\\u0067o'}"));
     CHECK(is_status("input_required"));
     lock_and_stage("go", "'v':{}");
-    CHECK(store_commit(box.store, &unknown) == 0);
-    store_unlock(box.store);
+    CHECK(store_commit(box.s, &unknown) == 0);
+    store_unlock(box.s);
     post(&ann, OLD("tasks/get"));
     nomem_start(after, once);
     turn();
@@ -619,7 +619,7 @@ lives_without(long after, bool once)
         turn();
         post(&neo, UPDATE("{'b':{'n':1}}"));
         turn();
-        if (store_lock_patiently(box.store) == 0) {
+        if (store_lock_patiently(box.s) == 0) {
             stage_toy("go", "'v':{}");
             turn_commit(SIZE_MAX);
         }

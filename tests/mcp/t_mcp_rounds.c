@@ -153,17 +153,17 @@ test_state_of_somebody_else(void)
     say_for_state(MODERN_CALL("shed", ""));
     f.principal = STR("bob");
     text = quoted(with_state(MODERN_CALL("shed", ",'requestState':'%s'")));
-    CHECK(mcp_accept(mcp, &f, &text, &m) == 0);
+    CHECK(mcp_accept(box.m, &f, &text, &m) == 0);
     buf_reset(&out, SIZE_MAX);
     CHECK(mcp_run(m, &out, &notes) == MCP_OK && is_answer(BAD_STATE));
     mcp_release(m);
-    signed_store_expose_key(true);
+    world_expose_key(&box, true);
     rig_serve(&toy_talker);
     CHECK(answers(with_state(MODERN_CALL("shed", ",'requestState':'%s'")),
                   BAD_STATE));
     CHECK(answers(MODERN_CALL("shed", ""),
                   ERR("'x'", "-32603", "Internal error: store_error")));
-    signed_store_expose_key(false);
+    world_expose_key(&box, false);
     rig_serve(&toy_talker);
 }
 

@@ -132,7 +132,7 @@ test_readers_do_not_write(void)
     rig_agree(V11);
     f.read_only = true;
     toy_prepared = toy_runs = 0;
-    if (!CHECK(mcp_accept(mcp, &f, &text, &m) == 0))
+    if (!CHECK(mcp_accept(box.m, &f, &text, &m) == 0))
         return;
     mcp_prepare(m);
     buf_reset(&out, SIZE_MAX);
@@ -144,7 +144,7 @@ test_readers_do_not_write(void)
                         "\\'retryable\\':false}'}],'isError':true")));
     mcp_release(m);
     text = quoted(ECHO);
-    CHECK(mcp_accept(mcp, &f, &text, &m) == 0);
+    CHECK(mcp_accept(box.m, &f, &text, &m) == 0);
     buf_reset(&out, SIZE_MAX);
     CHECK(mcp_run(m, &out, &notes) == MCP_OK);
     mcp_release(m);
@@ -157,13 +157,13 @@ test_counts(void)
     struct mcp_counts before, now;
 
     rig_agree(V11);
-    mcp_count(mcp, &before);
+    mcp_count(box.m, &before);
     say(PING);
     say("{'jsonrpc':'2.0','method':'notifications/initialized'}");
     say(CALL("fail", "{}"));
     say(CALL("broken", "{}"));
     say("?");
-    mcp_count(mcp, &now);
+    mcp_count(box.m, &now);
     CHECK(now.requests - before.requests == 4);
     CHECK(now.errors - before.errors == 2);
     CHECK(now.waiting == 0 && now.subscriptions == 0);

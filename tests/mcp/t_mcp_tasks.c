@@ -1,7 +1,7 @@
 /* t_mcp_tasks - calls that outlive their requests, in both dialects, over a
    real store: what each method answers, and what clients are told. */
 
-#include "tests/lib/mcp_three.h"
+#include "tests/lib/mcp_asked.h"
 #include "base/clock.h"
 
 /* ---- methods in both dialects ---- */
@@ -50,8 +50,8 @@ test_a_record_that_is_not_json(void)
     makes(&ann, TASK("await", "{'key':'go'}"));
     memcpy(bad, task_id, sizeof(bad));
     snprintf(key, sizeof(key), "call/%s", bad);
-    CHECK(store_lock_patiently(box.store) == 0);
-    CHECK(store_stage(box.store, str_of(key), STR("\"op\":\"\\u")) == 0);
+    CHECK(store_lock_patiently(box.s) == 0);
+    CHECK(store_stage(box.s, str_of(key), STR("\"op\":\"\\u")) == 0);
     turn_commit(SIZE_MAX);
     settle_all();
     for (int i = 0; i < 2; i++) {
@@ -280,10 +280,10 @@ keeps(const char *result)
                      .status = CALL_COMPLETED, .result = raw};
     bool unknown;
 
-    CHECK(store_lock_patiently(box.store) == 0 &&
+    CHECK(store_lock_patiently(box.s) == 0 &&
           calls_create(box.calls, &arena, &k) == 0 &&
-          store_commit(box.store, &unknown) == 0);
-    store_unlock(box.store);
+          store_commit(box.s, &unknown) == 0);
+    store_unlock(box.s);
     memcpy(task_id, k.id.p, CALL_ID_LEN);
 }
 
@@ -509,8 +509,8 @@ test_events_of_one_turn(void)
 
     begin();
     lock_and_stage("go", "'v':{}");
-    CHECK(store_commit(box.store, &unknown) == 0);
-    store_unlock(box.store);
+    CHECK(store_commit(box.s, &unknown) == 0);
+    store_unlock(box.s);
     makes(&ann, TASK("await", "{'key':'go'}"));
     CHECK(is_status("working")); /* that was not news */
     post(&ann, OLD("tasks/result"));
@@ -541,7 +541,7 @@ test_waiting_calls_miss_nothing(void)
     post(&neo, NEWER_CALL("once", "{}"));
     toy_runs = 0;
     /* The record comes after its run, before it is kept. */
-    CHECK(store_lock_patiently(box.store) == 0);
+    CHECK(store_lock_patiently(box.s) == 0);
     job_run(&jobs[0], 0);
     CHECK(jobs[0].status == MCP_WAITS);
     CHECK(stage_toy("go", "'v':{}") == 0);
@@ -619,10 +619,10 @@ test_unknown_revisions_are_left_alone(void)
                          .shape = str_of(shapes[i]), .watch = STR("toy/go")};
 
         begin();
-        CHECK(store_lock_patiently(box.store) == 0 &&
+        CHECK(store_lock_patiently(box.s) == 0 &&
               calls_create(box.calls, &arena, &k) == 0 &&
-              store_commit(box.store, &unknown) == 0);
-        store_unlock(box.store);
+              store_commit(box.s, &unknown) == 0);
+        store_unlock(box.s);
         snprintf(task_id, sizeof(task_id), "%.*s", STR_ARG(k.id));
         toy_comes("go");
         settle_all();

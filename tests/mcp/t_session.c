@@ -61,12 +61,12 @@ static void
 test_pipe_is_told_at_once_without_event_ids(void)
 {
     struct world w;
-    struct client *c = client();
+    struct who *c = who_new();
     struct mcp_facts f = {0};
     int i;
 
-    open_world(&w);
-    f.session = mcp_join(w.m, &c->sink);
+    toys_open(&w);
+    f.session = mcp_join(w.m, &c->pipe);
     put(&w, "a");
     CHECK(!mcp_listens(w.m) && c->n == 0);
     run(&w, &f, INIT, NULL);
@@ -87,20 +87,20 @@ test_pipe_is_told_at_once_without_event_ids(void)
     CHECK(c->n == 2);
     mcp_leave(f.session);
     CHECK(!mcp_listens(w.m));
-    close_world(&w);
-    drop(c);
+    world_close(&w);
+    who_free(c);
 }
 
 static void
 test_pipe_on_a_read_only_store(void)
 {
     struct world w;
-    struct client *c = client();
+    struct who *c = who_new();
     struct mcp_session *s;
     struct mcp_change change = {STR("toy/a"), STR("\"v\":{}"), 7, false};
 
-    open_with(&w, "/nowhere/log", true);
-    s = mcp_join(w.m, &c->sink);
+    open_beside(&w, &(struct world){.path = "/nowhere/log"}, true);
+    s = mcp_join(w.m, &c->pipe);
     CHECK(mcp_session_set(s, -1, false, STR("toy://a"), STR_NONE) == 0);
     CHECK(mcp_session_set(s, -1, false, STR("other://a"), STR_NONE) == 0);
     mcp_changed(w.m, &change); /* a record that is not the newest */
@@ -113,8 +113,8 @@ test_pipe_on_a_read_only_store(void)
     mcp_leave(s);
     s = mcp_session_new(w.m, &(struct mcp_facts){.principal = STR("ann")});
     CHECK(!mcp_session_stored(s));
-    close_world(&w);
-    drop(c);
+    world_close(&w);
+    who_free(c);
 }
 
 /* ---- ids ---- */
@@ -127,13 +127,13 @@ test_id_is_known_to_its_principal_in_every_process(void)
     char id[MCP_ID_MAX], other[MCP_ID_MAX];
     size_t i;
 
-    open_world(&a);
+    toys_open(&a);
     join(&a, "ann", id);
     join(&a, "ann", other);
     CHECK(strcmp(id, other) != 0 && strlen(id) >= 22);
     for (i = 0; id[i] != '\0'; i++)
         CHECK(id[i] > 0x20 && id[i] < 0x7f && id[i] != '.');
-    open_with(&b, a.path, false);
+    open_beside(&b, &a, false);
     s = find(&b, id);
     CHECK(s != NULL && s->initialized && !s->sse && s->log_level == 6);
     CHECK(s != NULL && s->rev == MCP_2025_11_25 &&
@@ -142,8 +142,8 @@ test_id_is_known_to_its_principal_in_every_process(void)
     CHECK(find_as(&a, "bob", id) == NULL);
     CHECK(find_as(&b, "bob", other) == NULL);
     CHECK(b.m->n_sessions == 1);
-    close_world(&b);
-    close_world(&a);
+    world_close(&b);
+    world_close(&a);
 }
 
 static void
@@ -153,7 +153,7 @@ test_forged_ids_are_not_found(void)
     char id[MCP_ID_MAX], bad[MCP_ID_MAX + 40];
     size_t i, len;
 
-    open_world(&w);
+    toys_open(&w);
     CHECK(find(&w, "") == NULL && find(&w, "x") == NULL);
     join(&w, "ann", id);
     len = strlen(id);
@@ -169,7 +169,7 @@ test_forged_ids_are_not_found(void)
     bad[sizeof(bad) - 1] = '\0';
     CHECK(find(&w, bad) == NULL);
     CHECK(w.m->n_sessions == 1);
-    close_world(&w);
+    world_close(&w);
 }
 
 static void
@@ -178,7 +178,7 @@ test_old_ids_are_not_found(void)
     struct world w;
     char id[MCP_ID_MAX];
 
-    open_world(&w);
+    toys_open(&w);
     join(&w, "ann", id);
     ahead_ms += MCP_SESSION_AGE_MS - 5000;
     CHECK(find(&w, id) != NULL);
@@ -186,7 +186,7 @@ test_old_ids_are_not_found(void)
     CHECK(find(&w, id) == NULL);
     restart(&w);
     CHECK(find(&w, id) == NULL);
-    close_world(&w);
+    world_close(&w);
 }
 
 static void
@@ -195,7 +195,7 @@ test_ids_of_another_use_or_shape_are_not_found(void)
     struct world w;
     struct buf b = {0};
 
-    open_world(&w);
+    toys_open(&w);
     CHECK(sign_seal(w.sign, "state", STR("ann"),
                     STR("0123456789abcdef\0\3\0........"), &b) == 0);
     buf_char(&b, '\0');
@@ -211,7 +211,7 @@ test_ids_of_another_use_or_shape_are_not_found(void)
     buf_char(&b, '\0');
     CHECK(find(&w, b.p) == NULL && w.m->n_sessions == 0);
     buf_fini(&b);
-    close_world(&w);
+    world_close(&w);
 }
 
 /* ---- records ---- */
@@ -224,7 +224,7 @@ test_what_was_set_survives_a_restart(void)
     char id[MCP_ID_MAX];
     uint64_t first;
 
-    open_world(&w);
+    toys_open(&w);
     join(&w, "ann", id);
     CHECK(subscribe(&w, id, "toy://a"));
     first = mcp_head(w.m);
@@ -240,7 +240,7 @@ test_what_was_set_survives_a_restart(void)
           s->news.subs[0].since == first && first == 1);
     CHECK(s != NULL && strcmp(s->news.subs[1].uri, "toy://\"b\xc3\xa9") == 0 &&
           s->news.subs[1].since == 2);
-    close_world(&w);
+    world_close(&w);
 }
 
 /* ---- who it is, to others ---- */
@@ -275,7 +275,7 @@ test_a_session_is_known_by_its_mark(void)
     struct str first, other, later, process;
     char id[MCP_ID_MAX], id2[MCP_ID_MAX];
 
-    open_world(&a);
+    toys_open(&a);
     join(&a, "ann", id);
     join(&a, "ann", id2);
     CHECK(subscribe(&a, id, "toy://a")); /* now there is a lock file */
@@ -289,14 +289,14 @@ test_a_session_is_known_by_its_mark(void)
     CHECK(see(&a, first) == SIGHT_UNKNOWN && see(&a, other) == SIGHT_UNKNOWN);
     CHECK(see(&a, process) == SIGHT_ALIVE);
     /* Another process sees that this one lives, but not who is connected. */
-    open_with(&b, a.path, false);
+    open_beside(&b, &a, false);
     CHECK(os_lock_is_by_process() || /* here both are in one process */
           (see(&b, first) == SIGHT_ALIVE && see(&b, process) == SIGHT_ALIVE));
     CHECK(mcp_see_process(b.s, process) == see(&b, process));
     CHECK(find(&b, id) != NULL && strcmp(find(&b, id)->client, "c") == 0);
     later = mark_of(&b, find(&b, id));
     CHECK(mcp_session_is(first, later) && !str_eq(first, later));
-    close_world(&a);
+    world_close(&a);
     CHECK(see(&b, process) == SIGHT_GONE);
     /* The end of a server says nothing of its sessions. */
     CHECK(see(&b, first) == SIGHT_UNKNOWN && see(&b, other) == SIGHT_UNKNOWN);
@@ -305,7 +305,7 @@ test_a_session_is_known_by_its_mark(void)
           see(&b, STR("")) == SIGHT_UNKNOWN);
     /* Another process learns of the end by its record. */
     CHECK(mcp_see_process(b.s, first) == SIGHT_GONE);
-    close_world(&b);
+    world_close(&b);
 }
 
 /* Over HTTP a client is seen while it has a stream, and is gone once it has
@@ -315,11 +315,11 @@ test_a_client_that_leaves(void)
 {
     struct world w;
     struct mcp_session *s;
-    struct client *c = client();
+    struct who *c = who_new();
     struct str mark, silent;
     char id[MCP_ID_MAX], id2[MCP_ID_MAX];
 
-    open_world(&w);
+    toys_open(&w);
     join(&w, "ann", id);
     join(&w, "ann", id2);
     CHECK(subscribe(&w, id, "toy://a"));
@@ -329,11 +329,11 @@ test_a_client_that_leaves(void)
     tick(&w, 20 * 60 * 1000);
     CHECK(see(&w, mark) == SIGHT_ALIVE && see(&w, silent) == SIGHT_UNKNOWN);
     CHECK(find(&w, id2) != NULL && see(&w, silent) == SIGHT_UNKNOWN);
-    mcp_stream_close(s, &c->sink);
+    mcp_stream_close(s, &c->pipe);
     CHECK(see(&w, mark) == SIGHT_UNKNOWN); /* it may come back */
     CHECK(end(&w, id2) && see(&w, silent) == SIGHT_GONE);
-    close_world(&w);
-    drop(c);
+    world_close(&w);
+    who_free(c);
 }
 
 static void
@@ -341,15 +341,15 @@ test_ended_stays_ended_everywhere(void)
 {
     struct world a, b;
     char id[MCP_ID_MAX];
-    struct client *c = client();
+    struct who *c = who_new();
 
-    open_world(&a);
+    toys_open(&a);
     join(&a, "ann", id);
     CHECK(subscribe(&a, id, "toy://a"));
-    open_with(&b, a.path, false);
+    open_beside(&b, &a, false);
     stream(&b, id, NULL, c);
     tick(&b, 2000);
-    clear(c);
+    who_forget(c);
     CHECK(end(&a, id) && find(&a, id) == NULL);
     CHECK(!end(&a, id) && a.status == MCP_NOT_FOUND);
     CHECK(find(&b, id) == NULL);
@@ -359,9 +359,9 @@ test_ended_stays_ended_everywhere(void)
     CHECK(c->n == 0);
     restart(&a);
     CHECK(find(&a, id) == NULL);
-    close_world(&b);
-    close_world(&a);
-    drop(c);
+    world_close(&b);
+    world_close(&a);
+    who_free(c);
 }
 
 /* If its record is not JSON, there is no telling whether it has ended: its
@@ -372,7 +372,7 @@ test_a_record_that_is_not_json(void)
     struct world a;
     char id[MCP_ID_MAX], other[MCP_ID_MAX], key[MCP_ID_MAX + 16];
 
-    open_world(&a);
+    toys_open(&a);
     join(&a, "ann", id);
     join(&a, "ann", other);
     CHECK(subscribe(&a, id, "toy://a") && subscribe(&a, other, "toy://a"));
@@ -388,7 +388,7 @@ test_a_record_that_is_not_json(void)
         restart(&a);
     }
     CHECK(subscribe(&a, other, "toy://b"));
-    close_world(&a);
+    world_close(&a);
 }
 
 static void
@@ -399,7 +399,7 @@ test_one_turn_builds_on_itself_and_can_be_undone(void)
     char id[MCP_ID_MAX];
     int i;
 
-    open_world(&w);
+    toys_open(&w);
     join(&w, "ann", id);
     s = find(&w, id);
     put(&w, "a");
@@ -425,7 +425,7 @@ test_one_turn_builds_on_itself_and_can_be_undone(void)
     }
     CHECK(s->n == mcp_head(w.m) && s->news.n_subs == 2 && s->log_level == 1);
     CHECK(w.m->n_subs == 2 && s->news.subs[1].since == s->n);
-    close_world(&w);
+    world_close(&w);
 }
 
 static void
@@ -436,7 +436,7 @@ test_limits_of_a_session(void)
     char id[MCP_ID_MAX], uri[MCP_MAX_URI + 8];
     int i;
 
-    open_world(&w);
+    toys_open(&w);
     join(&w, "ann", id);
     s = find(&w, id);
     memset(uri, 'x', sizeof(uri));
@@ -456,7 +456,7 @@ test_limits_of_a_session(void)
     CHECK(!subscribe(&w, id, "toy://x") && s->news.n_subs == MCP_MAX_SUBS);
     CHECK(unsubscribe(&w, id, s->news.subs[7].uri));
     CHECK(subscribe(&w, id, "toy://x"));
-    close_world(&w);
+    world_close(&w);
 }
 
 /* A few long ones are too much as well, since a record is always written
@@ -468,7 +468,7 @@ test_records_of_sessions_are_small(void)
     char id[MCP_ID_MAX], uri[MCP_MAX_URI + 1];
     int i, n = 0;
 
-    open_world(&w);
+    toys_open(&w);
     join(&w, "ann", id);
     memset(uri, 'x', sizeof(uri));
     for (i = 0; i < 100; i++) {
@@ -482,7 +482,7 @@ test_records_of_sessions_are_small(void)
     CHECK(unsubscribe(&w, id, uri) && subscribe(&w, id, uri));
     CHECK(ask(&w, id, "logging/setLevel", "level", "error"));
     CHECK(end(&w, id));
-    close_world(&w);
+    world_close(&w);
 }
 
 static void
@@ -491,7 +491,7 @@ test_no_change_makes_no_record(void)
     struct world w;
     char id[MCP_ID_MAX];
 
-    open_world(&w);
+    toys_open(&w);
     join(&w, "ann", id);
     CHECK(ask(&w, id, "logging/setLevel", "level", "info"));
     CHECK(subscribe(&w, id, "other://a")); /* no record has such a key */
@@ -501,19 +501,19 @@ test_no_change_makes_no_record(void)
     CHECK(ask(&w, id, "logging/setLevel", "level", "error"));
     CHECK(subscribe(&w, id, "toy://a") && subscribe(&w, id, "other://a"));
     CHECK(mcp_head(w.m) == 2 && find(&w, id)->news.n_subs == 1);
-    close_world(&w);
+    world_close(&w);
 }
 
 static void
 test_without_a_writable_store_memory_has_it_all(void)
 {
     struct world w, r;
-    struct client *c = client();
+    struct who *c = who_new();
     char old[MCP_ID_MAX], id[MCP_ID_MAX];
 
-    open_world(&w);
+    toys_open(&w);
     join(&w, "ann", old);
-    open_with(&r, w.path, true);
+    open_beside(&r, &w, true);
     CHECK(find(&r, old) == NULL); /* it ends there, but not here */
     join(&r, "ann", id);
     CHECK(subscribe(&r, id, "toy://a") && find(&r, id)->news.n_subs == 1);
@@ -523,9 +523,9 @@ test_without_a_writable_store_memory_has_it_all(void)
     CHECK(told(c, 0, "1.1", UPDATED("toy://a")));
     CHECK(end(&r, id) && find(&r, id) == NULL && !end(&r, id));
     CHECK(mcp_head(r.m) == 1);
-    close_world(&r);
-    close_world(&w);
-    drop(c);
+    world_close(&r);
+    world_close(&w);
+    who_free(c);
 }
 
 /* ---- how many ---- */
@@ -534,7 +534,7 @@ static void
 test_sessions_leave_memory_and_come_back(void)
 {
     struct world w;
-    struct client *c = client();
+    struct who *c = who_new();
     struct mcp_facts f = {.http = true};
     struct mcp_message *m;
     struct str ping = STR("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}");
@@ -543,7 +543,7 @@ test_sessions_leave_memory_and_come_back(void)
         queued[MCP_ID_MAX], id[MCP_ID_MAX];
     int i;
 
-    open_world(&w);
+    toys_open(&w);
     join(&w, "ann", queued);
     f = facts("ann", queued);
     CHECK(mcp_accept(w.m, &f, &ping, &m) == 0);
@@ -572,8 +572,8 @@ test_sessions_leave_memory_and_come_back(void)
     for (s = w.m->sessions; s != NULL; s = s->next)
         s->n_queued += !s->n_waiting; /* now none of them may go */
     CHECK(!try_join(&w, "ann", id));
-    close_world(&w);
-    drop(c);
+    world_close(&w);
+    who_free(c);
 }
 
 /* A caller that may only read writes nothing, but still has a session until
@@ -582,13 +582,13 @@ static void
 test_readers_write_nothing(void)
 {
     struct world w;
-    struct client *c = client();
+    struct who *c = who_new();
     struct mcp_facts f = facts("ann", NULL);
     struct mcp_session *s;
     char id[MCP_ID_MAX], writer[MCP_ID_MAX], path[sizeof(w.path) + 8];
     int i;
 
-    open_world(&w);
+    toys_open(&w);
     f.read_only = true;
     run(&w, &f, INIT, NULL);
     snprintf(id, sizeof(id), "%s", w.made);
@@ -598,7 +598,7 @@ test_readers_write_nothing(void)
         CHECK(ask_by(&w, &f, "resources/subscribe", "uri", "toy://a"));
         CHECK(ask_by(&w, &f, "logging/setLevel", "level", "error"));
     }
-    CHECK(mcp_stream_open(w.m, &f, STR_NONE, &c->sink, &s) == 0);
+    CHECK(mcp_stream_open(w.m, &f, STR_NONE, &c->pipe, &s) == 0);
     CHECK(s->news.n_subs == 1 && s->log_level == 3);
     CHECK(find(&w, id) == NULL); /* not even a writer's */
     CHECK(mcp_head(w.m) == 0);
@@ -624,8 +624,8 @@ test_readers_write_nothing(void)
     f.session_id = str_of(writer);
     CHECK(mcp_session_find(w.m, &f, f.session_id, &s) == ERR_NOT_FOUND);
     CHECK(find(&w, writer) != NULL);
-    close_world(&w);
-    drop(c);
+    world_close(&w);
+    who_free(c);
 }
 
 /* Sessions that can come back from the log go first. */
@@ -638,7 +638,7 @@ test_readers_stay_longer(void)
     char reader[MCP_ID_MAX], id[MCP_ID_MAX];
     int i;
 
-    open_world(&w);
+    toys_open(&w);
     f.read_only = true;
     run(&w, &f, INIT, NULL);
     f.session_id = str_of(strcpy(reader, w.made));
@@ -651,7 +651,7 @@ test_readers_stay_longer(void)
     f.session_id = str_of(reader);
     CHECK(w.made[0] != '\0' && w.m->n_sessions == MCP_MAX_SESSIONS);
     CHECK(mcp_session_find(w.m, &f, f.session_id, &s) == ERR_NOT_FOUND);
-    close_world(&w);
+    world_close(&w);
 }
 
 /* However many sessions one caller begins, another loses none. */
@@ -664,7 +664,7 @@ test_sessions_are_shared_out(void)
     char id[MCP_ID_MAX];
     int i;
 
-    open_world(&w);
+    toys_open(&w);
     ann.read_only = bob.read_only = true;
     run(&w, &ann, INIT, NULL);
     ann.session_id = str_of(strcpy(id, w.made));
@@ -672,7 +672,7 @@ test_sessions_are_shared_out(void)
         run(&w, &bob, INIT, NULL);
     CHECK(w.made[0] != '\0' && w.m->n_sessions == MCP_MAX_SESSIONS);
     CHECK(mcp_session_find(w.m, &ann, ann.session_id, &s) == 0);
-    close_world(&w);
+    world_close(&w);
 }
 
 /* A queued change is judged when it runs: it may undo one that is still
@@ -692,7 +692,7 @@ test_queued_changes_build_on_each_other(void)
     char id[MCP_ID_MAX];
     int i;
 
-    open_world(&w);
+    toys_open(&w);
     join(&w, "ann", id);
     f = facts("ann", id);
     for (i = 0; i < 2; i++) {
@@ -710,7 +710,7 @@ test_queued_changes_build_on_each_other(void)
     CHECK(mcp_accept(w.m, &f, &text, &m[0]) == 0);
     CHECK(!mcp_writes(m[0])); /* nothing to do: nothing is queued before it */
     mcp_release(m[0]);
-    close_world(&w);
+    world_close(&w);
 }
 
 static void

@@ -219,9 +219,9 @@ test_one_batch(void)
 
     begin();
     makes(&ann, LATER(""));
-    from = store_next_n(box.store);
+    from = store_next_n(box.s);
     CREATE("n", "");
-    CHECK(store_scan(box.store, from, see, &s) == 0 && s.n == 3);
+    CHECK(store_scan(box.s, from, see, &s) == 0 && s.n == 3);
     CHECK(strcmp(s.what[0], "create") == 0 &&
           strcmp(s.what[1], "claim") == 0 && strcmp(s.what[2], "end") == 0);
     CHECK(s.batch[0] == s.batch[1] && s.batch[1] == s.batch[2]);
@@ -392,7 +392,7 @@ test_own_name(void)
 static const char *
 in_an_hour(void)
 {
-    return time_text(store_now_ms(box.store) + 3600 * 1000);
+    return time_text(store_now_ms(box.s) + 3600 * 1000);
 }
 
 /* A task is not ready before its time; then it is, without any record. */
@@ -454,7 +454,7 @@ test_handed_over_for_later(void)
     for (day = 0; day < 3; day++) {
         snprintf(text, sizeof text, "{'task_id':'a','from_agent':'me',"
                  "'to_agent':'you','not_before':'%s','expires_seconds':60}",
-                 time_text(store_now_ms(box.store) +
+                 time_text(store_now_ms(box.s) +
                            (int64_t)(day + 1) * 15 * 86400 * 1000));
         does("handoff_task", text);
         stop();
@@ -636,10 +636,10 @@ test_an_agent_that_is_gone(void)
     CREATE("n", "");
     DO("claim_task", "");
     makes(&ann, TASK("claim_task", "{}"));
-    next = store_next_n(box.store);
+    next = store_next_n(box.s);
     ahead_ms += 5000;
     settle_all();
-    CHECK(is_status("working") && store_next_n(box.store) == next);
+    CHECK(is_status("working") && store_next_n(box.s) == next);
     holder_is_gone = true;
     settle_all();
     CHECK(is_status("working"));
@@ -997,7 +997,7 @@ be_two(char name)
         wants_work(&two[i], (char)(name + i));
     }
     while (tasks_count(tasks, TASK_DONE) < TASKS) {
-        uint64_t head = store_next_n(box.store);
+        uint64_t head = store_next_n(box.s);
 
         turn();
         for (i = 0; i < 2; i++)
@@ -1005,7 +1005,7 @@ be_two(char name)
         if (n_jobs > 0)
             continue; /* their messages are in the arena */
         arena_reset(&arena);
-        if (store_next_n(box.store) == head)
+        if (store_next_n(box.s) == head)
             sched_yield();
     }
     _exit(test_failed > 0);
@@ -1032,7 +1032,7 @@ test_each_is_given_once(void)
     char args[200];
     int i, status;
 
-    box_place();
+    world_place(&box);
     for (i = 0; i < PROCS; i++) {
         fflush(NULL);
         pids[i] = fork();
@@ -1049,9 +1049,9 @@ test_each_is_given_once(void)
     }
     for (i = 0; i < PROCS; i++)
         CHECK(waitpid(pids[i], &status, 0) == pids[i] && status == 0);
-    CHECK(store_follow(box.store) == 0 &&
+    CHECK(store_follow(box.s) == 0 &&
           tasks_count(tasks, TASK_DONE) == TASKS);
-    CHECK(store_scan(box.store, 1, count_claim, NULL) == 0);
+    CHECK(store_scan(box.s, 1, count_claim, NULL) == 0);
     for (i = 0; i < TASKS; i++)
         CHECK(claims[i] == 1);
     end();

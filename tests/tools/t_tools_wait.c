@@ -323,12 +323,12 @@ test_waiting_writes_nothing(void)
                     "'question':'?','wait_seconds':50}"));
     settle_all();
     CHECK(mcp_waits(box.m));
-    n = store_next_n(box.store);
+    n = store_next_n(box.s);
     for (i = 0; i < 9; i++) {
         ahead_ms += 5000;
         settle_all();
     }
-    CHECK(store_next_n(box.store) == n);
+    CHECK(store_next_n(box.s) == n);
     end();
 }
 
@@ -566,8 +566,8 @@ test_shows_no_other_json(void)
         CREATE("t", "");
         snprintf(body, sizeof body, "'op':'update','by':'x','v':{'task_id':'t',"
                  "'status':'open','version':1,'title':'t',%s}", members[i]);
-        CHECK(store_lock_patiently(box.store) == 0 &&
-              store_stage(box.store, STR("task/t"), quoted(body)) == 0);
+        CHECK(store_lock_patiently(box.s) == 0 &&
+              store_stage(box.s, STR("task/t"), quoted(body)) == 0);
         turn_commit(SIZE_MAX);
         makes(&ann, WAIT("'task_id':'t','until':'done'"));
         settle_all();
