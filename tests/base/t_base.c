@@ -19,8 +19,7 @@
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
-static void
-test_slices(void)
+TEST(slices)
 {
     CHECK(str_from(STR_NONE, 0).p == NULL && str_end(STR_NONE) == NULL);
     CHECK(str_of("abc").len == 3 && str_of("").len == 0);
@@ -40,8 +39,7 @@ test_slices(void)
 }
 
 /* Words of eight bytes, and bytes, at every place in a word. */
-static void
-test_slices_of_every_length(void)
+TEST(slices_of_every_length)
 {
     char from[128], to[128];
     struct buf b = {0};
@@ -68,8 +66,7 @@ test_slices_of_every_length(void)
     buf_fini(&b);
 }
 
-static void
-test_slips(void)
+TEST(slips)
 {
     CHECK(str_slips(STR("list"), "list") == 0);
     CHECK(str_slips(STR("lst"), "list") == 1);
@@ -83,8 +80,7 @@ test_slips(void)
 }
 
 /* The values come from another implementation. */
-static void
-test_sip(void)
+TEST(sip)
 {
     static const uint64_t seed[] = {UINT64_C(0x0706050403020100),
                                     UINT64_C(0x0f0e0d0c0b0a0908)};
@@ -113,8 +109,7 @@ test_sip(void)
           UINT64_C(0x30406ea523c53def));
 }
 
-static void
-test_u64(void)
+TEST(u64)
 {
     static const char *const bad[] = {"",   "-1", "+1", " 1", "1 ", "0x1",
                                       "1.", "a",  "18446744073709551616",
@@ -143,8 +138,7 @@ encode(uint32_t c, char to[4])
     return n;
 }
 
-static void
-test_utf8_takes_every_code_point(void)
+TEST(utf8_takes_every_code_point)
 {
     uint32_t c, wrong = 0;
     char text[4];
@@ -168,8 +162,7 @@ test_utf8_takes_every_code_point(void)
 
 /* Every code point is accepted. If no more sequences are accepted than there
    are code points, nothing else is. */
-static void
-test_utf8_takes_nothing_else(void)
+TEST(utf8_takes_nothing_else)
 {
     static const uint8_t edge[] = {0x00, 0x7f, 0x80, 0x8f, 0x90,
                                    0x9f, 0xa0, 0xbf, 0xc0, 0xff};
@@ -195,8 +188,7 @@ test_utf8_takes_nothing_else(void)
     CHECK(four == 0x100000 / 4096 * 36);
 }
 
-static void
-test_error_names(void)
+TEST(error_names)
 {
     int e;
 
@@ -212,8 +204,7 @@ test_error_names(void)
 
 /* ---- memory ---- */
 
-static void
-test_arena_blocks_are_apart_and_aligned(void)
+TEST(arena_blocks_are_apart_and_aligned)
 {
     struct arena a = {0};
     unsigned char *block[500];
@@ -240,8 +231,7 @@ test_arena_blocks_are_apart_and_aligned(void)
     arena_fini(&a);
 }
 
-static void
-test_arena_grows_by_moving(void)
+TEST(arena_grows_by_moving)
 {
     struct arena a = {0};
     char *p = arena_alloc(&a, 20), *big;
@@ -261,8 +251,7 @@ test_arena_grows_by_moving(void)
 
 #ifndef ARENA_ALLOCATIONS /* with it, blocks share no chunks */
 
-static void
-test_arena_grows_in_place(void)
+TEST(arena_grows_in_place)
 {
     struct arena a = {0};
     char *p = arena_alloc(&a, 10), *q;
@@ -275,8 +264,7 @@ test_arena_grows_in_place(void)
 }
 
 /* An idle process holds one chunk, and not a large one. */
-static void
-test_arena_reset_keeps_little(void)
+TEST(arena_reset_keeps_little)
 {
     struct arena a = {0};
     void *first;
@@ -300,8 +288,7 @@ test_arena_reset_keeps_little(void)
 
 #endif
 
-static void
-test_arena_text(void)
+TEST(arena_text)
 {
     const char *volatile nothing = NULL; /* so that no compiler warns */
     struct arena a = {0};
@@ -319,8 +306,7 @@ test_arena_text(void)
     arena_fini(&a);
 }
 
-static void
-test_buf(void)
+TEST(buf)
 {
     struct buf b = {0};
     char *room;
@@ -357,8 +343,7 @@ test_buf(void)
     buf_fini(&b);
 }
 
-static void
-test_buf_keeps_its_first_error(void)
+TEST(buf_keeps_its_first_error)
 {
     struct buf b = {0};
 
@@ -376,8 +361,7 @@ test_buf_keeps_its_first_error(void)
 }
 
 /* Few growths for many bytes, so that no sequence of writes is quadratic. */
-static void
-test_growth_doubles(void)
+TEST(growth_doubles)
 {
     struct buf b = {0};
     size_t cap = 0, growths = 0;
@@ -421,8 +405,7 @@ memory_job(void)
     return whole;
 }
 
-static void
-test_memory_may_fail_at_any_call(void)
+TEST(memory_may_fail_at_any_call)
 {
     int once;
     long n;
@@ -442,8 +425,7 @@ test_memory_may_fail_at_any_call(void)
 
 /* ---- time ---- */
 
-static void
-test_time_format(void)
+TEST(time_format)
 {
     static const struct {
         int64_t ms;
@@ -468,8 +450,7 @@ test_time_format(void)
     }
 }
 
-static void
-test_time_parse(void)
+TEST(time_parse)
 {
     static const struct {
         const char *z;
@@ -536,8 +517,7 @@ test_time_parse(void)
 }
 
 /* Every day from 1970 to 9999, there and back, in order and without a gap. */
-static void
-test_time_of_every_day(void)
+TEST(time_of_every_day)
 {
     char out[TIME_LEN + 1], before[TIME_LEN + 1] = "";
     int64_t day, ms, wrong = 0;
@@ -553,8 +533,7 @@ test_time_of_every_day(void)
     CHECK(wrong == 0 && strncmp(out, "9999-12-31", 10) == 0);
 }
 
-static void
-test_clocks(void)
+TEST(clocks)
 {
     int64_t mono = clock_mono_ms();
 
@@ -564,8 +543,7 @@ test_clocks(void)
 
 /* ---- random and digests ---- */
 
-static void
-test_random(void)
+TEST(random)
 {
     uint8_t a[256], b[256];
     size_t i, zeros = 0;
@@ -580,8 +558,7 @@ test_random(void)
     CHECK(zeros < 32);
 }
 
-static void
-test_sha256(void)
+TEST(sha256)
 {
     static const struct {
         const char *z, *hex;
@@ -610,8 +587,7 @@ test_sha256(void)
 }
 
 /* A million times "a", then every cut of a text into two pieces. */
-static void
-test_sha256_in_pieces(void)
+TEST(sha256_in_pieces)
 {
     static const uint8_t million[] = {0xcd, 0xc7, 0x6e, 0x5c,
                                       0x99, 0x14, 0xfb, 0x92};
@@ -638,8 +614,7 @@ test_sha256_in_pieces(void)
 }
 
 /* A line on stderr may quote text from anywhere. */
-static void
-test_text_tell_is_safe_for_a_terminal(void)
+TEST(text_tell_is_safe_for_a_terminal)
 {
     char said[64] = "";
     int old = dup(2), p[2];
@@ -656,8 +631,7 @@ test_text_tell_is_safe_for_a_terminal(void)
 
 /* Every text of 12 letters a and b, and the first place of each of its
    beginnings of up to 6 letters, turned around. */
-static void
-test_finding_slices(void)
+TEST(finding_slices)
 {
     char in[12], what[6];
     size_t i, n, at;
@@ -683,8 +657,7 @@ test_finding_slices(void)
 }
 
 /* As realpath sees it, if it is there. */
-static void
-test_real_paths(void)
+TEST(real_paths)
 {
     static const char *const there[] = {
         ".", "a", "a/b/", "a//./b/../b/f", "f", "up/a/b/f", "a/b/up/up/f",
@@ -725,39 +698,4 @@ test_real_paths(void)
     CHECK(strcmp(got, "/") == 0);
     free(got);
     free(top);
-}
-
-int
-main(void)
-{
-    test_real_paths();
-    test_text_tell_is_safe_for_a_terminal();
-    test_slices();
-    test_slices_of_every_length();
-    test_slips();
-    test_sip();
-    test_u64();
-    test_utf8_takes_every_code_point();
-    test_utf8_takes_nothing_else();
-    test_error_names();
-    test_arena_blocks_are_apart_and_aligned();
-    test_arena_grows_by_moving();
-    test_arena_text();
-#ifndef ARENA_ALLOCATIONS
-    test_arena_grows_in_place();
-    test_arena_reset_keeps_little();
-#endif
-    test_buf();
-    test_buf_keeps_its_first_error();
-    test_growth_doubles();
-    test_memory_may_fail_at_any_call();
-    test_time_format();
-    test_time_parse();
-    test_time_of_every_day();
-    test_clocks();
-    test_random();
-    test_sha256();
-    test_sha256_in_pieces();
-    test_finding_slices();
-    return test_end("t_base");
 }

@@ -7,8 +7,7 @@
 
 #define LAST ERR_PENDING /* the last code */
 
-static void
-test_each_code_has_a_row(void)
+TEST(each_code_has_a_row)
 {
     for (int e = -1; e >= LAST; e--) {
         const struct err_row *row = err_row(e);
@@ -24,8 +23,7 @@ test_each_code_has_a_row(void)
 
 /* Codes with one name are one error to callers. ERR_MAY_NOT_WAIT is shown in
    words of its own. */
-static void
-test_codes_with_one_name_are_alike(void)
+TEST(codes_with_one_name_are_alike)
 {
     for (int a = ERR_SYNTAX; a >= LAST; a--)
         for (int b = a - 1; b >= LAST; b--)
@@ -47,8 +45,7 @@ find_in_document(const char *text, const char *name, int *exit)
     return at && !strstr(at + 1, begin);
 }
 
-static void
-test_the_document_has_the_same(void)
+TEST(the_document_has_the_same)
 {
     static char text[64 * 1024];
     FILE *f = fopen("docs/errors.md", "r");
@@ -75,13 +72,4 @@ test_the_document_has_the_same(void)
         at++;
     }
     CHECK(rows == names);
-}
-
-int
-main(void)
-{
-    test_each_code_has_a_row();
-    test_codes_with_one_name_are_alike();
-    test_the_document_has_the_same();
-    return test_end("err");
 }

@@ -28,8 +28,7 @@ WRAP_OPEN(open64)
 
 /* Only the first 256 KiB are read. The line in which they end is none of user
    10, but of 1000. */
-static void
-test_a_line_that_is_cut(void)
+TEST(a_line_that_is_cut)
 {
     enum { READ = 256 * 1024 - 1 };
     static const char first[] = "root:x:0:0::/:\nx:", last[] = "cut:x:10";
@@ -52,8 +51,7 @@ test_a_line_that_is_cut(void)
 }
 
 /* Where the store is without variables of its own. */
-static void
-test_home(void)
+TEST(home)
 {
     static const struct {
         const char *home, *in_list, *log, *base; /* base: NULL if none */
@@ -96,12 +94,4 @@ test_home(void)
         env_fini(&e);
     }
     free(dir);
-}
-
-int
-main(void)
-{
-    test_a_line_that_is_cut();
-    test_home();
-    return test_end("file");
 }

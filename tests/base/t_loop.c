@@ -50,8 +50,7 @@ set_again(void *ctx)
 
 /* One that sets itself for now, or for earlier, has a call in each turn, and no
    turn waits for it. */
-static void
-test_a_timer_has_one_call_in_a_turn(void)
+TEST(a_timer_has_one_call_in_a_turn)
 {
     struct loop_timer other = {.fn = set_again, .ctx = &calls};
     int i;
@@ -84,7 +83,7 @@ main(void)
     slow = false;
     CHECK(signal_behind(SIGTERM, MANY) == SIGTERM);
     CHECK(loop_watch(loop, fd[0], 0, NULL, NULL) == 0);
-    test_a_timer_has_one_call_in_a_turn();
+    test_run();
     loop_free(loop);
     close(fd[0]);
     close(fd[1]);

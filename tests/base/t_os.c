@@ -59,8 +59,7 @@ __wrap_fdatasync(int fd)
 #ifdef OS_POSIX_ONLY
 /* The disk's cache is emptied where the file system can; an error of the disk
    never becomes a success. */
-static void
-test_sync(void)
+TEST(sync)
 {
     static const struct {
         int err, gives, synced;
@@ -79,8 +78,7 @@ test_sync(void)
     }
 }
 #else
-static void
-test_sync(void)
+TEST(sync)
 {
     CHECK(os_sync(0) == 0 && n_sync == 1 && n_data == 0);
     CHECK(os_sync_data(0) == 0 && n_sync == 1 && n_data == 1);
@@ -91,8 +89,7 @@ test_sync(void)
 /* ---- locks ---- */
 
 /* A file that a child has inherited stays locked until it ends, too. */
-static void
-test_inherited_lock(void)
+TEST(inherited_lock)
 {
     char *dir = test_tmpdir(), path[1100], byte;
     int held, other, to[2], from[2];
@@ -126,8 +123,7 @@ test_inherited_lock(void)
 
 /* Another process sees the lock; only where locks belong to the process does
    closing a descriptor drop it. */
-static void
-test_owner(void)
+TEST(owner)
 {
     struct flock fl = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
     char *dir = test_tmpdir(), path[1100];
@@ -154,8 +150,7 @@ test_owner(void)
 
 /* ---- what the system tells ---- */
 
-static void
-test_identities(void)
+TEST(identities)
 {
     char a[256] = "", b[256] = "", path[4096];
     struct timespec before, after;
@@ -176,8 +171,7 @@ test_identities(void)
 
 /* ---- descriptors ---- */
 
-static void
-test_descriptors_are_closed(void)
+TEST(descriptors_are_closed)
 {
     static const int fds[] = {20, 21, 300, 1000};
     int status = -1, left = 0;
@@ -192,15 +186,4 @@ test_descriptors_are_closed(void)
         _exit(left == 1 && fcntl(20, F_GETFD) >= 0 ? 0 : 1);
     }
     CHECK(waitpid(pid, &status, 0) == pid && status == 0);
-}
-
-int
-main(void)
-{
-    test_sync();
-    test_inherited_lock();
-    test_owner();
-    test_identities();
-    test_descriptors_are_closed();
-    return test_end("t_os");
 }

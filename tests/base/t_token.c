@@ -27,8 +27,7 @@ finds(const struct tokens *t, const char *bearer, const char *agent,
     return k != NULL && str_is(k->agent, agent) && k->read_only == read_only;
 }
 
-static void
-test_good_file(void)
+TEST(good_file)
 {
     struct tokens *t;
 
@@ -50,8 +49,7 @@ test_good_file(void)
 }
 
 /* As an editor on Windows writes it. */
-static void
-test_line_ends_and_byte_order_mark(void)
+TEST(line_ends_and_byte_order_mark)
 {
     struct tokens *t;
 
@@ -64,8 +62,7 @@ test_line_ends_and_byte_order_mark(void)
     tokens_free(t);
 }
 
-static void
-test_nobody_else_is_found(void)
+TEST(nobody_else_is_found)
 {
     static const char *const wrong[] = {
         "", "0", "0123456789abcde", "0123456789abcdeg", "1123456789abcdef",
@@ -85,8 +82,7 @@ test_nobody_else_is_found(void)
     tokens_free(NULL);
 }
 
-static void
-test_bad_lines(void)
+TEST(bad_lines)
 {
     static const struct {
         struct str text;
@@ -141,8 +137,7 @@ load_lengths(struct tokens **t, size_t token, size_t agent, const char *unit)
     return rc;
 }
 
-static void
-test_limits(void)
+TEST(limits)
 {
     static const struct {
         size_t token, agent;
@@ -164,8 +159,7 @@ test_limits(void)
     }
 }
 
-static void
-test_the_most_tokens(void)
+TEST(the_most_tokens)
 {
     struct buf b = {0};
     struct tokens *t;
@@ -186,8 +180,7 @@ test_the_most_tokens(void)
     buf_fini(&b);
 }
 
-static void
-test_files_that_are_refused(void)
+TEST(files_that_are_refused)
 {
     static const mode_t open_to_others[] = {0640, 0604, 0620, 0602, 0610,
                                             0601, 0666};
@@ -217,8 +210,7 @@ test_files_that_are_refused(void)
 
 /* The service manager gives a credential to one user with an access control
    list; its mask then stands where the permissions of the group do. */
-static void
-test_credential_of_a_service(void)
+TEST(credential_of_a_service)
 {
     struct tokens *t;
     char dir[512];
@@ -235,8 +227,7 @@ test_credential_of_a_service(void)
     CHECK(unsetenv("CREDENTIALS_DIRECTORY") == 0);
 }
 
-static void
-test_link_to_a_file(void)
+TEST(link_to_a_file)
 {
     struct tokens *t;
 
@@ -247,8 +238,7 @@ test_link_to_a_file(void)
     tokens_free(t);
 }
 
-static void
-test_no_memory(void)
+TEST(no_memory)
 {
     struct tokens *t = NULL;
     int rc = ERR_NOMEM;
@@ -274,16 +264,7 @@ int
 main(void)
 {
     path = path_fresh("tokens");
-    test_good_file();
-    test_line_ends_and_byte_order_mark();
-    test_nobody_else_is_found();
-    test_bad_lines();
-    test_limits();
-    test_the_most_tokens();
-    test_files_that_are_refused();
-    test_credential_of_a_service();
-    test_link_to_a_file();
-    test_no_memory();
+    test_run();
     free(path);
     return test_end("t_token");
 }

@@ -182,8 +182,7 @@ lists_result(const char *json, int code, const char *what)
     "\\\"total\\\":1}")
 #define STRANGE "its answer is not understood"
 
-static void
-test_takes_an_answer(void)
+TEST(takes_an_answer)
 {
     static const char chunked[] =
         "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
@@ -206,8 +205,7 @@ test_takes_an_answer(void)
     CHECK(strncmp(said, "{\"task_id\":\"one\",", 17) == 0);
 }
 
-static void
-test_refuses_rubbish(void)
+TEST(refuses_rubbish)
 {
     CHECK(lists("hello\r\n\r\n", 3, "its answer is not HTTP"));
     CHECK(lists("\377\376\r\n\r\n", 3, "its answer is not HTTP"));
@@ -236,8 +234,7 @@ test_refuses_rubbish(void)
                             "\\\"open\\\"}"), 3, STRANGE));
 }
 
-static void
-test_bounds_the_answer(void)
+TEST(bounds_the_answer)
 {
     static const char chunk[] = "100000\r\n";
     size_t len = 0, n = sizeof chunk - 1;
@@ -282,8 +279,7 @@ adds(const char *bytes, const char *what, bool made)
 
 /* A proxy in between answers so if it has lost the server, which may have run
    the request. */
-static void
-test_a_proxy_loses_the_server(void)
+TEST(a_proxy_loses_the_server)
 {
     CHECK(adds(STATUS("500", "0\r\n\r\n"), "status 500, and", true));
     CHECK(adds(STATUS("502", "4\r\n\r\nBad\n"), "status 502: Bad, and",
@@ -299,8 +295,7 @@ test_a_proxy_loses_the_server(void)
 }
 
 /* What was asked for a change may have happened; a read did nothing. */
-static void
-test_server_dies(void)
+TEST(server_dies)
 {
     static const char half[] = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{";
     pid_t pid;
@@ -318,8 +313,7 @@ test_server_dies(void)
     CHECK(strstr(said, server) != NULL);
 }
 
-static void
-test_a_slow_server(void)
+TEST(a_slow_server)
 {
     pid_t pid;
     int fd;
@@ -340,8 +334,7 @@ test_a_slow_server(void)
 }
 
 /* A hook keeps a session waiting, and at its end has only a part of 1.5 s. */
-static void
-test_a_hook_waits_less(void)
+TEST(a_hook_waits_less)
 {
     static char *argv[] = {"hook", "claude-code", NULL};
     static const struct { const char *event; int64_t ms; } rows[] = {
@@ -366,8 +359,7 @@ test_a_hook_waits_less(void)
 }
 
 /* It ends without an error, also while it asks. */
-static void
-test_following_is_interrupted(void)
+TEST(following_is_interrupted)
 {
     static char *argv[] = {"tail", "-f", "-n", "0", NULL};
     static const char empty[] = LIST("");
@@ -386,8 +378,7 @@ test_following_is_interrupted(void)
 }
 
 /* Whatever becomes of a byte of an answer, the command ends by itself. */
-static void
-test_any_byte_may_differ(void)
+TEST(any_byte_may_differ)
 {
     static const char bytes[] = "\"\\{}[],:0-x\n\377";
     static const char good[] = LIST(TASK "," TASK);
@@ -422,15 +413,7 @@ main(void)
     if (bind(listener, (struct sockaddr *)&to, sizeof to) != 0 ||
         listen(listener, 8) != 0)
         abort();
-    test_takes_an_answer();
-    test_refuses_rubbish();
-    test_bounds_the_answer();
-    test_a_proxy_loses_the_server();
-    test_server_dies();
-    test_a_slow_server();
-    test_a_hook_waits_less();
-    test_following_is_interrupted();
-    test_any_byte_may_differ();
+    test_run();
     close(listener);
     free(dir);
     return test_end("request");

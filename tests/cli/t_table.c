@@ -40,8 +40,7 @@ draws(size_t width, const char *want)
     return is;
 }
 
-static void
-test_rows_fit_the_terminal(void)
+TEST(rows_fit_the_terminal)
 {
     CHECK(draws(60,
         "ID         OWNER            AGE  TITLE\n"
@@ -55,8 +54,7 @@ test_rows_fit_the_terminal(void)
 }
 
 /* Where there is little room, columns give way to the title. */
-static void
-test_columns_give_way(void)
+TEST(columns_give_way)
 {
     CHECK(draws(40,
         "ID         OWNER       TITLE\n"
@@ -69,8 +67,7 @@ test_columns_give_way(void)
 }
 
 /* Nothing is cut, and there are no heads, where the width is unknown. */
-static void
-test_pipes_get_all(void)
+TEST(pipes_get_all)
 {
     CHECK(draws(0,
         "a-1     ?  codex               25m  "
@@ -78,8 +75,7 @@ test_pipes_get_all(void)
         "b-23456    a-rather-long-name   3d  Short\n"));
 }
 
-static void
-test_wide_characters_are_cut_whole(void)
+TEST(wide_characters_are_cut_whole)
 {
     struct arena a = {0};
     size_t used;
@@ -96,8 +92,7 @@ test_wide_characters_are_cut_whole(void)
 }
 
 /* A text is on its line, whatever is in it. */
-static void
-test_texts_are_plain(void)
+TEST(texts_are_plain)
 {
     struct cli c = {.color = true};
     struct table t;
@@ -114,10 +109,6 @@ int
 main(void)
 {
     setenv("LC_ALL", "C.UTF-8", 1);
-    test_rows_fit_the_terminal();
-    test_columns_give_way();
-    test_pipes_get_all();
-    test_wide_characters_are_cut_whole();
-    test_texts_are_plain();
+    test_run();
     return test_end("table");
 }

@@ -23,8 +23,7 @@ tells(bool json, const char *text, uint64_t n, const char *want)
     return is;
 }
 
-static void
-test_facts(void)
+TEST(facts)
 {
     CHECK(tells(false, "{num} task{s} of {who}", 1, "1 task of ann"));
     CHECK(tells(false, "{who}: {num} task{s}", 2, "ann: 2 tasks"));
@@ -33,8 +32,7 @@ test_facts(void)
 }
 
 /* What names no fact, or is not closed, stands as it is. */
-static void
-test_misspelt(void)
+TEST(misspelt)
 {
     CHECK(tells(false, "{whom} has {num}", 2, "{whom} has 2"));
     CHECK(tells(false, "{} {num}", 2, "{} 2"));
@@ -56,8 +54,7 @@ read_all(int fd)
     return all;
 }
 
-static void
-test_does_not_block(void)
+TEST(does_not_block)
 {
     size_t len = (size_t)1024 * 1024;
     struct buf b = {0};
@@ -76,13 +73,4 @@ test_does_not_block(void)
     close(fds[1]);
     close(fds[0]);
     CHECK(waitpid(pid, &status, 0) == pid && status == 0);
-}
-
-int
-main(void)
-{
-    test_does_not_block();
-    test_facts();
-    test_misspelt();
-    return test_end("tell");
 }

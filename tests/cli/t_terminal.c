@@ -301,8 +301,7 @@ look_at(const char *command, const char *name, unsigned short columns)
     compare(file);
 }
 
-static void
-test_what_commands_show(void)
+TEST(what_commands_show)
 {
     static const char *const commands[][2] = {
         {"list", "list"}, {"list --all -n 12", "list-all"},
@@ -366,8 +365,7 @@ count_lines(void)
     return n;
 }
 
-static void
-test_watch_takes_keys_and_follows_the_size(void)
+TEST(watch_takes_keys_and_follows_the_size)
 {
     struct person p = begin("board --watch", 80, 24);
     size_t from;
@@ -392,8 +390,7 @@ test_watch_takes_keys_and_follows_the_size(void)
 }
 
 /* However it ends, the terminal is given back. */
-static void
-test_watch_gives_the_terminal_back(void)
+TEST(watch_gives_the_terminal_back)
 {
     static const int signals[] = {SIGTERM, SIGHUP, SIGQUIT, SIGINT};
 
@@ -412,8 +409,7 @@ test_watch_gives_the_terminal_back(void)
 
 /* ^Z gives it back, too, and takes it again when the process goes on: here that
    is immediately, since no shell could wake it. */
-static void
-test_watch_stops(void)
+TEST(watch_stops)
 {
     struct person p = begin("board --watch", 80, 24);
     const char *closed;
@@ -430,8 +426,7 @@ test_watch_stops(void)
 }
 
 /* An error is seen on the screen that was there before. */
-static void
-test_watch_ends_with_an_error(void)
+TEST(watch_ends_with_an_error)
 {
     struct person p;
     char *closed;
@@ -463,11 +458,7 @@ main(int argc, char **argv)
     unsetenv("COLUMNS");
     unsetenv("MCP_TASK_SERVER");
     make_store();
-    test_what_commands_show();
-    test_watch_takes_keys_and_follows_the_size();
-    test_watch_gives_the_terminal_back();
-    test_watch_stops();
-    test_watch_ends_with_an_error();
+    test_run();
     free(dir);
     return test_end("terminal");
 }

@@ -45,10 +45,12 @@ NOT_SHARED += takeover/test_time_is_taken_back call_store/test_time_is_taken_bac
 not_shared = $(notdir $(filter $*/%,$(NOT_SHARED)))
 $(B)/shared/%.c: $$(wildcard tests/*/t_$$*.c) tests/etcd/suite.mk
 	@mkdir -p $(@D)
-	@for f in $(not_shared); do \
-	  grep -q "^$$f(" $< || { echo "no $$f in $<"; exit 1; }; done
+	@for f in $(not_shared:test_%=%); do grep -q "^test_$$f(\|^TEST($$f)" $< || \
+	  { echo "no $$f in $<"; exit 1; }; done
 	$(Q){ printf '#define left_out(...) ((void)0)\n#line 1 "$<"\n'; \
-	  sed $(not_shared:%=-e 's/^ .*\<%(/    left_out(/') -e '' $<; } >$@
+	  sed $(not_shared:%=-e 's/^ .*\<%(/    left_out(/') $(foreach f,\
+	  $(not_shared:test_%=%),-e 's/^TEST($f)/static void test_$f(void)/') \
+	  -e '' $<; } >$@
 
 $(SHARED:%=$(B)/shared/%): $(B)/shared/%: $(B)/shared/%.c $(B)/tests.a \
   tests/etcd/shared_open.c $(wildcard tests/*/*.h)

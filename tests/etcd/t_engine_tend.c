@@ -37,8 +37,7 @@ test_sweep_often(bool two)
 }
 
 /* Nor does it matter that no process lives until a snapshot is old. */
-static void
-test_sweep_by_many(void)
+TEST(sweep_by_many)
 {
     uint64_t done, all;
     size_t n = 0, most = 0;
@@ -65,8 +64,7 @@ test_sweep_by_many(void)
 }
 
 /* A host whose clock is ahead drops nothing too early. */
-static void
-test_sweep_by_a_wrong_clock(void)
+TEST(sweep_by_a_wrong_clock)
 {
     begin();
     commit(&a, "k/a", 1);
@@ -83,8 +81,7 @@ test_sweep_by_a_wrong_clock(void)
 
 /* A host still drops what the last snapshot covers if etcd has no room for the
    next one. */
-static void
-test_sweep_without_room(void)
+TEST(sweep_without_room)
 {
     begin();
     commit(&a, "k/a", 1000);
@@ -149,8 +146,7 @@ test_shared(bool shared)
 }
 
 /* While the store in etcd cannot be used, nothing wakes the process. */
-static void
-test_rests(void)
+TEST(rests)
 {
     int64_t due;
     bool write;
@@ -167,8 +163,7 @@ test_rests(void)
 
 /* Each answer says by how much the clock of its endpoint is ahead of this
    host's, beginning with the first one. */
-static void
-test_clocks(void)
+TEST(clocks)
 {
     const int64_t hour = 3600 * 1000;
 
@@ -185,8 +180,7 @@ test_clocks(void)
 }
 
 /* After the first endpoint was away, it is used again. */
-static void
-test_return(void)
+TEST(return)
 {
     uint64_t before;
     int64_t us;
@@ -220,8 +214,7 @@ is_found(unsigned i, int rc, const char *what)
     return good;
 }
 
-static void
-test_examine(void)
+TEST(examine)
 {
     static const struct {
         const char *version;
@@ -253,8 +246,7 @@ test_examine(void)
 }
 
 /* Nodes that were set up apart are healthy, each in a cluster of its own. */
-static void
-test_apart(void)
+TEST(apart)
 {
     const char *other = "1 0123456789abcdef 0 00000000000000000000000000000000 "
                         "00000000";
@@ -274,8 +266,7 @@ test_apart(void)
 }
 
 /* What to do about etcd's quota stands in the error. */
-static void
-test_full(void)
+TEST(full)
 {
     begin();
     CHECK(pull(&a) == 0);
@@ -289,8 +280,7 @@ test_full(void)
 }
 
 /* Many processes that died at once are all known to be dead in the end. */
-static void
-test_many_dead(void)
+TEST(many_dead)
 {
     begin();
     CHECK(pull(&a) == 0);
@@ -317,8 +307,7 @@ looks(uint64_t n, int64_t for_ms, bool alive, bool gone)
 
 /* A host that is cut off is missing when its lease has ended, 15 s later, and
    gone a minute after that. If it comes back before, the minute starts anew. */
-static void
-test_cut_off(void)
+TEST(cut_off)
 {
     uint64_t n = REMOTE_INSTANCES + 7;
 
@@ -338,8 +327,7 @@ test_cut_off(void)
 }
 
 /* A lease that ends before its key is there is asked for anew. */
-static void
-test_late_lease(void)
+TEST(late_lease)
 {
     struct gw_map *m;
 
@@ -358,8 +346,7 @@ test_late_lease(void)
 
 /* No member answers for most of a lease's time: it is renewed right after, and
    not with the next renewal that would be due. */
-static void
-test_late_renewal(void)
+TEST(late_renewal)
 {
     int64_t began;
 
@@ -384,8 +371,7 @@ test_late_renewal(void)
 
 /* The memory for a request runs out: what an operation wants fails, and what
    nobody waits for is asked a while later. */
-static void
-test_no_memory(void)
+TEST(no_memory)
 {
     static char big[300000];
     int64_t due = 0;
@@ -461,8 +447,7 @@ test_no_memory_to_commit(enum gateway_fault kind)
 
 /* If nothing answers at first, it is asked again soon: others would count the
    process as dead. */
-static void
-test_first_lease(void)
+TEST(first_lease)
 {
     begin();
     CHECK(pull(&a) == 0);
@@ -479,8 +464,7 @@ test_first_lease(void)
 
 /* A snapshot whose meta does not say which batches it covers is taken, and they
    are dropped in the end. */
-static void
-test_covers_unknown(void)
+TEST(covers_unknown)
 {
     struct str meta;
     char text[1024], *from, *to;
@@ -507,8 +491,7 @@ test_covers_unknown(void)
 }
 
 /* A store that is compacted before its first change stays usable. */
-static void
-test_empty_snapshot(void)
+TEST(empty_snapshot)
 {
     char text[1024], bad[1100], *at;
     struct str meta;
@@ -539,29 +522,13 @@ test_empty_snapshot(void)
 int
 main(void)
 {
-    test_covers_unknown();
-    test_empty_snapshot();
+    test_run();
     test_sweep_often(false);
     test_sweep_often(true);
-    test_sweep_by_many();
-    test_sweep_by_a_wrong_clock();
-    test_sweep_without_room();
     test_patience(700);
     test_patience(20000);
     test_shared(false);
     test_shared(true);
-    test_rests();
-    test_clocks();
-    test_return();
-    test_examine();
-    test_apart();
-    test_full();
-    test_many_dead();
-    test_cut_off();
-    test_late_lease();
-    test_first_lease();
-    test_late_renewal();
-    test_no_memory();
     test_no_memory_to_commit(GATEWAY_TWICE);
     test_no_memory_to_commit(GATEWAY_LOSE_ANSWER);
     return test_end("t_engine_tend");

@@ -161,8 +161,7 @@ why_has(const char *text)
 
 /* ---- one endpoint ---- */
 
-static void
-test_answers(void)
+TEST(answers)
 {
     start(1);
     CHECK(ask("/v3/kv/range", RANGE) == 0);
@@ -180,8 +179,7 @@ test_answers(void)
 }
 
 /* The answers are the same in whatever parts they come. */
-static void
-test_pieces(void)
+TEST(pieces)
 {
     static const struct {
         const char *path, *body;
@@ -239,8 +237,7 @@ test_cut(const char *path, const char *body, int want)
     stop();
 }
 
-static void
-test_cuts(void)
+TEST(cuts)
 {
     test_cut("/v3/kv/range", RANGE, 0);
     test_cut("/v3/kv/txn", TXN, 0);
@@ -248,8 +245,7 @@ test_cuts(void)
 }
 
 /* After a lost answer, only status 200 proves anything. */
-static void
-test_doubt(void)
+TEST(doubt)
 {
     start(1);
     gateway_plan(g[0], 0, GATEWAY_LOSE_ANSWER, 0, NULL);
@@ -321,8 +317,7 @@ test_error(size_t i, bool spaced)
     stop();
 }
 
-static void
-test_errors(void)
+TEST(errors)
 {
     for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
         test_error(i, false);
@@ -382,8 +377,7 @@ static const struct {
     {ERR_TOO_LARGE, CHUNKED "ffffffffffffffff\r\n{}"},
 };
 
-static void
-test_texts(void)
+TEST(texts)
 {
     for (size_t i = 0; i < 2 * sizeof(texts) / sizeof(texts[0]); i++) {
         start(1);
@@ -401,8 +395,7 @@ test_texts(void)
 }
 
 /* Head, trailer and the whole answer have limits. */
-static void
-test_limits(void)
+TEST(limits)
 {
     struct buf big = {0}, value = {0};
     char key[] = "k0";
@@ -430,8 +423,7 @@ test_limits(void)
 }
 
 /* A request is sent whole, however little the other end reads at once. */
-static void
-test_large_request(void)
+TEST(large_request)
 {
     struct buf body = {0}, value = {0};
 
@@ -450,8 +442,7 @@ test_large_request(void)
 
 /* ---- connections ---- */
 
-static void
-test_keep_alive(void)
+TEST(keep_alive)
 {
     start(1);
     for (int i = 0; i < 10; i++)
@@ -467,8 +458,7 @@ test_keep_alive(void)
 }
 
 /* A late answer is never taken for that of another request. */
-static void
-test_cancel(void)
+TEST(cancel)
 {
     start(1);
     etcd_cancel(e);
@@ -484,8 +474,7 @@ test_cancel(void)
 
 /* ---- endpoints ---- */
 
-static void
-test_down(void)
+TEST(down)
 {
     int64_t before;
 
@@ -510,8 +499,7 @@ test_down(void)
 
 /* The first endpoint is used again, but not before a minute has passed since it
    failed last. */
-static void
-test_home(void)
+TEST(home)
 {
     start(2);
     gateway_down(g[0]);
@@ -532,8 +520,7 @@ test_home(void)
 }
 
 /* An endpoint that does not answer costs a second; when all were asked, two. */
-static void
-test_hung(void)
+TEST(hung)
 {
     int64_t before;
 
@@ -561,8 +548,7 @@ test_hung(void)
 }
 
 /* If nobody answers, the budget ends the request. */
-static void
-test_budget(void)
+TEST(budget)
 {
     int64_t before;
 
@@ -584,8 +570,7 @@ test_budget(void)
 }
 
 /* An endpoint that is no gateway is skipped, unless none is. */
-static void
-test_alien(void)
+TEST(alien)
 {
     static const char text[] = "HTTP/1.1 404 Not Found\r\nContent-Length: 0"
                                "\r\n\r\n";
@@ -602,8 +587,7 @@ test_alien(void)
 }
 
 /* A member in the minority has no leader: another one is asked. */
-static void
-test_no_leader(void)
+TEST(no_leader)
 {
     start(3);
     gateway_plan(g[0], 0, GATEWAY_ERROR, 14, "etcdserver: no leader");
@@ -617,8 +601,7 @@ test_no_leader(void)
 
 /* ---- authentication ---- */
 
-static void
-test_login(void)
+TEST(login)
 {
     start_as(2, "m\"", "p\\w");
     CHECK(ask("/v3/kv/txn", TXN) == 0); /* without a login */
@@ -642,8 +625,7 @@ test_login(void)
     stop();
 }
 
-static void
-test_login_refused(void)
+TEST(login_refused)
 {
     start_as(1, "m", "wrong");
     g[0]->user = "m";
@@ -662,8 +644,7 @@ test_login_refused(void)
 
 /* An etcd that was set up again, or restored, does not answer an older token at
    all: a new one is taken in time. */
-static void
-test_login_again(void)
+TEST(login_again)
 {
     start_as(1, "m", "p");
     hung[0] = true;
@@ -692,8 +673,7 @@ unread(int fd)
 }
 
 /* An answer that never stops ends by its limit, not in one step. */
-static void
-test_answer_flooded(void)
+TEST(answer_flooded)
 {
     static const char head[] = OK "Transfer-Encoding: chunked\r\n\r\n"
                                "7fffff\r\n";
@@ -726,8 +706,7 @@ test_answer_flooded(void)
 
 /* ---- clocks, memory, descriptors, options ---- */
 
-static void
-test_skew(void)
+TEST(skew)
 {
     static const int64_t ahead[] = {0, 7200000, -7200000, 86400000};
 
@@ -748,8 +727,7 @@ test_skew(void)
 }
 
 /* A time is told only of the endpoint that answered last. */
-static void
-test_skew_of(void)
+TEST(skew_of)
 {
     start(2);
     g[0]->date_ms = 7200000;
@@ -761,8 +739,7 @@ test_skew_of(void)
     stop();
 }
 
-static void
-test_nomem(void)
+TEST(nomem)
 {
     bool hit = true;
     int rc;
@@ -784,8 +761,7 @@ test_nomem(void)
     CHECK(!hit);
 }
 
-static void
-test_descriptors(void)
+TEST(descriptors)
 {
     struct rlimit limit;
     int first = dup(0), fd = first;
@@ -804,8 +780,7 @@ test_descriptors(void)
     stop();
 }
 
-static void
-test_options(void)
+TEST(options)
 {
     static const char *const bad[] = {
         "", "127.0.0.1", "127.0.0.1:", "127.0.0.1:0", "127.0.0.1:65536", ":1",
@@ -827,35 +802,4 @@ test_options(void)
     CHECK(strcmp(etcd_endpoint(e), "[::1]:2379") == 0);
     etcd_free(e);
     etcd_free(NULL);
-}
-
-int
-main(void)
-{
-    test_answers();
-    test_pieces();
-    test_cuts();
-    test_doubt();
-    test_errors();
-    test_texts();
-    test_limits();
-    test_large_request();
-    test_keep_alive();
-    test_cancel();
-    test_down();
-    test_home();
-    test_hung();
-    test_budget();
-    test_alien();
-    test_no_leader();
-    test_login();
-    test_login_refused();
-    test_login_again();
-    test_answer_flooded();
-    test_skew();
-    test_skew_of();
-    test_nomem();
-    test_descriptors();
-    test_options();
-    return test_end("t_etcd");
 }

@@ -113,8 +113,7 @@ play(enum gateway_fault kind, uint64_t at)
     return requests;
 }
 
-static void
-test_faults(void)
+TEST(faults)
 {
     for (size_t i = 0; i < FAULT_KINDS; i++)
         for (uint64_t at = 0, all = 1; at < all; at += TEST_STEP)
@@ -122,8 +121,7 @@ test_faults(void)
 }
 
 /* Each size is whole, in as few parts as it needs. */
-static void
-test_sizes(void)
+TEST(sizes)
 {
     static const size_t sizes[] = {0, 1, PART - 1, PART, PART + 1, MIB};
     static struct content c;
@@ -145,8 +143,7 @@ test_sizes(void)
 }
 
 /* Of two who put the same at once, each may do a part of it. */
-static void
-test_rivals(void)
+TEST(rivals)
 {
     for (int lead = 0; lead < 40; lead += 1 + (TEST_STEP > 1)) {
         begin();
@@ -166,8 +163,7 @@ test_rivals(void)
 
 /* One who was killed halfway has put nothing that others find, and the next one
    goes on from there. */
-static void
-test_killed(void)
+TEST(killed)
 {
     begin();
     keep(&a, &big);
@@ -185,8 +181,7 @@ test_killed(void)
 }
 
 /* A host gives up; its request takes effect later, and adds nothing. */
-static void
-test_given_up(void)
+TEST(given_up)
 {
     begin();
     keep(&a, &small);
@@ -198,8 +193,7 @@ test_given_up(void)
     end();
 }
 
-static void
-test_missing(void)
+TEST(missing)
 {
     char key[128], about[128], path[400];
 
@@ -242,8 +236,7 @@ test_missing(void)
 }
 
 /* The limit of the URL, and that of etcd. */
-static void
-test_room(void)
+TEST(room)
 {
     static struct content most;
 
@@ -294,8 +287,7 @@ drop_with(enum gateway_fault kind, uint64_t at)
     return before;
 }
 
-static void
-test_drop(void)
+TEST(drop)
 {
     for (size_t i = 0; i < FAULT_KINDS; i++)
         for (uint64_t at = 0, all = 1; at < all; at++)
@@ -303,8 +295,7 @@ test_drop(void)
 }
 
 /* One host puts what another drops: it is there in the end. */
-static void
-test_drop_rivals(void)
+TEST(drop_rivals)
 {
     for (int lead = 0; lead < 60; lead++) {
         struct host *first = lead % 2 == 0 ? &a : &b;
@@ -331,8 +322,7 @@ test_drop_rivals(void)
     }
 }
 
-static void
-test_list(void)
+TEST(list)
 {
     char key[128], last[SHA256_HEX + 1] = "", *end_of;
     static struct content c;
@@ -371,15 +361,6 @@ main(void)
 
     fill(&big, PART + 5000, 1);
     fill(&small, 1000, 2);
-    test_list();
-    test_drop();
-    test_drop_rivals();
-    test_sizes();
-    test_rivals();
-    test_killed();
-    test_given_up();
-    test_missing();
-    test_room();
-    test_faults();
+    test_run();
     return test_end("t_etcd_content");
 }

@@ -4,8 +4,7 @@
 
 /* ---- requests and replies ---- */
 
-static void
-test_keep_alive(void)
+TEST(keep_alive)
 {
     struct client k;
     int i;
@@ -37,8 +36,7 @@ test_keep_alive(void)
     close_toy();
 }
 
-static void
-test_pipelining(void)
+TEST(pipelining)
 {
     struct client k;
 
@@ -60,8 +58,7 @@ test_pipelining(void)
     close_toy();
 }
 
-static void
-test_many_pipelined_behind_a_slow_one(void)
+TEST(many_pipelined_behind_a_slow_one)
 {
     struct client k;
     int i;
@@ -99,8 +96,7 @@ put(struct client *k, const char *z)
 /* A client that sends many requests together has one of them in each turn of
    the loop, whatever they are, as has a client that sends one at a time. No
    turn waits, and new clients that push others out change nothing. */
-static void
-test_requests_sent_ahead_take_turns(void)
+TEST(requests_sent_ahead_take_turns)
 {
     static const char *const requests[] = {GET("/echo"), CHUNKED,
                                            POST("3", "abc")};
@@ -143,8 +139,7 @@ test_requests_sent_ahead_take_turns(void)
 }
 
 /* The end of its input does not take from a client what it has sent before. */
-static void
-test_requests_before_the_end(void)
+TEST(requests_before_the_end)
 {
     struct client k;
     int i;
@@ -159,8 +154,7 @@ test_requests_before_the_end(void)
     close_toy();
 }
 
-static void
-test_chunked(void)
+TEST(chunked)
 {
     struct client k;
 
@@ -177,8 +171,7 @@ test_chunked(void)
 }
 
 /* The answers are the same, however the input is split. */
-static void
-test_splits(void)
+TEST(splits)
 {
     static const char text[] = CHUNKED POST("3", "abc") GET("/echo");
     size_t n = sizeof text - 1, i;
@@ -204,8 +197,7 @@ test_splits(void)
     close_toy();
 }
 
-static void
-test_large_body(void)
+TEST(large_body)
 {
     static char head[] = "POST /echo HTTP/1.1\r\nHost: x\r\n"
                          "Content-Length: 4194304\r\n\r\n";
@@ -228,8 +220,7 @@ test_large_body(void)
     free(body);
 }
 
-static void
-test_continue(void)
+TEST(continue)
 {
     static const char head[] = "POST %s HTTP/1.1\r\nHost: x\r\n"
         "Expect: 100-continue\r\nContent-Length: 2\r\n\r\n";
@@ -253,8 +244,7 @@ test_continue(void)
     close_toy();
 }
 
-static void
-test_head_method(void)
+TEST(head_method)
 {
     struct client k;
 
@@ -275,8 +265,7 @@ test_head_method(void)
     close_toy();
 }
 
-static void
-test_http_1_0(void)
+TEST(http_1_0)
 {
     struct client k;
 
@@ -301,8 +290,7 @@ test_http_1_0(void)
     close_toy();
 }
 
-static void
-test_errors(void)
+TEST(errors)
 {
     static const struct {
         const char *text, *status;
@@ -331,8 +319,7 @@ test_errors(void)
 }
 
 /* A client that sends a large body without reading still gets the refusal. */
-static void
-test_early_refusal_arrives(void)
+TEST(early_refusal_arrives)
 {
     size_t len = 6 * MIB;
     char *body = calloc(1, len);
@@ -354,8 +341,7 @@ test_early_refusal_arrives(void)
     free(body);
 }
 
-static void
-test_drop_from_within(void)
+TEST(drop_from_within)
 {
     struct client a, b;
 
@@ -370,8 +356,7 @@ test_drop_from_within(void)
     close_toy();
 }
 
-static void
-test_large_reply_to_a_slow_reader(void)
+TEST(large_reply_to_a_slow_reader)
 {
     struct client k, other;
 
@@ -392,8 +377,7 @@ test_large_reply_to_a_slow_reader(void)
 
 /* ---- streams ---- */
 
-static void
-test_events(void)
+TEST(events)
 {
     static const struct {
         const char *event, *id;
@@ -435,8 +419,7 @@ test_events(void)
 }
 
 /* A short stream and its answer take one write. */
-static void
-test_short_stream_is_one_write(void)
+TEST(short_stream_is_one_write)
 {
     struct client k;
 
@@ -456,8 +439,7 @@ test_short_stream_is_one_write(void)
     close_toy();
 }
 
-static void
-test_stalled_stream_is_dropped(void)
+TEST(stalled_stream_is_dropped)
 {
     char *data = malloc(100001);
     struct client slow, good, plain;
@@ -496,8 +478,7 @@ test_stalled_stream_is_dropped(void)
     free(data);
 }
 
-static void
-test_large_event_to_a_good_reader(void)
+TEST(large_event_to_a_good_reader)
 {
     size_t len = 6 * MIB;
     char *data = malloc(len + 1);
@@ -516,8 +497,7 @@ test_large_event_to_a_good_reader(void)
     free(data);
 }
 
-static void
-test_lost_clients_are_noticed(void)
+TEST(lost_clients_are_noticed)
 {
     struct linger hard = {.l_onoff = 1};
     struct client waits, stream, reset, behind;
@@ -547,8 +527,7 @@ test_lost_clients_are_noticed(void)
 }
 
 /* A client that sends no more may still read, but not for long. */
-static void
-test_half_closed_clients(void)
+TEST(half_closed_clients)
 {
     struct client soon, late, both;
 
@@ -580,8 +559,7 @@ test_half_closed_clients(void)
 
 /* What arrives during a long wait is kept up to a limit; then only as much is
    read as shows the end, whatever the budget. */
-static void
-test_input_during_a_wait(void)
+TEST(input_during_a_wait)
 {
     struct client kept, gone, much;
     char more[HTTP_MAX_BEHIND];
@@ -619,8 +597,7 @@ test_input_during_a_wait(void)
 }
 
 /* A large request does not keep its memory while it waits. */
-static void
-test_a_wait_gives_memory_back(void)
+TEST(a_wait_gives_memory_back)
 {
     char *body = calloc(1, MIB);
     struct client k;
@@ -640,8 +617,7 @@ test_a_wait_gives_memory_back(void)
 }
 
 /* A machine that is switched off does not say goodbye. */
-static void
-test_tcp_asks_who_is_there(void)
+TEST(tcp_asks_who_is_there)
 {
     struct sockaddr_in a, b;
     socklen_t len = sizeof a;
@@ -670,8 +646,7 @@ test_tcp_asks_who_is_there(void)
 }
 
 /* Turns of other connections do not touch them, and an idle server sleeps. */
-static void
-test_idle_streams_cost_nothing(void)
+TEST(idle_streams_cost_nothing)
 {
     static struct client k[900];
     struct client active;
@@ -711,8 +686,7 @@ test_idle_streams_cost_nothing(void)
 /* ---- limits ---- */
 
 /* A full table has room for one more as long as a connection is idle. */
-static void
-test_the_quietest_makes_way(void)
+TEST(the_quietest_makes_way)
 {
     struct client waits, stream, body, slow, k[4];
     unsigned i;
@@ -762,8 +736,7 @@ test_the_quietest_makes_way(void)
     close_toy();
 }
 
-static void
-test_too_many_connections(void)
+TEST(too_many_connections)
 {
     struct client a, b, c;
 
@@ -791,8 +764,7 @@ test_too_many_connections(void)
 
 /* A silent client keeps nobody out: the stranger that was quiet longest is
    closed, never one that is known or waits for a reply. */
-static void
-test_strangers_make_way(void)
+TEST(strangers_make_way)
 {
     struct client known[3], waits, k[8], begun, last;
     unsigned i;
@@ -840,8 +812,7 @@ test_strangers_make_way(void)
     close_toy();
 }
 
-static void
-test_few_descriptors(void)
+TEST(few_descriptors)
 {
     struct client k[12];
     unsigned i;
@@ -868,8 +839,7 @@ test_few_descriptors(void)
 }
 
 /* The listening socket stays ready, so nobody waits for it. */
-static void
-test_no_descriptor_left(void)
+TEST(no_descriptor_left)
 {
     struct client k[30];
     unsigned i;
@@ -895,8 +865,7 @@ test_no_descriptor_left(void)
     close_toy();
 }
 
-static void
-test_no_descriptor_left_until_one_closes(void)
+TEST(no_descriptor_left_until_one_closes)
 {
     struct client k[30];
     unsigned i, n;
@@ -920,36 +889,6 @@ int
 main(void)
 {
     limit_files(4096);
-    test_keep_alive();
-    test_pipelining();
-    test_many_pipelined_behind_a_slow_one();
-    test_requests_sent_ahead_take_turns();
-    test_requests_before_the_end();
-    test_chunked();
-    test_splits();
-    test_large_body();
-    test_continue();
-    test_head_method();
-    test_http_1_0();
-    test_errors();
-    test_early_refusal_arrives();
-    test_drop_from_within();
-    test_large_reply_to_a_slow_reader();
-    test_events();
-    test_short_stream_is_one_write();
-    test_stalled_stream_is_dropped();
-    test_large_event_to_a_good_reader();
-    test_lost_clients_are_noticed();
-    test_half_closed_clients();
-    test_input_during_a_wait();
-    test_a_wait_gives_memory_back();
-    test_tcp_asks_who_is_there();
-    test_idle_streams_cost_nothing();
-    test_the_quietest_makes_way();
-    test_too_many_connections();
-    test_strangers_make_way();
-    test_few_descriptors();
-    test_no_descriptor_left();
-    test_no_descriptor_left_until_one_closes();
+    test_run();
     return test_end("t_http");
 }

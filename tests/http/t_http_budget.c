@@ -116,8 +116,7 @@ check_budget(void)
 
 /* One principal sends as many large bodies as it likes and ends none: others
    are served at once, whatever the size. */
-static void
-test_a_principal_leaves_room(void)
+TEST(a_principal_leaves_room)
 {
     struct client k[CROWD];
     size_t sent = 0;
@@ -149,8 +148,7 @@ test_a_principal_leaves_room(void)
 
 /* The same where each connection is its own principal: small requests always
    have room, head and all. */
-static void
-test_small_requests_have_room(void)
+TEST(small_requests_have_room)
 {
     struct client k[CROWD], chunked, rest;
     int i, in = 0;
@@ -205,8 +203,7 @@ test_small_requests_have_room(void)
 }
 
 /* Before anything of the body is sent, or asked for. */
-static void
-test_the_head_decides(void)
+TEST(the_head_decides)
 {
     struct client a, b, c, d;
 
@@ -244,8 +241,7 @@ test_the_head_decides(void)
 
 /* A body in chunks that meets others of its kind ends where the room does, and
    makes way for a body whose length is known. */
-static void
-test_chunks_go_first(void)
+TEST(chunks_go_first)
 {
     static const char heads[2][200] = {
         HEAD_OF("Who: 4\r\n" BODY_OF("6000000")),
@@ -296,8 +292,7 @@ test_chunks_go_first(void)
 
 /* ---- output ---- */
 
-static void
-test_budget_of_streams(void)
+TEST(budget_of_streams)
 {
     char *data = malloc(MIB);
     struct client k[60];
@@ -329,8 +324,7 @@ test_budget_of_streams(void)
 
 /* Nobody waits for those who do not read: for what is let in, the stream with
    the most unsent bytes is dropped. */
-static void
-test_output_makes_way(void)
+TEST(output_makes_way)
 {
     static const size_t unsent_of[] = {300000, 900000, 600000};
     struct client stream[3], reply, body[2];
@@ -512,12 +506,7 @@ int
 main(void)
 {
     limit_files(4096);
-    test_a_principal_leaves_room();
-    test_small_requests_have_room();
-    test_the_head_decides();
-    test_chunks_go_first();
-    test_budget_of_streams();
-    test_output_makes_way();
+    test_run();
     for (uint64_t seed = 1; seed <= 3; seed++)
         test_all_room_comes_back(seed);
     return test_end("t_http_budget");

@@ -5,8 +5,7 @@
 
 /* ---- deadlines ---- */
 
-static void
-test_deadlines(void)
+TEST(deadlines)
 {
     struct client quiet, known, head, body, fine;
 
@@ -47,8 +46,7 @@ test_deadlines(void)
 
 /* A client has its time for sending. That of the server, while it is away, does
    not count... */
-static void
-test_time_away_does_not_count(void)
+TEST(time_away_does_not_count)
 {
     char *body = calloc(1, MIB);
     struct client k;
@@ -98,8 +96,7 @@ test_a_slow_server_has_more_time(int64_t turn_ms, const char *want)
     free(body);
 }
 
-static void
-test_slow_readers_have_an_end(void)
+TEST(slow_readers_have_an_end)
 {
     struct client stuck, slow;
     char some[65536];
@@ -124,8 +121,7 @@ test_slow_readers_have_an_end(void)
     close_toy();
 }
 
-static void
-test_ping(void)
+TEST(ping)
 {
     struct client k;
 
@@ -181,8 +177,7 @@ fails(struct http_options o, int want, const char *reason)
     loop_free(toy.loop);
 }
 
-static void
-test_unix_socket(void)
+TEST(unix_socket)
 {
     char *dir = test_tmpdir(), path[512], name[520], why[256];
     struct client k;
@@ -221,8 +216,7 @@ test_unix_socket(void)
     free(dir);
 }
 
-static void
-test_passed_socket(void)
+TEST(passed_socket)
 {
     char *dir = test_tmpdir(), path[512];
     struct client k;
@@ -253,8 +247,7 @@ test_passed_socket(void)
     free(dir);
 }
 
-static void
-test_addresses(void)
+TEST(addresses)
 {
     struct http_options v6 = {.host = "::1", .fd = -1};
     char port[8], why[256];
@@ -282,8 +275,7 @@ test_addresses(void)
 }
 
 /* In whatever form: addresses as clients write them. */
-static void
-test_names_of_ipv6(void)
+TEST(names_of_ipv6)
 {
     static const struct {
         const char *address, *name;
@@ -326,8 +318,7 @@ test_names_of_ipv6(void)
 
 /* ---- the end ---- */
 
-static void
-test_stop(void)
+TEST(stop)
 {
     struct client idle, stream, later, half;
 
@@ -361,8 +352,7 @@ test_stop(void)
     close_toy();
 }
 
-static void
-test_free_with_all_open(void)
+TEST(free_with_all_open)
 {
     struct client a, b, c;
 
@@ -381,8 +371,7 @@ test_free_with_all_open(void)
 }
 
 /* Whichever allocation fails, only connections are lost. */
-static void
-test_without_memory(void)
+TEST(without_memory)
 {
     struct client a, b;
     bool hit = true;
@@ -429,18 +418,8 @@ int
 main(void)
 {
     limit_files(4096);
-    test_deadlines();
-    test_time_away_does_not_count();
+    test_run();
     test_a_slow_server_has_more_time(200, " 200 OK");
     test_a_slow_server_has_more_time(500, " 408 ");
-    test_slow_readers_have_an_end();
-    test_ping();
-    test_unix_socket();
-    test_passed_socket();
-    test_addresses();
-    test_names_of_ipv6();
-    test_stop();
-    test_free_with_all_open();
-    test_without_memory();
     return test_end("t_http_load");
 }

@@ -230,8 +230,7 @@ static const struct {
     CASE("ignored in 1.0", "POST / HTTP/1.0\r\nExpect: x\r\n\r\n", WHOLE),
 };
 
-static void
-test_heads(void)
+TEST(heads)
 {
     size_t i;
     int want;
@@ -243,8 +242,7 @@ test_heads(void)
 }
 
 /* What follows a head never changes the result. */
-static void
-test_bytes_after_a_head(void)
+TEST(bytes_after_a_head)
 {
     static const char *const behind[] = {GET H "\r\n", "\n", "\r\n\r\n", "x"};
     char text[256];
@@ -263,8 +261,7 @@ test_bytes_after_a_head(void)
         }
 }
 
-static void
-test_each_byte_of_a_value(void)
+TEST(each_byte_of_a_value)
 {
     char text[] = GET H "A: x";
     int c;
@@ -276,8 +273,7 @@ test_each_byte_of_a_value(void)
     }
 }
 
-static void
-test_each_byte_of_a_name(void)
+TEST(each_byte_of_a_name)
 {
     char text[] = GET H "x: y\r\n\r\n", method[] = "x / HTTP/1.1\r\n" H "\r\n";
     int c;
@@ -293,8 +289,7 @@ test_each_byte_of_a_name(void)
     }
 }
 
-static void
-test_each_byte_of_a_target(void)
+TEST(each_byte_of_a_target)
 {
     char text[] = "GET /x HTTP/1.1\r\n" H "\r\n";
     int c;
@@ -306,8 +301,7 @@ test_each_byte_of_a_target(void)
     }
 }
 
-static void
-test_hosts(void)
+TEST(hosts)
 {
     static const struct {
         const char *host;
@@ -342,8 +336,7 @@ test_hosts(void)
     }
 }
 
-static void
-test_targets(void)
+TEST(targets)
 {
     static const struct {
         const char *target, *host, *path, *query;
@@ -385,8 +378,7 @@ is_repeated(const struct http_head *h, const char *name)
     return twice;
 }
 
-static void
-test_reading_a_head(void)
+TEST(reading_a_head)
 {
     CHECK(parse_z("\r\nPOST /a HTTP/1.1\r\nHost: h\r\nX-A:  b c\t\r\nx-a: d\r\n"
                   "Content-Length: 007\r\nExpect: 100-continue\r\nE:\r\n\r\n")
@@ -408,8 +400,7 @@ test_reading_a_head(void)
     CHECK(head.minor == 0 && !head.expect && head.host.p == NULL);
 }
 
-static void
-test_keep_alive(void)
+TEST(keep_alive)
 {
     static const struct {
         const char *fields;
@@ -450,8 +441,7 @@ fill_head(size_t n, size_t t)
     memcpy(big + n - 4, "\r\n\r\n", 4);
 }
 
-static void
-test_limits_of_a_head(void)
+TEST(limits_of_a_head)
 {
     fill_head(HTTP_MAX_HEAD, 1);
     check_splits("the longest head", big, HTTP_MAX_HEAD, HTTP_MAX_HEAD);
@@ -471,8 +461,7 @@ test_limits_of_a_head(void)
     check_splits("line feeds", big, HTTP_MAX_HEAD, -400);
 }
 
-static void
-test_number_of_fields(void)
+TEST(number_of_fields)
 {
     int n, extra, len;
 
@@ -609,8 +598,7 @@ is_case(size_t i)
            str_is((struct str){body, result.data}, chunked[i].data);
 }
 
-static void
-test_chunks(void)
+TEST(chunks)
 {
     size_t i, first, n;
 
@@ -629,8 +617,7 @@ test_chunks(void)
 }
 
 /* The largest body, in one chunk and in many, in reads of any size. */
-static void
-test_largest_body(void)
+TEST(largest_body)
 {
     static const size_t sizes[] = {1, 4000, 1 << 20, HTTP_MAX_BODY};
     static const size_t parts[] = {4095, 65536, GUARD_MAX};
@@ -663,8 +650,7 @@ test_largest_body(void)
     free(text);
 }
 
-static void
-test_endless_extras(void)
+TEST(endless_extras)
 {
     static const char *const begins[] = {"1;", "0\r\nA: ", "0\r\nA", "0"};
     size_t i, n, part;
@@ -690,8 +676,7 @@ test_endless_extras(void)
 
 /* ---- reading a head ---- */
 
-static void
-test_query(void)
+TEST(query)
 {
     static const struct {
         const char *query, *name, *value;
@@ -716,8 +701,7 @@ test_query(void)
     }
 }
 
-static void
-test_accepts(void)
+TEST(accepts)
 {
     static const struct {
         const char *fields;
@@ -758,8 +742,7 @@ test_accepts(void)
     }
 }
 
-static void
-test_types(void)
+TEST(types)
 {
     CHECK(http_is_type(STR("application/json"), "application/json"));
     CHECK(http_is_type(STR("Application/JSON ; a=b"), "application/json"));
@@ -777,23 +760,7 @@ int
 main(void)
 {
     body = malloc(HTTP_MAX_BODY + 1);
-    test_heads();
-    test_bytes_after_a_head();
-    test_each_byte_of_a_value();
-    test_each_byte_of_a_name();
-    test_each_byte_of_a_target();
-    test_hosts();
-    test_targets();
-    test_reading_a_head();
-    test_keep_alive();
-    test_limits_of_a_head();
-    test_number_of_fields();
-    test_chunks();
-    test_largest_body();
-    test_endless_extras();
-    test_query();
-    test_accepts();
-    test_types();
+    test_run();
     free(body);
     return test_end("t_http_parse");
 }

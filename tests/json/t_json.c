@@ -7,8 +7,7 @@
 #include "base/utf8.h"
 #include "json/raw.h"
 
-static void
-test_get_takes_the_last_of_a_name(void)
+TEST(get_takes_the_last_of_a_name)
 {
     int64_t v;
 
@@ -25,8 +24,7 @@ test_get_takes_the_last_of_a_name(void)
     CHECK(parse_z("{}") == 0 && json_get(root, "") == NULL);
 }
 
-static void
-test_tokens(void)
+TEST(tokens)
 {
     const struct json_tok *t;
 
@@ -389,8 +387,7 @@ check_prefixes(struct str text, bool accepted)
     }
 }
 
-static void
-test_cases(void)
+TEST(cases)
 {
     size_t i;
 
@@ -414,8 +411,7 @@ test_cases(void)
 
 /* Each byte at each place of a string, followed by tails of each length: the
    scan by words must see it wherever it is. */
-static void
-test_every_byte_at_every_place(void)
+TEST(every_byte_at_every_place)
 {
     char text[40];
     size_t len, at;
@@ -441,8 +437,7 @@ test_every_byte_at_every_place(void)
             }
 }
 
-static void
-test_utf8_at_every_place(void)
+TEST(utf8_at_every_place)
 {
     static const char *const good[] = {"\xc3\xa9", "\xe4\xb8\xad",
                                        "\xf0\x9f\x98\x80"};
@@ -462,8 +457,7 @@ test_utf8_at_every_place(void)
         }
 }
 
-static void
-test_error_offsets(void)
+TEST(error_offsets)
 {
     static const struct {
         const char *z;
@@ -492,8 +486,7 @@ test_error_offsets(void)
 
 /* Half a surrogate pair has no form in UTF-8: no token contains one, nor does
    text spliced from it. */
-static void
-test_lone_surrogates_are_replaced(void)
+TEST(lone_surrogates_are_replaced)
 {
     static const struct {
         const char *z, *raw, *text;
@@ -520,8 +513,7 @@ test_lone_surrogates_are_replaced(void)
     }
 }
 
-static void
-test_strings(void)
+TEST(strings)
 {
     struct str s;
 
@@ -551,8 +543,7 @@ test_strings(void)
 
 /* A raw string is read without a parser: an escape that is not whole is
    refused, and nothing behind it is read. */
-static void
-test_broken_escapes(void)
+TEST(broken_escapes)
 {
     static const char *const bad[] = {
         "\\", "\\u", "\\u0", "\\u00", "\\u00e", "\\u00eg", "\\x", "\\0",
@@ -580,8 +571,7 @@ test_broken_escapes(void)
 }
 
 /* raw_skip ends where a value ends, and takes no blanks before it. */
-static void
-test_raw_skip(void)
+TEST(raw_skip)
 {
     static const struct { const char *text; size_t len; } skips[] = {
         {"1,2", 1}, {"true}", 4}, {"\"a\\\"\",", 5}, {"[1,[2]]]", 7},
@@ -602,8 +592,7 @@ test_raw_skip(void)
 
 /* Records hold texts that were parsed: they may be deeper than those, and have
    more values. */
-static void
-test_validity_has_its_own_limits(void)
+TEST(validity_has_its_own_limits)
 {
     struct buf b = {0};
     size_t depth = JSON_MAX_DEPTH + 8;
@@ -629,8 +618,7 @@ test_validity_has_its_own_limits(void)
     buf_fini(&b);
 }
 
-static void
-test_integers(void)
+TEST(integers)
 {
     static const struct {
         const char *z;
@@ -675,8 +663,7 @@ test_integers(void)
     CHECK(!json_int(NULL, &v));
 }
 
-static void
-test_depth_limit(void)
+TEST(depth_limit)
 {
     static const char *const opens[] = {"[", "{\"a\":", "[{\"a\":"};
     struct buf b = {0};
@@ -712,8 +699,7 @@ test_depth_limit(void)
     buf_fini(&b);
 }
 
-static void
-test_token_limit(void)
+TEST(token_limit)
 {
     struct buf b = {0};
     uint32_t n;
@@ -731,8 +717,7 @@ test_token_limit(void)
     buf_fini(&b);
 }
 
-static void
-test_long_strings(void)
+TEST(long_strings)
 {
     size_t i, n = (size_t)1 << 20;
     struct buf text = {0}, b = {0};
@@ -749,21 +734,7 @@ test_long_strings(void)
 int
 main(void)
 {
-    test_cases();
-    test_every_byte_at_every_place();
-    test_utf8_at_every_place();
-    test_error_offsets();
-    test_tokens();
-    test_get_takes_the_last_of_a_name();
-    test_lone_surrogates_are_replaced();
-    test_strings();
-    test_broken_escapes();
-    test_raw_skip();
-    test_validity_has_its_own_limits();
-    test_integers();
-    test_depth_limit();
-    test_token_limit();
-    test_long_strings();
+    test_run();
     arena_fini(&arena);
     return test_end("json");
 }

@@ -6,8 +6,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-static void
-test_writer(void)
+TEST(writer)
 {
     struct buf b = {0};
     struct json_w w;
@@ -51,8 +50,7 @@ test_writer(void)
     buf_fini(&b);
 }
 
-static void
-test_writer_depth(void)
+TEST(writer_depth)
 {
     struct buf b = {0};
     struct json_w w;
@@ -74,8 +72,7 @@ test_writer_depth(void)
     buf_fini(&b);
 }
 
-static void
-test_quoting(void)
+TEST(quoting)
 {
 #define FFFD "\xef\xbf\xbd"
     static const struct {
@@ -134,8 +131,7 @@ put_alone(struct buf *b, char c, size_t n)
 }
 
 /* Quoting takes blocks: a byte means the same at every place in one. */
-static void
-test_bytes_at_every_place(void)
+TEST(bytes_at_every_place)
 {
     static const char bytes[] = "\"\\ \t\x1f\x7f\x80~";
     struct buf b = {0}, want = {0};
@@ -161,8 +157,7 @@ test_bytes_at_every_place(void)
     buf_fini(&want);
 }
 
-static void
-test_random_strings_quote_and_parse(void)
+TEST(random_strings_quote_and_parse)
 {
     static const char pieces[][5] = {"a",  "\"", "\\",  "\n", "\x02",
                                      "/",  "é",  "中",  "😀", "\xed",
@@ -229,8 +224,7 @@ random_value(struct json_w *w, int depth)
     }
 }
 
-static void
-test_random_documents_survive_the_round_trip(void)
+TEST(random_documents_survive_the_round_trip)
 {
     struct buf b = {0}, again = {0};
     struct json_w w;
@@ -256,8 +250,7 @@ test_random_documents_survive_the_round_trip(void)
 
 /* Text with extra blanks and needless escapes means the same as what the writer
    makes of it. */
-static void
-test_other_spellings_mean_the_same(void)
+TEST(other_spellings_mean_the_same)
 {
     static const char spelled[] =
         "\r\n { \"\\u0061\\/b\" :\t[ 1.50 , \"\\ud83D\\uDE00\" ] ,"
@@ -356,8 +349,7 @@ too_deep(struct json_w *w)
         json_arr(w);
 }
 
-static void
-test_misuse_of_the_writer_aborts(void)
+TEST(misuse_of_the_writer_aborts)
 {
     static void (*const misuse[])(struct json_w *) = {
         two_values,       no_value,      no_name,   name_twice,
@@ -410,8 +402,7 @@ whole_job(struct str text)
     return rc == 0 && s.p != NULL;
 }
 
-static void
-test_memory_may_fail_at_any_call(void)
+TEST(memory_may_fail_at_any_call)
 {
     struct buf text = {0};
     int i, once;
@@ -443,15 +434,7 @@ test_memory_may_fail_at_any_call(void)
 int
 main(void)
 {
-    test_writer();
-    test_writer_depth();
-    test_quoting();
-    test_bytes_at_every_place();
-    test_random_strings_quote_and_parse();
-    test_random_documents_survive_the_round_trip();
-    test_other_spellings_mean_the_same();
-    test_misuse_of_the_writer_aborts();
-    test_memory_may_fail_at_any_call();
+    test_run();
     arena_fini(&arena);
     return test_end("json_write");
 }

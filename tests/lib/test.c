@@ -44,6 +44,53 @@ test_bound(void)
     alarm(seconds != NULL ? (unsigned)atoi(seconds) : 600);
 }
 
+/* ---- the tests ---- */
+
+static struct test {
+    const char *name;
+    void (*run)(void);
+    int line;
+} tests[64];
+static size_t n_tests;
+
+void
+test_add(const char *name, void (*run)(void), int line)
+{
+    size_t i = n_tests++;
+
+    if (n_tests > sizeof(tests) / sizeof(*tests))
+        abort();
+    for (; i > 0 && tests[i - 1].line > line; i--)
+        tests[i] = tests[i - 1];
+    tests[i] = (struct test){name, run, line};
+}
+
+/* Whether TEST_ONLY lists the name, or is not set. */
+static bool
+is_wanted(const char *name)
+{
+    const char *at = getenv("TEST_ONLY");
+    size_t n = strlen(name);
+
+    if (at == NULL)
+        return true;
+    while (*at != '\0') {
+        at += strspn(at, " ");
+        if (strcspn(at, " ") == n && strncmp(at, name, n) == 0)
+            return true;
+        at += strcspn(at, " ");
+    }
+    return false;
+}
+
+void
+test_run(void)
+{
+    for (size_t i = 0; i < n_tests; i++)
+        if (is_wanted(tests[i].name))
+            tests[i].run();
+}
+
 int
 test_end(const char *name)
 {

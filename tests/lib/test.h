@@ -2,8 +2,8 @@
 #define TEST_TEST_H
 
 /* Shared by all test programs. A failed check prints itself and the program
-   goes on; main returns test_end(), which prints the counts. A program that has
-   not ended after TEST_SECONDS (600; 0: never) says where it was and fails. */
+   goes on. A program that has not ended after TEST_SECONDS (600; 0: never) says
+   where it was and fails. */
 
 #include "tests/lib/tmpdir.h"
 
@@ -21,7 +21,23 @@ extern int test_failed; /* checks of this process */
 
 bool test_check(bool ok, const char *file, int line, const char *expr);
 
-/* The exit status of the program, whose directories it removes. */
+/* TEST(a_behaviour) { ... } is run by test_run, which runs all that the
+   program has, in the order of their lines, or those whose names TEST_ONLY
+   lists, with blanks between. */
+#define TEST(name)                                       \
+    static void test_##name(void);                       \
+    __attribute__((constructor)) static void             \
+    test_add_##name(void)                                \
+    {                                                    \
+        test_add(#name, test_##name, __LINE__);          \
+    }                                                    \
+    static void test_##name(void)
+
+void test_add(const char *name, void (*run)(void), int line);
+void test_run(void);
+
+/* Prints the counts and removes the directories. Returns the exit status. A
+   program without a main of its own only calls test_run and this. */
 int test_end(const char *name);
 
 #endif

@@ -5,8 +5,7 @@
 
 /* ---- one call ---- */
 
-static void
-test_statuses(void)
+TEST(statuses)
 {
     static const char *const names[] = {"working", "input_required",
                                         "completed", "failed", "cancelled"};
@@ -42,8 +41,7 @@ same_call(const struct call *a, const struct call *b)
            a->round == b->round;
 }
 
-static void
-test_whole_call(void)
+TEST(whole_call)
 {
     struct call all = {
         .principal = STR("p\"\\\n\xc3\xa9"), .tool = STR("a\"tool"),
@@ -81,8 +79,7 @@ test_whole_call(void)
 }
 
 /* JSON from outside may have line feeds between its tokens. */
-static void
-test_line_feeds(void)
+TEST(line_feeds)
 {
     struct call k = {.args = STR("{\n\"a\"\n:\r\n\"\\n\"\n}"),
                      .shape = STR("[\n]")};
@@ -97,8 +94,7 @@ test_line_feeds(void)
     world_fini(&w);
 }
 
-static void
-test_ids_and_principals(void)
+TEST(ids_and_principals)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyz"
         "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
@@ -128,8 +124,7 @@ test_ids_and_principals(void)
     world_fini(&w);
 }
 
-static void
-test_ends_once(void)
+TEST(ends_once)
 {
     char id[ID_LEN];
     struct call first, second;
@@ -156,8 +151,7 @@ test_ends_once(void)
 }
 
 /* A live status may change to any other, one that has ended to none. */
-static void
-test_what_may_follow(void)
+TEST(what_may_follow)
 {
     enum call_status from, to;
     char id[ID_LEN];
@@ -178,8 +172,7 @@ test_what_may_follow(void)
 
 /* What a run has seen is not news to the next run. What was only staged then
    is, and to another process everything is. */
-static void
-test_what_a_run_has_seen(void)
+TEST(what_a_run_has_seen)
 {
     char id[ID_LEN];
     struct world w;
@@ -208,8 +201,7 @@ test_what_a_run_has_seen(void)
     world_fini(&w);
 }
 
-static void
-test_due(void)
+TEST(due)
 {
     struct call k = {.shape = STR("1"), .ttl_ms = 100000}, got;
     char id[ID_LEN];
@@ -244,8 +236,7 @@ test_due(void)
     world_fini(&w);
 }
 
-static void
-test_ttl(void)
+TEST(ttl)
 {
     static const struct {
         int64_t asked, given;
@@ -274,8 +265,7 @@ test_ttl(void)
     world_fini(&w);
 }
 
-static void
-test_expired_calls(void)
+TEST(expired_calls)
 {
     struct call k = {.principal = ME, .shape = STR("1"), .ttl_ms = 60000,
                      .watch = STR("task/a"), .due_ms = 1}, got;
@@ -306,8 +296,7 @@ test_expired_calls(void)
 
 /* ---- many calls ---- */
 
-static void
-test_limits(void)
+TEST(limits)
 {
     struct call k, first;
     struct world w;
@@ -343,8 +332,7 @@ test_limits(void)
     world_fini(&w);
 }
 
-static void
-test_too_large(void)
+TEST(too_large)
 {
     struct call k = {.shape = STR("1")};
     struct world w;
@@ -390,8 +378,7 @@ read_pages(struct world *w, struct str principal, size_t page,
     return n;
 }
 
-static void
-test_list(void)
+TEST(list)
 {
     enum { N = 40 };
     static char made[N][ID_LEN], list[N + 4][ID_LEN];
@@ -447,8 +434,7 @@ heap_of(struct world *w)
     return st.index_bytes + count.bytes;
 }
 
-static void
-test_memory_of_a_call(void)
+TEST(memory_of_a_call)
 {
     enum { N = 10000 };
     struct world w;
@@ -486,19 +472,6 @@ int
 main(void)
 {
     test_in_memory();
-    test_statuses();
-    test_whole_call();
-    test_line_feeds();
-    test_ids_and_principals();
-    test_ends_once();
-    test_what_may_follow();
-    test_what_a_run_has_seen();
-    test_due();
-    test_ttl();
-    test_expired_calls();
-    test_limits();
-    test_too_large();
-    test_list();
-    test_memory_of_a_call();
+    test_run();
     return test_end("call");
 }

@@ -3,8 +3,7 @@
 
 #include "tests/lib/calls.h"
 
-static void
-test_what_marks(void)
+TEST(what_marks)
 {
     char a[ID_LEN], b[ID_LEN], owned[ID_LEN], odd[ID_LEN], none[ID_LEN];
     struct world w;
@@ -35,8 +34,7 @@ test_what_marks(void)
     world_fini(&w);
 }
 
-static void
-test_next_name(void)
+TEST(next_name)
 {
     static const struct {
         const char *names, *first, *second; /* NULL: none */
@@ -74,8 +72,7 @@ check_names(struct world *w, const char *id)
     CHECK(!calls_any_marked(w->calls));
 }
 
-static void
-test_two_names(void)
+TEST(two_names)
 {
     char id[ID_LEN], twice[ID_LEN];
     struct world w;
@@ -108,8 +105,7 @@ test_two_names(void)
     world_fini(&w);
 }
 
-static void
-test_own_record_takes_mark_off(void)
+TEST(own_record_takes_mark_off)
 {
     char a[ID_LEN], b[ID_LEN];
     struct call k;
@@ -136,8 +132,7 @@ test_own_record_takes_mark_off(void)
     world_fini(&w);
 }
 
-static void
-test_marks_by_hand(void)
+TEST(marks_by_hand)
 {
     char a[ID_LEN], b[ID_LEN], c[ID_LEN];
     struct world w;
@@ -162,8 +157,7 @@ test_marks_by_hand(void)
     world_fini(&w);
 }
 
-static void
-test_marks_across_processes(void)
+TEST(marks_across_processes)
 {
     char a[ID_LEN], b[ID_LEN];
     struct world w;
@@ -194,8 +188,7 @@ test_marks_across_processes(void)
     world_fini(&w);
 }
 
-static void
-test_marks_after_replay(void)
+TEST(marks_after_replay)
 {
     char a[ID_LEN], b[ID_LEN], c[ID_LEN], d[ID_LEN];
     struct world w;
@@ -224,12 +217,6 @@ int
 main(void)
 {
     test_in_memory();
-    test_what_marks();
-    test_next_name();
-    test_two_names();
-    test_own_record_takes_mark_off();
-    test_marks_by_hand();
-    test_marks_across_processes();
-    test_marks_after_replay();
+    test_run();
     return test_end("call_marks");
 }

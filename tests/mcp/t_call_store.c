@@ -16,8 +16,7 @@ records_of(const char *path)
     return r.records;
 }
 
-static void
-test_compaction(void)
+TEST(compaction)
 {
     char live[ID_LEN], done[ID_LEN], late[ID_LEN];
     struct call k, got;
@@ -55,8 +54,7 @@ test_compaction(void)
 
 /* The clock was ten years ahead for a while: when that is taken back, calls of
    before go on, and those of then are over. */
-static void
-test_time_is_taken_back(void)
+TEST(time_is_taken_back)
 {
     char before[ID_LEN], then[ID_LEN];
     struct call got;
@@ -101,8 +99,7 @@ make_many(struct world *w, int n)
 }
 
 /* None of their records is superseded: the log shrinks because they end. */
-static void
-test_calls_alone_are_compacted(void)
+TEST(calls_alone_are_compacted)
 {
     char id[ID_LEN];
     struct world w;
@@ -148,8 +145,7 @@ test_calls_alone_are_compacted(void)
 }
 
 /* Records of calls that this binary must leave alone. */
-static void
-test_records_of_another_version(void)
+TEST(records_of_another_version)
 {
 #define FORM(n) "\"op\":\"a\",\"v\":{\"form\":" n
 #define HEAD FORM("1") NO_WATCH
@@ -220,8 +216,7 @@ test_records_of_another_version(void)
 
 /* A record that is whole but not JSON: its call cannot be read, and the log can
    be. */
-static void
-test_records_that_are_not_json(void)
+TEST(records_that_are_not_json)
 {
 #define HEAD(principal) \
     "\"op\":\"a\",\"v\":{\"form\":1,\"status\":\"working\",\"born\":1," \
@@ -278,8 +273,7 @@ stage_changed(struct world *w, const char *key, struct str body,
 }
 
 /* Any bytes, at any place of a call's record. */
-static void
-test_any_bytes(void)
+TEST(any_bytes)
 {
     static const char into[] = "\t\"\\{}[]u,:9 \xff";
     struct call k = {.principal = STR("m\"e"), .tool = STR("wait"),
@@ -365,8 +359,7 @@ chains_are_whole(struct world *w)
     return is_replay(w, true);
 }
 
-static void
-test_undo_is_exact(void)
+TEST(undo_is_exact)
 {
     struct buf before = {0}, after = {0};
     int round, i;
@@ -403,8 +396,7 @@ test_undo_is_exact(void)
 }
 
 /* After an undo, what a call was run for may be news to it again. */
-static void
-test_undo_marks(void)
+TEST(undo_marks)
 {
     char id[ID_LEN], fresh[ID_LEN], next[ID_LEN];
     struct world w;
@@ -427,8 +419,7 @@ test_undo_marks(void)
 
 /* ---- no memory ---- */
 
-static void
-test_no_memory(void)
+TEST(no_memory)
 {
     char id[ID_LEN];
     struct world w;
@@ -474,8 +465,7 @@ test_no_memory(void)
     world_fini(&w);
 }
 
-static void
-test_no_memory_to_open(void)
+TEST(no_memory_to_open)
 {
     char id[ID_LEN];
     struct world w;
@@ -548,8 +538,7 @@ end_instance(pid_t pid)
     CHECK(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status));
 }
 
-static void
-test_instances(void)
+TEST(instances)
 {
     static const uint64_t none[] = {0, 1, 2, 1 << 20, UINT64_C(1) << 41,
                                     UINT64_C(1) << 50, UINT64_C(1) << 63,
@@ -582,8 +571,7 @@ test_instances(void)
 }
 
 /* If somebody removes the lock file, the next writer makes another. */
-static void
-test_instance_in_another_lock_file(void)
+TEST(instance_in_another_lock_file)
 {
     uint64_t me, alive;
     struct world w;
@@ -616,17 +604,6 @@ int
 main(void)
 {
     test_in_memory();
-    test_compaction();
-    test_time_is_taken_back();
-    test_calls_alone_are_compacted();
-    test_records_of_another_version();
-    test_records_that_are_not_json();
-    test_any_bytes();
-    test_undo_is_exact();
-    test_undo_marks();
-    test_no_memory();
-    test_no_memory_to_open();
-    test_instances();
-    test_instance_in_another_lock_file();
+    test_run();
     return test_end("call_store");
 }

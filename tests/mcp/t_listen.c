@@ -6,8 +6,7 @@
 
 /* ---- streams ---- */
 
-static void
-test_streams_take_turns(void)
+TEST(streams_take_turns)
 {
     struct world w;
     struct who *one = who_new(), *two = who_new(), *three = who_new();
@@ -49,8 +48,7 @@ test_streams_take_turns(void)
     who_free(three);
 }
 
-static void
-test_streams_are_told_in_order(void)
+TEST(streams_are_told_in_order)
 {
     struct world w;
     struct who *c = who_new();
@@ -87,8 +85,7 @@ test_streams_are_told_in_order(void)
 }
 
 /* A subscription is told of what follows its record in the same batch. */
-static void
-test_subscription_within_a_batch(void)
+TEST(subscription_within_a_batch)
 {
     struct world w;
     struct who *c = who_new();
@@ -116,8 +113,7 @@ test_subscription_within_a_batch(void)
     who_free(c);
 }
 
-static void
-test_a_stream_resumes_after_the_last_event_id(void)
+TEST(a_stream_resumes_after_the_last_event_id)
 {
     struct world w;
     struct mcp_session *s;
@@ -167,8 +163,7 @@ test_a_stream_resumes_after_the_last_event_id(void)
     world_close(&w);
 }
 
-static void
-test_invalid_last_event_ids(void)
+TEST(invalid_last_event_ids)
 {
     static const char *const cases[] = {
         "", ".", "..", "1", ".1", ".1.", ".1.x", ".x.1", ".-1.0", ".1.1.",
@@ -205,8 +200,7 @@ test_invalid_last_event_ids(void)
     who_free(two);
 }
 
-static void
-test_slots_that_moved_lose_nothing(void)
+TEST(slots_that_moved_lose_nothing)
 {
     struct world w;
     struct who *c = who_new();
@@ -230,8 +224,7 @@ test_slots_that_moved_lose_nothing(void)
 
 /* ---- several processes, restarts ---- */
 
-static void
-test_other_processes_are_heard(void)
+TEST(other_processes_are_heard)
 {
     struct world a, b;
     struct who *c = who_new();
@@ -257,8 +250,7 @@ test_other_processes_are_heard(void)
     who_free(c);
 }
 
-static void
-test_after_a_restart_the_rest_is_told(void)
+TEST(after_a_restart_the_rest_is_told)
 {
     struct world w;
     struct who *c = who_new();
@@ -297,8 +289,7 @@ test_after_a_restart_the_rest_is_told(void)
 
 /* ---- lists ---- */
 
-static void
-test_list_changed_once_a_second(void)
+TEST(list_changed_once_a_second)
 {
     struct world w;
     struct who *c = who_new();
@@ -358,8 +349,7 @@ is_client_behind(void *ctx)
 
 /* However often lists change, one notification waits for a client that does not
    read; another client is told as usual. */
-static void
-test_no_second_list_changed_for_a_slow_client(void)
+TEST(no_second_list_changed_for_a_slow_client)
 {
     struct world w;
     struct who *slow = who_new(), *good = who_new();
@@ -393,8 +383,7 @@ test_no_second_list_changed_for_a_slow_client(void)
 }
 
 /* A session that left memory meanwhile cannot have been told. */
-static void
-test_list_changed_while_nobody_was_there(void)
+TEST(list_changed_while_nobody_was_there)
 {
     struct world w;
     struct who *c = who_new();
@@ -430,8 +419,7 @@ test_list_changed_while_nobody_was_there(void)
 
 /* ---- the SSE transport ---- */
 
-static void
-test_sse_session_comes_back_with_its_last_event(void)
+TEST(sse_session_comes_back_with_its_last_event)
 {
     struct world w;
     struct who *c = who_new(), *d = who_new();
@@ -528,8 +516,7 @@ acknowledged(const struct world *w, const char *id, const char *filter)
     return ok;
 }
 
-static void
-test_listen_acknowledges_what_exists(void)
+TEST(listen_acknowledges_what_exists)
 {
     static const struct {
         const char *asked, *had; /* NULL: refused */
@@ -575,8 +562,7 @@ test_listen_acknowledges_what_exists(void)
     who_free(c);
 }
 
-static void
-test_listen_has_limits(void)
+TEST(listen_has_limits)
 {
     struct world w;
     struct who *c = who_new();
@@ -628,8 +614,7 @@ test_listen_has_limits(void)
     "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/" what "\",\"params\":{" \
     TAG(id) rest "}}"
 
-static void
-test_listen_is_told_what_it_asked_for(void)
+TEST(listen_is_told_what_it_asked_for)
 {
     struct world w;
     struct who *c = who_new(), *d = who_new(), *e = who_new();
@@ -665,8 +650,7 @@ test_listen_is_told_what_it_asked_for(void)
 }
 
 /* The commit of its turn comes between its run and when it is kept. */
-static void
-test_listen_loses_nothing_in_between(void)
+TEST(listen_loses_nothing_in_between)
 {
     struct world w;
     struct who *c = who_new();
@@ -697,8 +681,7 @@ test_listen_loses_nothing_in_between(void)
     who_free(c);
 }
 
-static void
-test_listen_ends_with_a_result(void)
+TEST(listen_ends_with_a_result)
 {
     static const char result[] =
         "{\"jsonrpc\":\"2.0\",\"id\":\"l:0\",\"result\":{\"resultType\":"
@@ -739,8 +722,7 @@ test_listen_ends_with_a_result(void)
     who_free(c);
 }
 
-static void
-test_listen_that_its_client_cancels(void)
+TEST(listen_that_its_client_cancels)
 {
     struct world w;
     struct who *c = who_new();
@@ -850,8 +832,7 @@ live_without(long n, bool forever)
     return hit;
 }
 
-static void
-test_memory_that_fails_at_every_call(void)
+TEST(memory_that_fails_at_every_call)
 {
     long n;
 
@@ -860,29 +841,4 @@ test_memory_that_fails_at_every_call(void)
     CHECK(n > 20);
     for (n = 0; live_without(n, true); n++)
         ;
-}
-
-int
-main(void)
-{
-    test_streams_take_turns();
-    test_streams_are_told_in_order();
-    test_subscription_within_a_batch();
-    test_a_stream_resumes_after_the_last_event_id();
-    test_invalid_last_event_ids();
-    test_slots_that_moved_lose_nothing();
-    test_other_processes_are_heard();
-    test_after_a_restart_the_rest_is_told();
-    test_list_changed_once_a_second();
-    test_no_second_list_changed_for_a_slow_client();
-    test_list_changed_while_nobody_was_there();
-    test_sse_session_comes_back_with_its_last_event();
-    test_listen_acknowledges_what_exists();
-    test_listen_has_limits();
-    test_listen_is_told_what_it_asked_for();
-    test_listen_loses_nothing_in_between();
-    test_listen_ends_with_a_result();
-    test_listen_that_its_client_cancels();
-    test_memory_that_fails_at_every_call();
-    return test_end("listen");
 }

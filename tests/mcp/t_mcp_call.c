@@ -68,8 +68,7 @@ say_alone(const char *in)
     "{'jsonrpc':'2.0','method':'notifications/cancelled','params':" \
     "{'requestId':" id "}}"
 
-static void
-test_waiting_for_a_time(void)
+TEST(waiting_for_a_time)
 {
     static const char *const ins[] = {
         CALL("wait", "{}"),
@@ -109,8 +108,7 @@ test_waiting_for_a_time(void)
 }
 
 /* A call with only a state, in an era whose clients cannot carry one. */
-static void
-test_state_of_the_handshake(void)
+TEST(state_of_the_handshake)
 {
     struct mcp_message *k;
 
@@ -125,8 +123,7 @@ test_state_of_the_handshake(void)
     mcp_release(k);
 }
 
-static void
-test_cancelling(void)
+TEST(cancelling)
 {
     struct mcp_message *k, *m;
 
@@ -162,8 +159,7 @@ test_cancelling(void)
 }
 
 /* A cancelled message that is still queued is as if it had not come. */
-static void
-test_cancelling_queued_calls(void)
+TEST(cancelling_queued_calls)
 {
     static const struct {
         const char *in, *cancel;
@@ -222,8 +218,7 @@ test_cancelling_queued_calls(void)
 #define MODERN_META \
     KEY("protocolVersion") ":'" V26 "'," KEY("clientCapabilities") ":{}"
 
-static void
-test_progress_and_logging(void)
+TEST(progress_and_logging)
 {
     static const struct {
         const char *rev;
@@ -258,8 +253,7 @@ test_progress_and_logging(void)
 }
 
 /* A waiting call goes on logging, at the level that the session has then. */
-static void
-test_logging_while_waiting(void)
+TEST(logging_while_waiting)
 {
     struct mcp_message *k;
 
@@ -279,8 +273,7 @@ test_logging_while_waiting(void)
 
 /* It is run again before its progress has moved: nothing is sent twice, except
    what was never sent because the turn's commit failed. */
-static void
-test_progress_only_rises(void)
+TEST(progress_only_rises)
 {
     static const char one[] =
         NOTE("progress", "'progressToken':'p','progress':1,'total':2");
@@ -388,8 +381,7 @@ end_session(bool commits)
     "{'jsonrpc':'2.0'," id "'error':{'code':-32001,'message':" \
     "'Session not found'}}"
 
-static void
-test_session_over_http(void)
+TEST(session_over_http)
 {
     static const char sub[] = REQ("1", "resources/subscribe",
                                   "{'uri':'toy://1'}");
@@ -436,8 +428,7 @@ test_session_over_http(void)
     CHECK(post(headers, INIT("{}")) == MCP_OK);
 }
 
-static void
-test_session_of_somebody_else(void)
+TEST(session_of_somebody_else)
 {
     struct str ping;
     struct mcp_facts f;
@@ -453,8 +444,7 @@ test_session_of_somebody_else(void)
     CHECK(post(headers, PING) == MCP_OK);
 }
 
-static void
-test_waiting_over_http(void)
+TEST(waiting_over_http)
 {
     struct mcp_message *k;
 
@@ -477,8 +467,7 @@ test_waiting_over_http(void)
 }
 
 /* Without a key there are no sessions: every message stands alone. */
-static void
-test_initialize_without_a_key(void)
+TEST(initialize_without_a_key)
 {
     world_expose_key(&box, true);
     rig_serve(&toy_talker);
@@ -520,8 +509,7 @@ wait_until_memory_fails(long after, bool once, const char *in)
     return hit;
 }
 
-static void
-test_memory_fails_while_waiting(void)
+TEST(memory_fails_while_waiting)
 {
     static const char *const ins[] = {
         CALL("wait", "{}"), CALL("shed", "{}"),
@@ -540,8 +528,7 @@ test_memory_fails_while_waiting(void)
     CHECK(box.m->messages == NULL && box.m->counts.waiting == 0);
 }
 
-static void
-test_memory_fails_at_sessions(void)
+TEST(memory_fails_at_sessions)
 {
     struct mcp_facts f;
     struct mcp_message *m;
@@ -610,8 +597,7 @@ keep_all(const char *principal, const char *in)
 }
 
 /* A late caller finds room, however much the others keep. */
-static void
-test_nobody_takes_all_places_to_wait(void)
+TEST(nobody_takes_all_places_to_wait)
 {
     const char *in = long_call();
     size_t len;
@@ -632,8 +618,7 @@ test_nobody_takes_all_places_to_wait(void)
 }
 
 /* The limits hold for many calls that wait, and for few long ones. */
-static void
-test_waiting_calls_have_limits(void)
+TEST(waiting_calls_have_limits)
 {
     const char *in = long_call();
     size_t i;
@@ -663,8 +648,7 @@ test_waiting_calls_have_limits(void)
 }
 
 /* However often a call is run, the memory of a run goes with its turn. */
-static void
-test_runs_leave_nothing(void)
+TEST(runs_leave_nothing)
 {
     struct mcp_message *k;
     size_t len, i;
@@ -688,8 +672,7 @@ test_runs_leave_nothing(void)
 
 /* However many long reads there are, others wait for one slice only, and each
    read goes on. */
-static void
-test_looks_take_turns(void)
+TEST(looks_take_turns)
 {
     struct mcp_message *k[2], *m, *wait;
     int64_t begun;
@@ -730,23 +713,7 @@ main(void)
     rig_init(&toy_talker, false);
     rig_agree(NULL);
     store_observe(box.s, hear, NULL);
-    test_waiting_for_a_time();
-    test_state_of_the_handshake();
-    test_cancelling();
-    test_cancelling_queued_calls();
-    test_progress_and_logging();
-    test_logging_while_waiting();
-    test_progress_only_rises();
-    test_session_over_http();
-    test_session_of_somebody_else();
-    test_waiting_over_http();
-    test_initialize_without_a_key();
-    test_waiting_calls_have_limits();
-    test_nobody_takes_all_places_to_wait();
-    test_runs_leave_nothing();
-    test_looks_take_turns();
-    test_memory_fails_while_waiting();
-    test_memory_fails_at_sessions();
+    test_run();
     rig_fini();
     return test_end("t_mcp_call");
 }

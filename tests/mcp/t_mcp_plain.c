@@ -48,8 +48,7 @@ is_question(struct who *w, unsigned i, const char *method)
 #define WHO_IS(params) METHOD("elicitation/create", params)
 #define REFUSES "'error':{'code':-32601,'message':'no'}"
 
-static void
-test_a_plain_question(void)
+TEST(a_plain_question)
 {
     static const struct {
         const char *rev, *question;
@@ -80,8 +79,7 @@ test_a_plain_question(void)
 }
 
 /* Its client does not know tasks, so there is none. */
-static void
-test_a_plain_call_is_no_task(void)
+TEST(a_plain_call_is_no_task)
 {
     begin();
     calls(&ann, CALL("ask", "{}"));
@@ -95,8 +93,7 @@ test_a_plain_call_is_no_task(void)
 }
 
 /* An error as an answer, or no answer at all, ends the call. */
-static void
-test_a_client_that_cannot_ask(void)
+TEST(a_client_that_cannot_ask)
 {
     static const char *const says_no[] = {
         REFUSES, "'result':7", "'result':null",
@@ -115,8 +112,7 @@ test_a_client_that_cannot_ask(void)
     end();
 }
 
-static void
-test_rounds_of_a_plain_call(void)
+TEST(rounds_of_a_plain_call)
 {
     begin();
     calls(&ann, CALL("rounds", "{}"));
@@ -130,8 +126,7 @@ test_rounds_of_a_plain_call(void)
     end();
 }
 
-static void
-test_three_questions_at_once(void)
+TEST(three_questions_at_once)
 {
     char ids[3][sizeof(asked_id)];
 
@@ -158,8 +153,7 @@ test_three_questions_at_once(void)
 
 /* Over HTTP the question goes out on the call's stream. The answer is taken
    even if the stream or the asking process is gone. */
-static void
-test_answers_without_a_call(void)
+TEST(answers_without_a_call)
 {
     struct who x;
     int i;
@@ -183,8 +177,7 @@ test_answers_without_a_call(void)
     end();
 }
 
-static void
-test_answers_to_nothing_are_refused(void)
+TEST(answers_to_nothing_are_refused)
 {
     struct who x;
 
@@ -203,8 +196,7 @@ test_answers_to_nothing_are_refused(void)
 
 /* The failure is reported, and the same answer counts once commits work
    again. */
-static void
-test_an_answer_that_fails_to_commit(void)
+TEST(an_answer_that_fails_to_commit)
 {
     struct who x;
 
@@ -223,8 +215,7 @@ test_an_answer_that_fails_to_commit(void)
 }
 
 /* Only tools that write can ask, and only if there is room for a record. */
-static void
-test_who_cannot_ask(void)
+TEST(who_cannot_ask)
 {
     begin();
     CHECK(has(says(&ann, CALL("both", "{}")),
@@ -238,8 +229,7 @@ test_who_cannot_ask(void)
     end();
 }
 
-static void
-test_a_plain_question_that_fails_to_commit(void)
+TEST(a_plain_question_that_fails_to_commit)
 {
     begin();
     post(&ann, CALL("ask", "{}"));
@@ -283,8 +273,7 @@ asks_without(long after, bool once)
     return hit;
 }
 
-static void
-test_plain_questions_without_memory(void)
+TEST(plain_questions_without_memory)
 {
     fail_memory(asks_without, true, 20);
 }
@@ -308,8 +297,7 @@ is_asked_as_task(struct who *w)
 
 /* A client that takes questions as tasks is first asked so. If it refuses that,
    it is asked once more without; if it refuses both, it cannot be asked. */
-static void
-test_refused_as_a_task(void)
+TEST(refused_as_a_task)
 {
     char first[sizeof(asked_id)];
     struct who x;
@@ -352,8 +340,7 @@ test_refused_as_a_task(void)
 }
 
 /* Also for a process that knows the client from the record alone. */
-static void
-test_refused_after_a_restart(void)
+TEST(refused_after_a_restart)
 {
     struct who x;
 
@@ -374,8 +361,7 @@ test_refused_after_a_restart(void)
 
 /* If one client refuses, another that can be asked is asked at once, and the
    first is not asked again. */
-static void
-test_refused_to_the_next(void)
+TEST(refused_to_the_next)
 {
     struct who x, y;
 
@@ -427,8 +413,7 @@ client_task_outlives_the_server(bool knows)
 
 /* The task is polled, not asked again, whatever the server forgot; also over
    another pipe, whose client may be the same. */
-static void
-test_tasks_of_clients_outlive_the_server(void)
+TEST(tasks_of_clients_outlive_the_server)
 {
     int i;
 
@@ -460,21 +445,7 @@ int
 main(void)
 {
     test_in_memory();
-    test_a_plain_question();
-    test_a_plain_call_is_no_task();
-    test_a_client_that_cannot_ask();
-    test_rounds_of_a_plain_call();
-    test_three_questions_at_once();
-    test_answers_without_a_call();
-    test_answers_to_nothing_are_refused();
-    test_an_answer_that_fails_to_commit();
-    test_who_cannot_ask();
-    test_a_plain_question_that_fails_to_commit();
-    test_plain_questions_without_memory();
-    test_refused_as_a_task();
-    test_refused_after_a_restart();
-    test_refused_to_the_next();
-    test_tasks_of_clients_outlive_the_server();
+    test_run();
     arena_fini(&arena);
     return test_end("t_mcp_plain");
 }

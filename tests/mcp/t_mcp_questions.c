@@ -6,8 +6,7 @@
 
 /* ---- questions: who is asked ---- */
 
-static void
-test_question_on_result(void)
+TEST(question_on_result)
 {
     begin();
     makes(&ann, TASK("task", "{}"));
@@ -30,8 +29,7 @@ test_question_on_result(void)
     end();
 }
 
-static void
-test_question_on_get(void)
+TEST(question_on_get)
 {
     char first[160];
 
@@ -62,8 +60,7 @@ test_question_on_get(void)
     end();
 }
 
-static void
-test_one_holder(void)
+TEST(one_holder)
 {
     struct who x, y;
 
@@ -106,8 +103,7 @@ test_one_holder(void)
 
 /* A process dies: the question on its pipe is free at once. A client with a
    session there still has its question, and is not asked again. */
-static void
-test_restart(void)
+TEST(restart)
 {
     struct who x;
     char event[MCP_EVENT_MAX];
@@ -157,8 +153,7 @@ test_restart(void)
     end();
 }
 
-static void
-test_replay(void)
+TEST(replay)
 {
     struct who x;
     char before[MCP_EVENT_MAX];
@@ -202,8 +197,7 @@ test_replay(void)
 }
 
 /* Only after the commit, and not at all if that fails. */
-static void
-test_sent_after_the_commit(void)
+TEST(sent_after_the_commit)
 {
     int i;
 
@@ -234,8 +228,7 @@ test_sent_after_the_commit(void)
     end();
 }
 
-static void
-test_withdrawn(void)
+TEST(withdrawn)
 {
     begin();
     makes(&ann, TASK("task", "{}"));
@@ -267,8 +260,7 @@ test_withdrawn(void)
 
 /* The client that was asked first answers late: the question to the other is
    withdrawn. */
-static void
-test_withdrawn_from_the_next(void)
+TEST(withdrawn_from_the_next)
 {
     char first[sizeof(asked_id)];
     struct who x, y;
@@ -294,8 +286,7 @@ test_withdrawn_from_the_next(void)
 }
 
 /* A plain call waits, and its own question is out. */
-static void
-test_plain_question_is_withdrawn(void)
+TEST(plain_question_is_withdrawn)
 {
     const char *at;
     int i;
@@ -327,8 +318,7 @@ test_plain_question_is_withdrawn(void)
 }
 
 /* A call that has ended is followed no longer, even if nobody could be told. */
-static void
-test_what_ended_without_a_channel(void)
+TEST(what_ended_without_a_channel)
 {
     const struct mcp_session *s;
     struct who x;
@@ -356,8 +346,7 @@ test_what_ended_without_a_channel(void)
 /* ---- questions as tasks of the client ---- */
 
 /* From the first poll on, and within bounds. */
-static void
-test_client_tasks_say_how_often(void)
+TEST(client_tasks_say_how_often)
 {
     static const struct {
         const char *says;
@@ -396,8 +385,7 @@ test_client_tasks_say_how_often(void)
     end();
 }
 
-static void
-test_client_tasks(void)
+TEST(client_tasks)
 {
     struct who x;
     char first[160];
@@ -461,8 +449,7 @@ test_client_tasks(void)
 #define UPDATE(inputs) \
     NEWER("tasks/update", "'taskId':'ID','inputResponses':" inputs ",")
 
-static void
-test_updates(void)
+TEST(updates)
 {
     begin();
     CHECK(has(makes(&neo, NEWER_CALL("both", "{}")),
@@ -487,8 +474,7 @@ test_updates(void)
 }
 
 /* Questions from before it became a task are kept in it. */
-static void
-test_questions_before_the_task(void)
+TEST(questions_before_the_task)
 {
     begin();
     CHECK(has(says(&neo, NEWER_CALL("then", "{}")),
@@ -504,8 +490,7 @@ test_questions_before_the_task(void)
 
 /* ---- what fails ---- */
 
-static void
-test_failed_commits(void)
+TEST(failed_commits)
 {
     bool unknown;
 
@@ -582,8 +567,7 @@ is_run_without(long after, bool once)
     return hit;
 }
 
-static void
-test_marks_survive(void)
+TEST(marks_survive)
 {
     fail_memory(is_run_without, true, 5);
 }
@@ -646,8 +630,7 @@ lives_without(long after, bool once)
     return hit;
 }
 
-static void
-test_without_memory(void)
+TEST(without_memory)
 {
     fail_memory(lives_without, true, 50);
     fail_memory(lives_without, false, 50);
@@ -655,8 +638,7 @@ test_without_memory(void)
 
 /* ---- what has no session ---- */
 
-static void
-test_without_a_session(void)
+TEST(without_a_session)
 {
     struct who x;
 
@@ -689,8 +671,7 @@ test_without_a_session(void)
 }
 
 /* Batches are of a revision that knows no tasks. */
-static void
-test_batches(void)
+TEST(batches)
 {
     begin();
     ann.s->rev = MCP_2025_03_26;
@@ -734,8 +715,7 @@ large_answer(size_t n, bool deep)
 
 /* An answer that fits into a message may not fit into a record. Then it counts
    as an answer without content, and the call goes on. */
-static void
-test_answers_at_the_limits(void)
+TEST(answers_at_the_limits)
 {
     const struct json_tok *root;
     size_t n, less;
@@ -763,8 +743,7 @@ test_answers_at_the_limits(void)
 }
 
 /* Two together may be too large: the second is refused, and may come again. */
-static void
-test_updates_at_the_limits(void)
+TEST(updates_at_the_limits)
 {
     begin();
     makes(&neo, NEWER_CALL("both", "{}"));
@@ -788,8 +767,7 @@ test_updates_at_the_limits(void)
 }
 
 /* A batch is handled as before, except that the answer in it is taken. */
-static void
-test_an_answer_in_a_batch(void)
+TEST(an_answer_in_a_batch)
 {
     static const struct {
         const char *before, *after, *out;
@@ -822,28 +800,7 @@ int
 main(void)
 {
     test_in_memory();
-    test_question_on_result();
-    test_question_on_get();
-    test_one_holder();
-    test_restart();
-    test_replay();
-    test_sent_after_the_commit();
-    test_withdrawn();
-    test_withdrawn_from_the_next();
-    test_plain_question_is_withdrawn();
-    test_what_ended_without_a_channel();
-    test_client_tasks_say_how_often();
-    test_client_tasks();
-    test_updates();
-    test_questions_before_the_task();
-    test_failed_commits();
-    test_marks_survive();
-    test_without_memory();
-    test_without_a_session();
-    test_batches();
-    test_answers_at_the_limits();
-    test_updates_at_the_limits();
-    test_an_answer_in_a_batch();
+    test_run();
     arena_fini(&arena);
     return test_end("t_mcp_questions");
 }

@@ -44,8 +44,7 @@ with_state(const char *format)
 #define BAD_STATE BAD("'x'", "requestState belongs to another request; call " \
     "again without it")
 
-static void
-test_rounds_of_the_modern_era(void)
+TEST(rounds_of_the_modern_era)
 {
     char first[sizeof(state)];
 
@@ -75,8 +74,7 @@ test_rounds_of_the_modern_era(void)
                                     "'requestState':'%s'")), BAD_STATE));
 }
 
-static void
-test_questions_of_all_kinds(void)
+TEST(questions_of_all_kinds)
 {
     CHECK(say_for_state(MODERN_CALL("three", "")));
     CHECK(is_answer(ASKED(
@@ -98,8 +96,7 @@ test_questions_of_all_kinds(void)
 }
 
 /* Nothing is asked: the client only has to come back. */
-static void
-test_state_alone(void)
+TEST(state_alone)
 {
     static const char again[] = MODERN_CALL("shed", ",'requestState':'%s'");
 
@@ -111,8 +108,7 @@ test_state_alone(void)
                   DONE(TEXT("{\\'state\\':\\'x\\'}"))));
 }
 
-static void
-test_tampered_states(void)
+TEST(tampered_states)
 {
     static const char again[] = MODERN_CALL("shed", ",'requestState':'%s'");
     size_t i, n;
@@ -143,8 +139,7 @@ test_tampered_states(void)
     clock_ahead_s = 0;
 }
 
-static void
-test_state_of_somebody_else(void)
+TEST(state_of_somebody_else)
 {
     struct mcp_facts f = facts_of(NULL);
     struct mcp_message *m;
@@ -172,11 +167,7 @@ main(void)
 {
     rig_init(&toy_talker, false);
     rig_agree(NULL);
-    test_rounds_of_the_modern_era();
-    test_questions_of_all_kinds();
-    test_state_alone();
-    test_tampered_states();
-    test_state_of_somebody_else();
+    test_run();
     rig_fini();
     return test_end("t_mcp_rounds");
 }

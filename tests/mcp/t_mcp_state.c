@@ -3,8 +3,7 @@
 
 #include "tests/lib/mcp_rig.h"
 
-static void
-test_initialize_makes_a_session(void)
+TEST(initialize_makes_a_session)
 {
     rig_agree(NULL);
     CHECK(say(INIT("{'protocolVersion':'" V06 "',"
@@ -29,8 +28,7 @@ test_initialize_makes_a_session(void)
     CHECK(!session->initialized);
 }
 
-static void
-test_client_name_is_cut_on_a_code_point(void)
+TEST(client_name_is_cut_on_a_code_point)
 {
     rig_agree(NULL);
     say(INIT("{'clientInfo':{'name':'1234567890123456789012345678901234567890"
@@ -42,8 +40,7 @@ test_client_name_is_cut_on_a_code_point(void)
 }
 
 /* Messages that wait keep the revision that was in force when they came. */
-static void
-test_revision_is_fixed_on_arrival(void)
+TEST(revision_is_fixed_on_arrival)
 {
     static char first[] = INIT("{'protocolVersion':'" V24 "'}"), call[] = ECHO;
     struct mcp_message *m, *n;
@@ -62,8 +59,7 @@ test_revision_is_fixed_on_arrival(void)
     mcp_release(n);
 }
 
-static void
-test_writers_are_known(void)
+TEST(writers_are_known)
 {
     static const struct {
         const char *in;
@@ -95,8 +91,7 @@ test_writers_are_known(void)
 }
 
 /* Prepared once, run three times after other output: the answer is the same. */
-static void
-test_run_again(void)
+TEST(run_again)
 {
     struct mcp_message *m;
     size_t one, i;
@@ -122,8 +117,7 @@ test_run_again(void)
 }
 
 /* A caller that may only read runs no tool that writes, and needs no lock. */
-static void
-test_readers_do_not_write(void)
+TEST(readers_do_not_write)
 {
     struct mcp_facts f = facts_of(NULL);
     struct mcp_message *m;
@@ -151,8 +145,7 @@ test_readers_do_not_write(void)
     CHECK(is_answer(ECHOED(V11, "cli")));
 }
 
-static void
-test_counts(void)
+TEST(counts)
 {
     struct mcp_counts before, now;
 
@@ -174,8 +167,7 @@ test_counts(void)
 #define NOT_FOUND(method) \
     ERR("1", "-32601", "Method not found: " method)
 
-static void
-test_catalogue_without_anything(void)
+TEST(catalogue_without_anything)
 {
     static const struct mcp_catalogue bare = {
         .name = "b", .version = "0"};
@@ -221,8 +213,7 @@ static const struct kase structured_cases[] = {
          TEXT("{\\'kept\\':true}") "," COMPLETE TOY_META), MCP_OK},
 };
 
-static void
-test_structured_results(void)
+TEST(structured_results)
 {
     struct mcp_catalogue c = toy_catalogue;
 
@@ -240,8 +231,7 @@ answer_has(const char *part)
 
 /* What any cache may give to any client is the same for each: a client that
    shows no Apps, as here, may be the one who asks. */
-static void
-test_apps_are_offered_to_all(void)
+TEST(apps_are_offered_to_all)
 {
     struct mcp_tool tool = toy_catalogue.tools[0];
     struct mcp_catalogue c = toy_catalogue;
@@ -260,8 +250,7 @@ test_apps_are_offered_to_all(void)
     rig_serve(&toy_catalogue);
 }
 
-static void
-test_catalogue_of_resources_only(void)
+TEST(catalogue_of_resources_only)
 {
     struct mcp_catalogue c = toy_catalogue;
 
@@ -275,8 +264,7 @@ test_catalogue_of_resources_only(void)
     rig_serve(&toy_catalogue);
 }
 
-static void
-test_errors_without_a_parsed_message(void)
+TEST(errors_without_a_parsed_message)
 {
     struct mcp_scan scan = {.len = 0};
     struct str text = quoted("{'params':{'id':1},'id':'x7','method':0}");
@@ -310,8 +298,7 @@ test_errors_without_a_parsed_message(void)
                     ERR("2", "-32603", "Internal error: out of memory") "]"));
 }
 
-static void
-test_long_text_is_cut_in_messages_only(void)
+TEST(long_text_is_cut_in_messages_only)
 {
     static char in[70000], long_name[60001];
     const struct json_tok *root, *error;
@@ -331,19 +318,7 @@ int
 main(void)
 {
     rig_init(&toy_catalogue, true);
-    test_initialize_makes_a_session();
-    test_client_name_is_cut_on_a_code_point();
-    test_revision_is_fixed_on_arrival();
-    test_writers_are_known();
-    test_run_again();
-    test_readers_do_not_write();
-    test_counts();
-    test_catalogue_without_anything();
-    test_apps_are_offered_to_all();
-    test_catalogue_of_resources_only();
-    test_structured_results();
-    test_errors_without_a_parsed_message();
-    test_long_text_is_cut_in_messages_only();
+    test_run();
     rig_fini();
     return test_end("mcp_state");
 }

@@ -7,8 +7,7 @@
 
 /* ---- what is offered ---- */
 
-static void
-test_uris_are_bounded(void)
+TEST(uris_are_bounded)
 {
     static char in[2000], uri[MCP_MAX_URI + 2];
 
@@ -270,7 +269,7 @@ main(void)
     CHECK_ALL(offer_cases);
     CHECK_ALL(param_cases);
     CHECK_ALL(input_cases);
-    test_uris_are_bounded();
+    test_run();
     CHECK_NOMEM(offer_cases);
     CHECK_NOMEM(param_cases);
     CHECK_NOMEM(input_cases);

@@ -6,8 +6,7 @@
 
 /* ---- methods in both dialects ---- */
 
-static void
-test_old_dialect(void)
+TEST(old_dialect)
 {
     begin();
     CHECK(has(makes(&ann, TASK("await", "{'key':'go'}")),
@@ -41,8 +40,7 @@ test_old_dialect(void)
 }
 
 /* A call whose record is not JSON answers an error, and stops no other. */
-static void
-test_a_record_that_is_not_json(void)
+TEST(a_record_that_is_not_json)
 {
     char bad[CALL_ID_LEN + 1], key[64];
 
@@ -70,8 +68,7 @@ test_a_record_that_is_not_json(void)
     end();
 }
 
-static void
-test_new_dialect(void)
+TEST(new_dialect)
 {
     begin();
     CHECK(is_text(str_of(makes(&neo, NEWER_CALL("await", "{'key':'go'}"))),
@@ -99,8 +96,7 @@ test_new_dialect(void)
     end();
 }
 
-static void
-test_each_dialect_reads_the_other(void)
+TEST(each_dialect_reads_the_other)
 {
     begin();
     makes(&neo, NEWER_CALL("await", "{'key':'go'}"));
@@ -124,8 +120,7 @@ test_each_dialect_reads_the_other(void)
 /* An error that a tool returns is failed in one dialect and completed in the
    other. An error in place of a result is failed in both, and is repeated as it
    was. */
-static void
-test_failures(void)
+TEST(failures)
 {
     int i;
 
@@ -170,8 +165,7 @@ test_failures(void)
     end();
 }
 
-static void
-test_failing_at_once(void)
+TEST(failing_at_once)
 {
     begin();
     makes(&ann, TASK("bad", "{'now':'x'}"));
@@ -180,8 +174,7 @@ test_failing_at_once(void)
     end();
 }
 
-static void
-test_refusals(void)
+TEST(refusals)
 {
     static const struct {
         const char *in, *out;
@@ -245,8 +238,7 @@ test_refusals(void)
     end();
 }
 
-static void
-test_what_is_offered(void)
+TEST(what_is_offered)
 {
     static const char offer[] =
         "'tasks':{'list':{},'cancel':{},'requests':{'tools':{'call':{}}}}";
@@ -305,8 +297,7 @@ gives_result(const char *want)
 
 /* Version 0.1.0 kept a tool's output twice, as do servers that send it twice.
    It is sent as the current server is told to. */
-static void
-test_structured_results(void)
+TEST(structured_results)
 {
     struct mcp_catalogue c = toy_worker;
 
@@ -334,8 +325,7 @@ test_structured_results(void)
     end();
 }
 
-static void
-test_ttl(void)
+TEST(ttl)
 {
     static const struct {
         const char *in, *ttl;
@@ -372,8 +362,7 @@ test_ttl(void)
 }
 
 /* A call that waits for a time is settled by whoever reads it then. */
-static void
-test_times(void)
+TEST(times)
 {
     begin();
     makes(&ann, TASK("later", "{'ms':3000}"));
@@ -390,8 +379,7 @@ test_times(void)
     end();
 }
 
-static void
-test_limits(void)
+TEST(limits)
 {
     int i;
 
@@ -412,8 +400,7 @@ test_limits(void)
     box.opt.max_own = box.opt.max_all = 0;
 }
 
-static void
-test_lists(void)
+TEST(lists)
 {
     char cursor[32] = "", in[200], *at;
     const char *text;
@@ -438,8 +425,7 @@ test_lists(void)
     end();
 }
 
-static void
-test_principals_are_apart(void)
+TEST(principals_are_apart)
 {
     struct who reader;
 
@@ -477,8 +463,7 @@ test_principals_are_apart(void)
 }
 
 /* Without a writable store no task is made or ended. */
-static void
-test_read_only_store(void)
+TEST(read_only_store)
 {
     begin();
     makes(&neo, NEWER_CALL("task", "{}"));
@@ -502,8 +487,7 @@ test_read_only_store(void)
 /* ---- events ---- */
 
 /* Events of the turn in which a call was made, before it and after it. */
-static void
-test_events_of_one_turn(void)
+TEST(events_of_one_turn)
 {
     bool unknown;
 
@@ -532,8 +516,7 @@ test_events_of_one_turn(void)
 }
 
 /* Plain calls that wait notice what their own turn commits. */
-static void
-test_waiting_calls_miss_nothing(void)
+TEST(waiting_calls_miss_nothing)
 {
     begin();
     who_forget(&ann);
@@ -571,8 +554,7 @@ test_waiting_calls_miss_nothing(void)
     end();
 }
 
-static void
-test_unknown_tools_are_left_alone(void)
+TEST(unknown_tools_are_left_alone)
 {
     struct mcp_catalogue few = toy_worker;
 
@@ -604,8 +586,7 @@ test_unknown_tools_are_left_alone(void)
 }
 
 /* Nor are calls of a revision that this binary does not know. */
-static void
-test_unknown_revisions_are_left_alone(void)
+TEST(unknown_revisions_are_left_alone)
 {
     static const char *const shapes[] = {
         "{\"rev\":-1,\"caps\":0}", "{\"rev\":99,\"caps\":0}",
@@ -631,8 +612,7 @@ test_unknown_revisions_are_left_alone(void)
     }
 }
 
-static void
-test_progress(void)
+TEST(progress)
 {
     begin();
     who_forget(&ann);
@@ -656,8 +636,7 @@ test_progress(void)
     end();
 }
 
-static void
-test_listen(void)
+TEST(listen)
 {
     begin();
     makes(&neo, NEWER_CALL("task", "{}"));
@@ -686,27 +665,7 @@ int
 main(void)
 {
     test_in_memory();
-    test_old_dialect();
-    test_new_dialect();
-    test_a_record_that_is_not_json();
-    test_each_dialect_reads_the_other();
-    test_failures();
-    test_failing_at_once();
-    test_refusals();
-    test_what_is_offered();
-    test_structured_results();
-    test_ttl();
-    test_times();
-    test_limits();
-    test_lists();
-    test_principals_are_apart();
-    test_read_only_store();
-    test_events_of_one_turn();
-    test_waiting_calls_miss_nothing();
-    test_unknown_tools_are_left_alone();
-    test_unknown_revisions_are_left_alone();
-    test_progress();
-    test_listen();
+    test_run();
     arena_fini(&arena);
     return test_end("t_mcp_tasks");
 }

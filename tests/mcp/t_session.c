@@ -7,8 +7,7 @@
 
 /* ---- capabilities, kind ---- */
 
-static void
-test_capabilities_as_bits(void)
+TEST(capabilities_as_bits)
 {
     static const struct {
         const char *text;
@@ -40,8 +39,7 @@ test_capabilities_as_bits(void)
     arena_fini(&a);
 }
 
-static void
-test_kind_keeps_the_newest_and_young_records(void)
+TEST(kind_keeps_the_newest_and_young_records)
 {
     struct store_kind k;
     struct store_rec r = {.time = STR("2026-07-28T09:30:00.000Z")};
@@ -57,8 +55,7 @@ test_kind_keeps_the_newest_and_young_records(void)
 
 /* ---- a pipe ---- */
 
-static void
-test_pipe_is_told_at_once_without_event_ids(void)
+TEST(pipe_is_told_at_once_without_event_ids)
 {
     struct world w;
     struct who *c = who_new();
@@ -91,8 +88,7 @@ test_pipe_is_told_at_once_without_event_ids(void)
     who_free(c);
 }
 
-static void
-test_pipe_on_a_read_only_store(void)
+TEST(pipe_on_a_read_only_store)
 {
     struct world w;
     struct who *c = who_new();
@@ -119,8 +115,7 @@ test_pipe_on_a_read_only_store(void)
 
 /* ---- ids ---- */
 
-static void
-test_id_is_known_to_its_principal_in_every_process(void)
+TEST(id_is_known_to_its_principal_in_every_process)
 {
     struct world a, b;
     struct mcp_session *s;
@@ -146,8 +141,7 @@ test_id_is_known_to_its_principal_in_every_process(void)
     world_close(&a);
 }
 
-static void
-test_forged_ids_are_not_found(void)
+TEST(forged_ids_are_not_found)
 {
     struct world w;
     char id[MCP_ID_MAX], bad[MCP_ID_MAX + 40];
@@ -172,8 +166,7 @@ test_forged_ids_are_not_found(void)
     world_close(&w);
 }
 
-static void
-test_old_ids_are_not_found(void)
+TEST(old_ids_are_not_found)
 {
     struct world w;
     char id[MCP_ID_MAX];
@@ -189,8 +182,7 @@ test_old_ids_are_not_found(void)
     world_close(&w);
 }
 
-static void
-test_ids_of_another_use_or_shape_are_not_found(void)
+TEST(ids_of_another_use_or_shape_are_not_found)
 {
     struct world w;
     struct buf b = {0};
@@ -216,8 +208,7 @@ test_ids_of_another_use_or_shape_are_not_found(void)
 
 /* ---- records ---- */
 
-static void
-test_what_was_set_survives_a_restart(void)
+TEST(what_was_set_survives_a_restart)
 {
     struct world w;
     struct mcp_session *s;
@@ -267,8 +258,7 @@ see(struct world *w, struct str mark)
     return mcp_see(w->m, mark);
 }
 
-static void
-test_a_session_is_known_by_its_mark(void)
+TEST(a_session_is_known_by_its_mark)
 {
     struct world a, b;
     struct mcp_session none = {.m = NULL}, pipe = {.local = true};
@@ -310,8 +300,7 @@ test_a_session_is_known_by_its_mark(void)
 
 /* Over HTTP a client is seen while it has a stream, and is gone once it has
    deleted its session. */
-static void
-test_a_client_that_leaves(void)
+TEST(a_client_that_leaves)
 {
     struct world w;
     struct mcp_session *s;
@@ -336,8 +325,7 @@ test_a_client_that_leaves(void)
     who_free(c);
 }
 
-static void
-test_ended_stays_ended_everywhere(void)
+TEST(ended_stays_ended_everywhere)
 {
     struct world a, b;
     char id[MCP_ID_MAX];
@@ -366,8 +354,7 @@ test_ended_stays_ended_everywhere(void)
 
 /* If its record is not JSON, there is no telling whether it has ended: its
    client has to begin again. Others go on. */
-static void
-test_a_record_that_is_not_json(void)
+TEST(a_record_that_is_not_json)
 {
     struct world a;
     char id[MCP_ID_MAX], other[MCP_ID_MAX], key[MCP_ID_MAX + 16];
@@ -391,8 +378,7 @@ test_a_record_that_is_not_json(void)
     world_close(&a);
 }
 
-static void
-test_one_turn_builds_on_itself_and_can_be_undone(void)
+TEST(one_turn_builds_on_itself_and_can_be_undone)
 {
     struct world w;
     struct mcp_session *s;
@@ -428,8 +414,7 @@ test_one_turn_builds_on_itself_and_can_be_undone(void)
     world_close(&w);
 }
 
-static void
-test_limits_of_a_session(void)
+TEST(limits_of_a_session)
 {
     struct world w;
     struct mcp_session *s;
@@ -461,8 +446,7 @@ test_limits_of_a_session(void)
 
 /* A few long ones are too much as well, since a record is always written
    whole. */
-static void
-test_records_of_sessions_are_small(void)
+TEST(records_of_sessions_are_small)
 {
     struct world w;
     char id[MCP_ID_MAX], uri[MCP_MAX_URI + 1];
@@ -485,8 +469,7 @@ test_records_of_sessions_are_small(void)
     world_close(&w);
 }
 
-static void
-test_no_change_makes_no_record(void)
+TEST(no_change_makes_no_record)
 {
     struct world w;
     char id[MCP_ID_MAX];
@@ -504,8 +487,7 @@ test_no_change_makes_no_record(void)
     world_close(&w);
 }
 
-static void
-test_without_a_writable_store_memory_has_it_all(void)
+TEST(without_a_writable_store_memory_has_it_all)
 {
     struct world w, r;
     struct who *c = who_new();
@@ -530,8 +512,7 @@ test_without_a_writable_store_memory_has_it_all(void)
 
 /* ---- how many ---- */
 
-static void
-test_sessions_leave_memory_and_come_back(void)
+TEST(sessions_leave_memory_and_come_back)
 {
     struct world w;
     struct who *c = who_new();
@@ -578,8 +559,7 @@ test_sessions_leave_memory_and_come_back(void)
 
 /* A caller that may only read writes nothing, but still has a session until
    that leaves memory. */
-static void
-test_readers_write_nothing(void)
+TEST(readers_write_nothing)
 {
     struct world w;
     struct who *c = who_new();
@@ -629,8 +609,7 @@ test_readers_write_nothing(void)
 }
 
 /* Sessions that can come back from the log go first. */
-static void
-test_readers_stay_longer(void)
+TEST(readers_stay_longer)
 {
     struct world w;
     struct mcp_facts f = facts("ann", NULL);
@@ -655,8 +634,7 @@ test_readers_stay_longer(void)
 }
 
 /* However many sessions one caller begins, another loses none. */
-static void
-test_sessions_are_shared_out(void)
+TEST(sessions_are_shared_out)
 {
     struct world w;
     struct mcp_facts ann = facts("ann", NULL), bob = facts("bob", NULL);
@@ -677,8 +655,7 @@ test_sessions_are_shared_out(void)
 
 /* A queued change is judged when it runs: it may undo one that is still
    queued. */
-static void
-test_queued_changes_build_on_each_other(void)
+TEST(queued_changes_build_on_each_other)
 {
     static const char *const texts[] = {
         "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/subscribe\","
@@ -713,39 +690,8 @@ test_queued_changes_build_on_each_other(void)
     world_close(&w);
 }
 
-static void
-test_listeners_are_small(void)
+TEST(listeners_are_small)
 {
     CHECK(sizeof(struct mcp_session) <= 512);
     CHECK(sizeof(struct mcp_message) + sizeof(struct request) <= 2048);
-}
-
-int
-main(void)
-{
-    test_capabilities_as_bits();
-    test_kind_keeps_the_newest_and_young_records();
-    test_pipe_is_told_at_once_without_event_ids();
-    test_pipe_on_a_read_only_store();
-    test_id_is_known_to_its_principal_in_every_process();
-    test_forged_ids_are_not_found();
-    test_old_ids_are_not_found();
-    test_ids_of_another_use_or_shape_are_not_found();
-    test_what_was_set_survives_a_restart();
-    test_a_session_is_known_by_its_mark();
-    test_a_client_that_leaves();
-    test_ended_stays_ended_everywhere();
-    test_a_record_that_is_not_json();
-    test_one_turn_builds_on_itself_and_can_be_undone();
-    test_limits_of_a_session();
-    test_records_of_sessions_are_small();
-    test_no_change_makes_no_record();
-    test_without_a_writable_store_memory_has_it_all();
-    test_sessions_leave_memory_and_come_back();
-    test_readers_write_nothing();
-    test_readers_stay_longer();
-    test_sessions_are_shared_out();
-    test_queued_changes_build_on_each_other();
-    test_listeners_are_small();
-    return test_end("session");
 }

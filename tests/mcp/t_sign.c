@@ -154,8 +154,7 @@ fill(char *p, size_t n, int from, int step)
 }
 
 /* RFC 4231, 4.2 to 4.5: this really is HMAC-SHA-256. */
-static void
-test_hmac_by_rfc_4231(void)
+TEST(hmac_by_rfc_4231)
 {
     static char key1[20], key3[20], text3[50], key4[25], text4[50];
     const struct {
@@ -213,8 +212,7 @@ put_base64url(struct buf *b, const uint8_t *p, size_t n)
 
 /* The text has the form that mcp/sign.c describes: clients keep it across
    versions of this program. */
-static void
-test_text_as_described(void)
+TEST(text_as_described)
 {
     static const char payload[] = "0\xff\xfe\xfd payload \xfb\xef\xbe";
     uint8_t mac[SHA256_LEN];
@@ -248,8 +246,7 @@ test_text_as_described(void)
 
 /* ---- what opens, and what does not ---- */
 
-static void
-test_other_use_or_principal(void)
+TEST(other_use_or_principal)
 {
     static const struct {
         const char *use, *principal, *payload;
@@ -284,8 +281,7 @@ test_other_use_or_principal(void)
 }
 
 /* Every bit of a text flipped; every shorter and longer text. */
-static void
-test_changed_texts(void)
+TEST(changed_texts)
 {
     static const char payload[] = "a payload";
     struct str text, out;
@@ -318,8 +314,7 @@ test_changed_texts(void)
     close_rig(&r);
 }
 
-static void
-test_limits(void)
+TEST(limits)
 {
     char *big = calloc(1, 2 * SIGN_MAX_PAYLOAD);
     struct str text, out;
@@ -348,8 +343,7 @@ test_limits(void)
 
 /* ---- the key ---- */
 
-static void
-test_key_made_once(void)
+TEST(key_made_once)
 {
     struct str text[2], out;
     struct stat st;
@@ -379,8 +373,7 @@ test_key_made_once(void)
     umask(mask);
 }
 
-static void
-test_key_survives(void)
+TEST(key_survives)
 {
     struct str text, kept;
     struct rig r;
@@ -405,8 +398,7 @@ test_key_survives(void)
 }
 
 /* The key is beside the log, not beside a link to it. */
-static void
-test_key_beside_the_real_log(void)
+TEST(key_beside_the_real_log)
 {
     char *dir = test_tmpdir(), *link = path_in(dir, "link");
     struct str text;
@@ -429,8 +421,7 @@ test_key_beside_the_real_log(void)
 }
 
 /* Without a writable store the key lasts as long as the process. */
-static void
-test_readonly_without_key(void)
+TEST(readonly_without_key)
 {
     struct str text, out;
     struct rig r, other;
@@ -451,8 +442,7 @@ test_readonly_without_key(void)
     close_rig(&r);
 }
 
-static void
-test_bad_key_files(void)
+TEST(bad_key_files)
 {
     static const mode_t modes[] = {0640, 0604, 0660, 0620, 0601};
     static const size_t lens[] = {0, KEY_LEN - 1, KEY_LEN + 1};
@@ -489,8 +479,7 @@ test_bad_key_files(void)
 }
 
 /* A path fails and works again: neither key nor log is lost. */
-static void
-test_path_that_turns_bad(void)
+TEST(path_that_turns_bad)
 {
     struct str text;
     struct rig r;
@@ -530,8 +519,7 @@ seal_in_child(void)
 }
 
 /* Another process makes the key just before this one does. */
-static void
-test_key_of_another_process(void)
+TEST(key_of_another_process)
 {
     struct str text;
     struct rig r;
@@ -568,8 +556,7 @@ race(int go[2], int said)
 
 #define RACERS 4
 
-static void
-test_racing_processes(void)
+TEST(racing_processes)
 {
     for (int round = 0; round < 10; round++) {
         char texts[RACERS][32];
@@ -596,8 +583,7 @@ test_racing_processes(void)
 
 /* ---- faults ---- */
 
-static void
-test_no_memory(void)
+TEST(no_memory)
 {
     struct str payload = STR("a payload"), out;
     int sealed = ERR_NOMEM, opened = ERR_NOMEM;
@@ -643,8 +629,7 @@ test_no_memory(void)
 
 /* Each call that makes the key fails: an error, no key and no leftovers, and a
    key the next time. Only if nothing may be written, there is one in memory. */
-static void
-test_failing_calls(void)
+TEST(failing_calls)
 {
     static const struct {
         enum fault_call call;
@@ -681,8 +666,7 @@ test_failing_calls(void)
     }
 }
 
-static void
-test_failing_opens(void)
+TEST(failing_opens)
 {
     struct str text;
     struct rig r;
@@ -711,8 +695,7 @@ test_failing_opens(void)
 
 /* The directory's sync fails: a power failure may lose the key, so no sealed
    text is given out. File systems without such a sync say so. */
-static void
-test_failing_sync_of_the_directory(void)
+TEST(failing_sync_of_the_directory)
 {
     struct str text;
     struct rig r;
@@ -730,8 +713,7 @@ test_failing_sync_of_the_directory(void)
 }
 
 /* A process made the key and was killed before it synced the name. */
-static void
-test_key_of_a_killed_process(void)
+TEST(key_of_a_killed_process)
 {
     struct str text, again;
     struct rig r;
@@ -761,24 +743,7 @@ int
 main(void)
 {
     test_in_memory();
-    test_hmac_by_rfc_4231();
-    test_text_as_described();
-    test_other_use_or_principal();
-    test_changed_texts();
-    test_limits();
-    test_key_made_once();
-    test_key_survives();
-    test_key_beside_the_real_log();
-    test_readonly_without_key();
-    test_bad_key_files();
-    test_path_that_turns_bad();
-    test_key_of_another_process();
-    test_racing_processes();
-    test_no_memory();
-    test_failing_calls();
-    test_failing_opens();
-    test_failing_sync_of_the_directory();
-    test_key_of_a_killed_process();
+    test_run();
     free(path);
     return test_end("t_sign");
 }

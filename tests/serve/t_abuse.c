@@ -18,8 +18,7 @@ static const char *const stages[] = {
 
 /* Each request is cut after each byte: then the connection is reset, or half
    closed and read to its end. */
-static void
-test_vanishing_clients(void)
+TEST(vanishing_clients)
 {
     struct rig r = rig_probed();
     struct client c;
@@ -46,8 +45,7 @@ test_vanishing_clients(void)
 
 /* A client that waits and has sent more must be noticed, too, when it leaves:
    else such clients would fill the table until their calls end. */
-static void
-test_vanishing_waiters(void)
+TEST(vanishing_waiters)
 {
     struct rig r = rig_new("--port 0 --connections 8", 8192);
     struct client c = dial(r.address), w[GONERS];
@@ -247,8 +245,7 @@ static const struct {
     {T("CONNECT localhost:80 HTTP/1.1\r\n" HOST "\r\n" SECRET), "400"},
 };
 
-static void
-test_smuggling(void)
+TEST(smuggling)
 {
     struct rig r = rig_probed();
     size_t i;
@@ -302,8 +299,7 @@ static const struct endless {
 };
 #define ENDLESS (sizeof(endless) / sizeof(endless[0]))
 
-static void
-test_endless_requests(void)
+TEST(endless_requests)
 {
     struct rig r = rig_probed();
     struct client c[ENDLESS], good = dial(r.address);
@@ -368,8 +364,7 @@ large(const char *begin, const char *again, const char *end)
 
 #define INSIDE "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":"
 
-static void
-test_large_json(void)
+TEST(large_json)
 {
     static const struct {
         const char *begin, *again, *end;
@@ -442,8 +437,7 @@ batch_gives(struct client *c, const char *fields, size_t n, const char *text,
     return ok;
 }
 
-static void
-test_batches(void)
+TEST(batches)
 {
     struct rig r = rig_probed();
     struct client c = dial(r.address);
@@ -462,8 +456,7 @@ test_batches(void)
 }
 
 /* A batch is one message; its answers would take 400 MiB. */
-static void
-test_a_batch_of_reads(void)
+TEST(a_batch_of_reads)
 {
     struct rig r = rig_probed();
     struct client c = dial(r.address);
@@ -491,12 +484,6 @@ main(int argc, char **argv)
 {
     if (!abuse_begin(argc, argv))
         return 2;
-    test_smuggling();
-    test_endless_requests();
-    test_vanishing_clients();
-    test_vanishing_waiters();
-    test_large_json();
-    test_batches();
-    test_a_batch_of_reads();
+    test_run();
     return abuse_end("abuse");
 }

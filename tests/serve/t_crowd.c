@@ -37,8 +37,7 @@ crowd(const struct rig *r, int n, const struct text *body, int want)
 }
 
 /* Each message has nearly as many tokens as there may be. */
-static void
-test_a_crowd_of_tokens(void)
+TEST(a_crowd_of_tokens)
 {
     struct rig r = rig_probed();
     struct text t = {0};
@@ -76,8 +75,7 @@ write_tasks(const struct rig *r)
     hang_up(&c);
 }
 
-static void
-test_a_crowd_of_searches(void)
+TEST(a_crowd_of_searches)
 {
     struct rig r = rig_probed();
     struct text search = {0};
@@ -101,8 +99,7 @@ seq_of(const char *text)
 
 /* One client sends many searches, then creates a task. A client that comes
    after all of that is served before the task. */
-static void
-test_a_long_queue(void)
+TEST(a_long_queue)
 {
     struct rig r = rig_probed();
     struct client stream = dial(r.address), c[QUEUE], other;
@@ -144,8 +141,7 @@ test_a_long_queue(void)
 
 /* Each client of a CROWD has 8 MiB to send. The server takes what it has room
    for. */
-static void
-test_a_crowd_of_bodies(void)
+TEST(a_crowd_of_bodies)
 {
     struct rig r = rig_probed();
     struct client *c = calloc(CROWD, sizeof(*c));
@@ -317,8 +313,7 @@ inherit(bool on)
 
 /* No descriptor is left to accept with: that costs nothing, and those who wait
    are served once others have left. */
-static void
-test_no_descriptors(void)
+TEST(no_descriptors)
 {
     struct client c[100];
     struct rig r;
@@ -352,11 +347,7 @@ main(int argc, char **argv)
 {
     if (!abuse_begin(argc, argv))
         return 2;
-    test_a_crowd_of_tokens();
-    test_a_crowd_of_searches();
-    test_a_long_queue();
-    test_a_crowd_of_bodies();
-    test_no_descriptors();
+    test_run();
     if (take_files() > MANY + 100) {
         test_a_crowd_of_waiters();
         test_a_crowd_that_stays();

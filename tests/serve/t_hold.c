@@ -279,8 +279,7 @@ push_late(void)
         CHECK(late->answers == 0);
 }
 
-static void
-test_open(void)
+TEST(open)
 {
     struct client *b;
 
@@ -296,8 +295,7 @@ test_open(void)
 }
 
 /* Others are first: all of the turn runs again on what they did. */
-static void
-test_rival(void)
+TEST(rival)
 {
     struct client *read, *claim, *other;
     unsigned commits;
@@ -317,8 +315,7 @@ test_rival(void)
 }
 
 /* A turn that only reads is confirmed, and gets what others committed. */
-static void
-test_read(void)
+TEST(read)
 {
     struct client *read, *ping;
     unsigned pulls;
@@ -355,8 +352,7 @@ is_stopped(void *ctx)
     return turn_stopping(turn);
 }
 
-static void
-test_stop(void)
+TEST(stop)
 {
     struct client *b;
 
@@ -473,8 +469,7 @@ look_ready(void)
         CHECK(ready(200, "\"ready\""));
 }
 
-static void
-test_ready(void)
+TEST(ready)
 {
     struct client *write;
 
@@ -488,8 +483,7 @@ test_ready(void)
 }
 
 /* Without an answer writes fail, and reads say how old they are. */
-static void
-test_unreachable(void)
+TEST(unreachable)
 {
     struct client *write, *read;
 
@@ -524,8 +518,7 @@ test_unreachable(void)
 }
 
 /* No room in the remote: the disk here has some, which proves nothing. */
-static void
-test_full(void)
+TEST(full)
 {
     struct client *write, *read;
 
@@ -570,8 +563,7 @@ test_full(void)
     end();
 }
 
-static void
-test_unknown(void)
+TEST(unknown)
 {
     struct client *write;
 
@@ -592,8 +584,7 @@ test_unknown(void)
 }
 
 /* Local reads ask nobody. */
-static void
-test_local(void)
+TEST(local)
 {
     struct client *read;
 
@@ -608,8 +599,7 @@ test_local(void)
 }
 
 /* /metrics says which member is in use, and how far it is. */
-static void
-test_metrics(void)
+TEST(metrics)
 {
     const struct http_options o = {.host = "127.0.0.1", .fd = -1};
     const struct http_handler handler = {.ctx = NULL};
@@ -630,8 +620,7 @@ test_metrics(void)
 }
 
 /* A clock that is far off: reads only. */
-static void
-test_skew(void)
+TEST(skew)
 {
     struct client *write, *read;
 
@@ -671,8 +660,7 @@ creates_many(char name)
 
 /* One turn does not stage more than the remote takes: whoever finds it full is
    served by the next. */
-static void
-test_full_turn(void)
+TEST(full_turn)
 {
     struct client *c[6];
     unsigned commits;
@@ -689,8 +677,7 @@ test_full_turn(void)
 }
 
 /* What is staged beyond that is refused alone. */
-static void
-test_full_batch(void)
+TEST(full_batch)
 {
     static char body[STORE_MAX_RECORD - 200];
     bool unknown;
@@ -716,8 +703,7 @@ test_full_batch(void)
 }
 
 /* An import commits as often as it takes, also where others come first. */
-static void
-test_import(void)
+TEST(import)
 {
     char *path = path_fresh("in"), import[] = "import";
     FILE *f = fopen(path, "w");
@@ -745,8 +731,7 @@ test_import(void)
 
 /* A content goes to the other hosts before the answer, and comes from them;
    meanwhile nobody is answered. */
-static void
-test_content(void)
+TEST(content)
 {
     struct client *attach, *other;
 
@@ -783,8 +768,7 @@ test_content(void)
 
 /* Others are first: it is not put twice. A call that is refused puts
    nothing. */
-static void
-test_content_rival(void)
+TEST(content_rival)
 {
     struct client *refused, *attach;
 
@@ -807,8 +791,7 @@ test_content_rival(void)
 }
 
 /* It finds no room, or nobody has it, or nobody answers: that call fails. */
-static void
-test_no_content(void)
+TEST(no_content)
 {
     struct client *attach, *other;
 
@@ -850,28 +833,12 @@ test_no_content(void)
 int
 main(void)
 {
-    test_content();
-    test_content_rival();
-    test_no_content();
-    test_open();
-    test_stop();
-    test_rival();
-    test_read();
+    test_run();
     test_leave(false);
     test_leave(true);
     test_cancel(true, false);
     test_cancel(true, true);
     test_cancel(false, false);
     test_cancel(false, true);
-    test_ready();
-    test_unreachable();
-    test_full();
-    test_unknown();
-    test_local();
-    test_skew();
-    test_metrics();
-    test_full_turn();
-    test_full_batch();
-    test_import();
     return test_end("t_hold");
 }

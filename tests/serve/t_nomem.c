@@ -267,8 +267,7 @@ test_lines(bool at_once)
 
 /* The store is in etcd, unless the program was built without. Whatever memory
    the client of that lacks, it gives up once its patience is over. */
-static void
-test_shared_lines(void)
+TEST(shared_lines)
 {
 #ifndef NO_ETCD
     struct gateway *g = gateway_new(NULL);
@@ -474,8 +473,7 @@ run_server(const char *large)
     free(dir);
 }
 
-static void
-test_requests(void)
+TEST(requests)
 {
     struct text large = large_request();
 
@@ -543,8 +541,7 @@ run_command(const char *dir, const char *words)
 /* Whatever memory it lacks, a command ends; it does not say that it has changed
    something unless it has. Left out are run, which waits a day for the store to
    take its result, and doctor, which starts this program. */
-static void
-test_commands(void)
+TEST(commands)
 {
     static const struct {
         bool writes;
@@ -607,9 +604,7 @@ main(int argc, char **argv)
     nomem_told = &run->hit;
     test_lines(true);
     test_lines(false);
-    test_shared_lines();
-    test_requests();
-    test_commands();
+    test_run();
     product = argc > 1 ? argv[1] : getenv("MCPTASK");
     if (!SANITIZED && product != NULL) {
         instead = run_product;

@@ -28,8 +28,7 @@ gunzipped(struct arena *a, struct str packed)
     return out;
 }
 
-static void
-test_unpacks_as_gzip_does(void)
+TEST(unpacks_as_gzip_does)
 {
     struct arena a = {0};
     struct str page = STR_NONE, again = STR_NONE;
@@ -66,8 +65,7 @@ allows(struct arena *a, const char *fields, const char *name,
     return strcmp(said, digest) == 0;
 }
 
-static void
-test_headers_allow_the_page(void)
+TEST(headers_allow_the_page)
 {
     static const struct {
         const char *open, *close, *allows;
@@ -121,8 +119,7 @@ fits(const struct sorted *s, enum task_status status, unsigned flags)
 }
 
 /* Every kind of task is in the column that its row says. */
-static void
-test_each_task_has_its_column(void)
+TEST(each_task_has_its_column)
 {
 #define COLUMN(status, flags, column) {#status, flags, #column},
     static const struct sorted rows[] = {
@@ -157,13 +154,4 @@ test_each_task_has_its_column(void)
                 }
             CHECK(n == 1);
         }
-}
-
-int
-main(void)
-{
-    test_unpacks_as_gzip_does();
-    test_headers_allow_the_page();
-    test_each_task_has_its_column();
-    return test_end("page");
 }

@@ -5,8 +5,7 @@
 
 #include <sys/stat.h>
 
-static void
-test_takes_a_line_byte_by_byte(void)
+TEST(takes_a_line_byte_by_byte)
 {
     char *dir = test_tmpdir();
     struct srv s = start(dir, NULL, PLAIN);
@@ -96,8 +95,7 @@ add_cancel(struct text *t, int id)
 
 /* In one read with their calls, and late. A call with the id of a cancelled one
    is a call like any other. */
-static void
-test_takes_every_cancellation(void)
+TEST(takes_every_cancellation)
 {
     char *dir = test_tmpdir(), *line;
     struct srv s = start(dir, NULL, PLAIN);
@@ -146,8 +144,7 @@ refuses(const char *line, int id)
     return has(line, want);
 }
 
-static void
-test_limits_the_length_of_a_line(void)
+TEST(limits_the_length_of_a_line)
 {
     char *dir = test_tmpdir();
     struct srv s = start(dir, NULL, PLAIN);
@@ -172,8 +169,7 @@ test_limits_the_length_of_a_line(void)
 
 /* As JavaScript clients write it, with the id last; and as the last line,
    without a line feed. */
-static void
-test_answers_a_long_line_with_its_id(void)
+TEST(answers_a_long_line_with_its_id)
 {
     char *dir = test_tmpdir();
     struct srv s = start(dir, NULL, PLAIN);
@@ -196,8 +192,7 @@ test_answers_a_long_line_with_its_id(void)
     free(dir);
 }
 
-static void
-test_answers_all_at_the_end_of_input(void)
+TEST(answers_all_at_the_end_of_input)
 {
     int cut;
 
@@ -222,8 +217,7 @@ test_answers_all_at_the_end_of_input(void)
     }
 }
 
-static void
-test_answers_garbage_with_errors(void)
+TEST(answers_garbage_with_errors)
 {
     static const char *const lines[] = {
         "\x00x", "\xff\xfe", "{\"jsonrpc\":\"2.0\"", "[]", "[[[[",
@@ -274,8 +268,7 @@ fill_up(struct srv *s, struct text *t)
     }
 }
 
-static void
-test_a_client_that_does_not_read(void)
+TEST(a_client_that_does_not_read)
 {
     char *dir = test_tmpdir();
     struct srv s = start(dir, NULL, PLAIN), other;
@@ -303,8 +296,7 @@ test_a_client_that_does_not_read(void)
     free(dir);
 }
 
-static void
-test_signals_end_it(void)
+TEST(signals_end_it)
 {
     static const int sig[] = {SIGTERM, SIGINT, SIGHUP};
     size_t i;
@@ -324,8 +316,7 @@ test_signals_end_it(void)
     }
 }
 
-static void
-test_a_signal_in_a_burst_loses_nothing(void)
+TEST(a_signal_in_a_burst_loses_nothing)
 {
     char *dir = test_tmpdir(), task[32], *line;
     struct srv s = start(dir, NULL, PLAIN);
@@ -429,8 +420,7 @@ test_an_answer_that_cannot_be_kept(size_t n, bool deep)
 
 /* A batch that does not fit is undone as a whole: its writers report that, and
    its readers, which had seen it, are run again. */
-static void
-test_a_full_disk(void)
+TEST(a_full_disk)
 {
     char *dir = test_tmpdir(), task[32], said[1024];
     struct srv s = start(dir, NULL, FULL);
@@ -470,8 +460,7 @@ test_a_full_disk(void)
     free(dir);
 }
 
-static void
-test_closed_descriptors(void)
+TEST(closed_descriptors)
 {
     static const int how[] = {NO_STDIN, NO_STDOUT, NO_STDIN | NO_STDOUT};
     size_t i;
@@ -493,8 +482,7 @@ test_closed_descriptors(void)
     }
 }
 
-static void
-test_a_client_that_is_gone(void)
+TEST(a_client_that_is_gone)
 {
     char *dir = test_tmpdir();
     struct srv s = start(dir, NULL, PLAIN);
@@ -510,8 +498,7 @@ test_a_client_that_is_gone(void)
 
 /* A claim that waits takes nothing once its client has closed the input, even
    if the server hears of both at once. */
-static void
-test_no_claim_after_the_end_of_input(void)
+TEST(no_claim_after_the_end_of_input)
 {
     char *dir = test_tmpdir();
     struct srv s = start(dir, NULL, PLAIN), other = start(dir, NULL, PLAIN);
@@ -542,8 +529,7 @@ test_no_claim_after_the_end_of_input(void)
     free(dir);
 }
 
-static void
-test_reads_leave_no_trace(void)
+TEST(reads_leave_no_trace)
 {
     char *top = test_tmpdir(), dir[400];
     struct srv s;
@@ -562,8 +548,7 @@ test_reads_leave_no_trace(void)
     free(top);
 }
 
-static void
-test_puts_the_flags_of_stdout_back(void)
+TEST(puts_the_flags_of_stdout_back)
 {
     char *dir = test_tmpdir();
     int out[2], flags, status = -1;
@@ -612,8 +597,7 @@ hold_lock(const char *dir)
     return fd;
 }
 
-static void
-test_a_busy_lock(void)
+TEST(a_busy_lock)
 {
     char *dir = test_tmpdir();
     struct srv s = start(dir, NULL, PLAIN), other = start(dir, NULL, PLAIN);
@@ -642,8 +626,7 @@ test_a_busy_lock(void)
     free(dir);
 }
 
-static void
-test_serves_the_whole_records_of_a_damaged_log(void)
+TEST(serves_the_whole_records_of_a_damaged_log)
 {
     char *dir = test_tmpdir(), *log_path;
     struct srv s = start(dir, NULL, PLAIN);
@@ -675,8 +658,7 @@ test_serves_the_whole_records_of_a_damaged_log(void)
 
 /* A record that is whole but not JSON: its task answers `damaged` in every
    form, also after a restart, until a change mends it. */
-static void
-test_serves_beside_records_that_are_not_json(void)
+TEST(serves_beside_records_that_are_not_json)
 {
     static const char *const uris[] = {"", "/resume", "/history"};
     struct record_header h = {.g = 1,
@@ -738,8 +720,7 @@ test_serves_beside_records_that_are_not_json(void)
     free(dir);
 }
 
-static void
-test_read_only_makes_nothing(void)
+TEST(read_only_makes_nothing)
 {
     char *dir = test_tmpdir();
     struct srv s = start(dir, "--read-only", PLAIN);
@@ -765,8 +746,7 @@ ends_in_two_lines(const char *text)
     return end != NULL && (end == last || strchr(end + 1, '\n') == last);
 }
 
-static void
-test_refuses_unknown_options_and_files(void)
+TEST(refuses_unknown_options_and_files)
 {
     static const struct {
         const char *option, *log, *said;
@@ -823,28 +803,9 @@ main(int argc, char **argv)
     close(gate[1]);
     test_answers_a_burst_in_order(PLAIN);
     test_answers_a_burst_in_order(SOCKET);
-    test_takes_a_line_byte_by_byte();
-    test_takes_every_cancellation();
-    test_limits_the_length_of_a_line();
-    test_answers_a_long_line_with_its_id();
-    test_answers_all_at_the_end_of_input();
-    test_answers_garbage_with_errors();
-    test_a_client_that_does_not_read();
-    test_signals_end_it();
-    test_a_signal_in_a_burst_loses_nothing();
+    test_run();
     test_an_answer_that_cannot_be_kept(125, true);
     test_an_answer_that_cannot_be_kept(65500, false);
-    test_a_full_disk();
-    test_closed_descriptors();
-    test_a_client_that_is_gone();
-    test_no_claim_after_the_end_of_input();
-    test_reads_leave_no_trace();
-    test_puts_the_flags_of_stdout_back();
-    test_a_busy_lock();
-    test_serves_the_whole_records_of_a_damaged_log();
-    test_serves_beside_records_that_are_not_json();
-    test_read_only_makes_nothing();
-    test_refuses_unknown_options_and_files();
     CHECK(can(orphan.life, POLLIN));
     CHECK(finish(&orphan) == 0);
     free(t.p);

@@ -21,8 +21,7 @@ ask_for(const struct rig *r, const char *uri)
     return c;
 }
 
-static void
-test_unread_answers(void)
+TEST(unread_answers)
 {
     struct rig r = rig_probed();
     struct client c[UNREAD], good;
@@ -100,8 +99,7 @@ hears_all(struct client *c)
 }
 
 /* A client that stalls is cut off, one that reads gets everything. */
-static void
-test_stalled_streams(void)
+TEST(stalled_streams)
 {
     struct rig r = rig_probed();
     struct client c = dial(r.address), good, bad[STALLED];
@@ -139,8 +137,7 @@ test_stalled_streams(void)
 }
 
 /* Each listens to as much as it may, by the longest possible names. */
-static void
-test_a_crowd_of_listeners(void)
+TEST(a_crowd_of_listeners)
 {
     struct rig r = rig_probed();
     struct client c[CROWD];
@@ -219,8 +216,7 @@ read_back(const struct rig *r)
 }
 
 /* Reads and waits that have to examine all events. */
-static void
-test_long_histories(void)
+TEST(long_histories)
 {
     struct rig r = rig_new("--http --port 0", 0);
 
@@ -375,10 +371,7 @@ main(int argc, char **argv)
     if (!abuse_begin(argc, argv))
         return 2;
     pid = begin_slow_clients(&slow);
-    test_unread_answers();
-    test_long_histories();
-    test_stalled_streams();
-    test_a_crowd_of_listeners();
+    test_run();
     end_slow_clients(&slow, pid);
     return abuse_end("unread");
 }

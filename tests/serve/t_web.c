@@ -6,8 +6,7 @@
 #include "tests/lib/web.h"
 
 /* A refusal does not wait for a body that never comes. */
-static void
-test_refuses_before_the_body(void)
+TEST(refuses_before_the_body)
 {
     static const char *const heads[] = {
         "Host: evil.example.com\r\nContent-Type: application/json\r\n",
@@ -29,8 +28,7 @@ test_refuses_before_the_body(void)
     rig_end(&r);
 }
 
-static void
-test_routes_and_refusals(void)
+TEST(routes_and_refusals)
 {
     static const struct {
         const char *method, *path, *fields, *body;
@@ -176,8 +174,7 @@ figures_have(struct client *c, const char *text)
     return has(c->body.p, text);
 }
 
-static void
-test_health_ready_metrics(void)
+TEST(health_ready_metrics)
 {
     struct rig r = rig_new(NULL);
     struct client c = dial(r.address);
@@ -224,8 +221,7 @@ test_health_ready_metrics(void)
     rig_end(&r);
 }
 
-static void
-test_not_ready_on_a_damaged_log(void)
+TEST(not_ready_on_a_damaged_log)
 {
     struct rig r = rig_new(NULL);
     char path[512];
@@ -252,8 +248,7 @@ test_not_ready_on_a_damaged_log(void)
 
 /* A log with two names is read-only: /ready says so before anybody writes, and
    so does a tool. */
-static void
-test_not_ready_with_two_names(void)
+TEST(not_ready_with_two_names)
 {
     struct rig r = rig_new(NULL);
     char path[512], second[520];
@@ -276,8 +271,7 @@ test_not_ready_with_two_names(void)
     rig_end(&r);
 }
 
-static void
-test_a_call_without_a_handshake(void)
+TEST(a_call_without_a_handshake)
 {
     struct rig r = rig_new(NULL);
     struct client c = dial(r.address);
@@ -302,8 +296,7 @@ test_a_call_without_a_handshake(void)
     rig_end(&r);
 }
 
-static void
-test_statuses_of_2026(void)
+TEST(statuses_of_2026)
 {
     static const struct {
         const char *fields, *body;
@@ -358,8 +351,7 @@ test_statuses_of_2026(void)
     rig_end(&r);
 }
 
-static void
-test_the_life_of_a_session(void)
+TEST(the_life_of_a_session)
 {
     struct rig r = rig_new(NULL);
     struct client c = dial(r.address), stream, second;
@@ -395,8 +387,7 @@ is_file(const char *dir, const char *name)
     return stat(path, &st) == 0;
 }
 
-static void
-test_reading_leaves_no_log(void)
+TEST(reading_leaves_no_log)
 {
     struct rig r = rig_new(NULL);
     struct client c = dial(r.address), stream;
@@ -419,8 +410,7 @@ test_reading_leaves_no_log(void)
 
 /* A client whose stream died before anything came returns with the id of the
    first event, while the server still thinks the stream lives. */
-static void
-test_a_stream_is_taken_over_from_its_beginning(void)
+TEST(a_stream_is_taken_over_from_its_beginning)
 {
     struct rig r = rig_new(NULL);
     struct client c = dial(r.address), dead, alive;
@@ -441,8 +431,7 @@ test_a_stream_is_taken_over_from_its_beginning(void)
 
 /* The end of a session must be written: if that fails, it has not ended and its
    client may try again. */
-static void
-test_an_end_that_cannot_be_written(void)
+TEST(an_end_that_cannot_be_written)
 {
     struct rig r = {.dir = test_tmpdir()};
     struct client c;
@@ -470,8 +459,7 @@ test_an_end_that_cannot_be_written(void)
 }
 
 /* Sessions need a key: the operator is told what is wrong with it. */
-static void
-test_a_bad_key_is_told(void)
+TEST(a_bad_key_is_told)
 {
     struct rig r = {.dir = test_tmpdir()};
     struct client c;
@@ -500,8 +488,7 @@ test_a_bad_key_is_told(void)
 
 /* A client that comes back with the id of the last event is told what another
    process changed while nobody served. */
-static void
-test_replay_across_a_kill(void)
+TEST(replay_across_a_kill)
 {
     struct rig r = rig_new(NULL);
     struct client c = dial(r.address), stream;
@@ -543,8 +530,7 @@ test_replay_across_a_kill(void)
 }
 
 /* Packed or not, as the client accepts; sent again only if it has changed. */
-static void
-test_the_page(void)
+TEST(the_page)
 {
     struct rig r = rig_new(NULL);
     struct client c = dial(r.address);
@@ -623,8 +609,7 @@ legacy_close(struct legacy *l)
     hang_up(&l->posts);
 }
 
-static void
-test_the_sse_transport(void)
+TEST(the_sse_transport)
 {
     struct rig r = rig_new(NULL);
     struct legacy l;
@@ -671,8 +656,7 @@ test_the_sse_transport(void)
 
 /* ---- listening in 2026-07-28 ---- */
 
-static void
-test_listens(void)
+TEST(listens)
 {
     struct rig r = rig_new(NULL);
     struct client c = dial(r.address), gone;
@@ -706,8 +690,7 @@ test_listens(void)
 
 /* The loop checks waiting connections ten times a second: a claim checks
    itself. */
-static void
-test_no_claim_for_a_client_that_left(void)
+TEST(no_claim_for_a_client_that_left)
 {
     struct rig r = rig_new(NULL);
     struct client gone = dial(r.address), c;
@@ -756,8 +739,7 @@ wait_for_change(const struct rig *r, const struct session *s, char id[1024])
 }
 
 /* A wait that began before there was any record returns to what came since. */
-static void
-test_a_wait_on_an_empty_store_misses_nothing(void)
+TEST(a_wait_on_an_empty_store_misses_nothing)
 {
     struct rig r = rig_new(NULL);
     struct client c = dial(r.address), wait;
@@ -779,8 +761,7 @@ test_a_wait_on_an_empty_store_misses_nothing(void)
 
 /* The time of a wait goes on while its client is away: one that began a minute
    ago, and was to take 50 seconds, ends when its client returns. */
-static void
-test_a_wait_ends_in_its_time(void)
+TEST(a_wait_ends_in_its_time)
 {
     struct rig r = rig_new(NULL);
     struct client c = dial(r.address), wait;
@@ -826,8 +807,7 @@ comes_back(struct client *c, const struct session *s, const char *body)
 }
 
 /* Under a made-up id only a wait is run, and what reads. */
-static void
-test_no_change_comes_back(void)
+TEST(no_change_comes_back)
 {
     static const char *const refused[] = {
         CREATE("a"), UPDATE("a", "1"), SUBSCRIBE("a"), PING, HELLO,
@@ -850,8 +830,7 @@ test_no_change_comes_back(void)
 
 /* A client whose wait lost its stream returns with the id of that, to the same
    server or the next one, and gets the answer, also to what came meanwhile. */
-static void
-test_a_wait_survives_a_kill(void)
+TEST(a_wait_survives_a_kill)
 {
     struct rig r = rig_new(NULL);
     struct client c = dial(r.address), wait;
@@ -1055,27 +1034,7 @@ main(int argc, char **argv)
 {
     if (!web_begin(argc, argv))
         return 2;
-    test_routes_and_refusals();
-    test_refuses_before_the_body();
-    test_health_ready_metrics();
-    test_not_ready_on_a_damaged_log();
-    test_not_ready_with_two_names();
-    test_a_call_without_a_handshake();
-    test_statuses_of_2026();
-    test_the_life_of_a_session();
-    test_reading_leaves_no_log();
-    test_a_stream_is_taken_over_from_its_beginning();
-    test_an_end_that_cannot_be_written();
-    test_a_bad_key_is_told();
-    test_replay_across_a_kill();
-    test_the_page();
-    test_the_sse_transport();
-    test_listens();
-    test_no_claim_for_a_client_that_left();
-    test_a_wait_on_an_empty_store_misses_nothing();
-    test_a_wait_ends_in_its_time();
-    test_no_change_comes_back();
-    test_a_wait_survives_a_kill();
+    test_run();
     fixture = argc > 2 ? argv[2] : NULL;
     if (fixture != NULL) {
         test_a_call_ends_its_stream_first();

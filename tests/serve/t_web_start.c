@@ -4,8 +4,7 @@
 #include "tests/lib/web.h"
 
 /* From the first request that is too many. */
-static void
-test_a_rate(void)
+TEST(a_rate)
 {
     struct rig r = rig_new("--port 0 --rate 1");
     struct client c = dial(r.address);
@@ -25,8 +24,7 @@ test_a_rate(void)
     rig_end(&r);
 }
 
-static void
-test_a_unix_socket(void)
+TEST(a_unix_socket)
 {
     char *dir = test_tmpdir(), options[512], path[400];
     struct rig r;
@@ -62,8 +60,7 @@ listen_on_loopback(void)
     return fd;
 }
 
-static void
-test_a_passed_socket(void)
+TEST(a_passed_socket)
 {
     int fd = listen_on_loopback();
     struct rig r;
@@ -91,8 +88,7 @@ moved_up(int fd)
 
 /* systemd passes the sockets of all units that start the service, in any order.
    Both are served, and the one of TCP is reported. */
-static void
-test_two_passed_sockets(void)
+TEST(two_passed_sockets)
 {
     struct sockaddr_un un = {.sun_family = AF_UNIX};
     char *dir = test_tmpdir(), address[sizeof(un.sun_path)];
@@ -126,8 +122,7 @@ test_two_passed_sockets(void)
     free(dir);
 }
 
-static void
-test_refuses_to_start(void)
+TEST(refuses_to_start)
 {
     static const struct {
         const char *options, *said;
@@ -161,8 +156,7 @@ test_refuses_to_start(void)
 
 /* It refuses to serve without tokens before it binds anything: the port is
    taken, so binding would fail. */
-static void
-test_refuses_before_it_listens(void)
+TEST(refuses_before_it_listens)
 {
     static const char *const hosts[] = {"0.0.0.0", "::", "::ffff:127.0.0.1",
                                         "10.255.255.1"};
@@ -187,8 +181,7 @@ test_refuses_before_it_listens(void)
     close(fd);
 }
 
-static void
-test_too_many_passed_sockets(void)
+TEST(too_many_passed_sockets)
 {
     int fd = listen_on_loopback();
     char *dir = test_tmpdir(), said[256] = "";
@@ -206,8 +199,7 @@ test_too_many_passed_sockets(void)
     free(dir);
 }
 
-static void
-test_the_port_of_the_environment(void)
+TEST(the_port_of_the_environment)
 {
     char *dir = test_tmpdir(), said[256] = "";
     struct rig r;
@@ -231,13 +223,6 @@ main(int argc, char **argv)
 {
     if (!web_begin(argc, argv))
         return 2;
-    test_a_rate();
-    test_a_unix_socket();
-    test_a_passed_socket();
-    test_two_passed_sockets();
-    test_refuses_to_start();
-    test_refuses_before_it_listens();
-    test_too_many_passed_sockets();
-    test_the_port_of_the_environment();
+    test_run();
     return test_end("web_start");
 }

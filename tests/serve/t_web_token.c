@@ -63,8 +63,7 @@ test_who_has_a_token(const struct rig *r)
 
 /* With tokens, a person is a caller whose token says so; without, one who uses
    the page, as an Origin of ours shows. */
-static void
-test_a_person_takes_over(void)
+TEST(a_person_takes_over)
 {
     static const char tokens[] = "alice-0123456789abcdef alice\n"
                                  "bob-0123456789abcdef bob person\n";
@@ -113,8 +112,7 @@ is_empty(const char *dir)
 
 /* A token that may only read creates no file, whatever it asks for. Its
    sessions end with the process. */
-static void
-test_a_reader_leaves_no_trace(void)
+TEST(a_reader_leaves_no_trace)
 {
     char *files = test_tmpdir(), path[400], options[512];
     struct rig r = {.dir = test_tmpdir()};
@@ -163,8 +161,7 @@ test_a_reader_leaves_no_trace(void)
     free(files);
 }
 
-static void
-test_tokens(void)
+TEST(tokens)
 {
     static const char all[] = "alice-0123456789abcdef alice\n"
                               "bob-0123456789abcdef bob\n"
@@ -222,8 +219,7 @@ test_tokens(void)
 #define SILENT 300 /* more than are served at a time */
 
 /* Clients without a token keep nobody out who has one. */
-static void
-test_strangers_lock_nobody_out(void)
+TEST(strangers_lock_nobody_out)
 {
     char *files = test_tmpdir(), path[400], options[512];
     struct rig r = {.dir = test_tmpdir()};
@@ -323,8 +319,7 @@ is_unanswered(const struct client *c)
 
 /* A body that never ends takes room from its own agent alone, or without tokens
    from large bodies. */
-static void
-test_unfinished_bodies(void)
+TEST(unfinished_bodies)
 {
     static const size_t sizes[] = {200, 12000, 64000, MIB, LARGEST};
     char *files = test_tmpdir(), path[400], options[512], *body;
@@ -366,8 +361,7 @@ test_unfinished_bodies(void)
 }
 
 /* Who needs no token has no use for a large body. */
-static void
-test_large_bodies_are_messages(void)
+TEST(large_bodies_are_messages)
 {
     struct rig r = rig_new(NULL);
     char *body = long_ping(MIB);
@@ -385,11 +379,6 @@ main(int argc, char **argv)
 {
     if (!web_begin(argc, argv))
         return 2;
-    test_a_reader_leaves_no_trace();
-    test_a_person_takes_over();
-    test_tokens();
-    test_strangers_lock_nobody_out();
-    test_unfinished_bodies();
-    test_large_bodies_are_messages();
+    test_run();
     return test_end("web_token");
 }

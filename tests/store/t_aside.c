@@ -5,8 +5,7 @@
 
 /* The remote is restored from a backup twice, and the host is at the same
    record each time: the second log does not take the place of the first. */
-static void
-test_twice(void)
+TEST(twice)
 {
     static const char *const names[] = {".diverged-6", ".diverged-6-2"};
     static const char *const bodies[] = {"\"v\":2", "\"v\":3"};
@@ -32,11 +31,4 @@ test_twice(void)
     CHECK(stat(path_with(host[0].path, names[0]), &is) == 0 &&
           is.st_ino != was.st_ino);
     end();
-}
-
-int
-main(void)
-{
-    test_twice();
-    return test_end("t_aside");
 }

@@ -53,8 +53,7 @@ rival(void *ctx)
     CHECK(put(ctx, "task/b", "\"v\":2") == 0);
 }
 
-static void
-test_put(void)
+TEST(put)
 {
     begin(2);
     keep(&host[0], ONE, "one");
@@ -72,8 +71,7 @@ test_put(void)
 }
 
 /* The call that names it is refused, and others of its turn are not. */
-static void
-test_refused(void)
+TEST(refused)
 {
     struct store *s;
     bool unknown;
@@ -98,8 +96,7 @@ test_refused(void)
 }
 
 /* Only what needs it fails. */
-static void
-test_no_room(void)
+TEST(no_room)
 {
     begin(1);
     keep(&host[0], ONE, "one");
@@ -114,8 +111,7 @@ test_no_room(void)
     end();
 }
 
-static void
-test_fetch(void)
+TEST(fetch)
 {
     bool unknown;
 
@@ -137,8 +133,7 @@ test_fetch(void)
 }
 
 /* A turn both reads and writes: what it staged is staged again. */
-static void
-test_both(void)
+TEST(both)
 {
     begin(2);
     keep(&host[0], ONE, "one");
@@ -153,8 +148,7 @@ test_both(void)
     end();
 }
 
-static void
-test_unreachable(void)
+TEST(unreachable)
 {
     begin(1);
     keep(&host[0], ONE, "one");
@@ -171,8 +165,7 @@ test_unreachable(void)
     end();
 }
 
-static void
-test_many(void)
+TEST(many)
 {
     char hex[SHA256_HEX + 1] = ONE;
     bool unknown;
@@ -192,8 +185,7 @@ test_many(void)
 }
 
 /* A remote that shares no contents; and none. */
-static void
-test_not_shared(void)
+TEST(not_shared)
 {
     struct tstore t;
     char *path = path_fresh("tasks.log");
@@ -236,8 +228,7 @@ newest_lines(void)
     return b->p;
 }
 
-static void
-test_commands(void)
+TEST(commands)
 {
     const char *id;
     char line[600], *file = path_fresh("file"), *copy = path_fresh("copy");
@@ -281,8 +272,7 @@ test_commands(void)
 }
 
 /* What no record names goes, unless it is young, from everywhere. */
-static void
-test_orphans(void)
+TEST(orphans)
 {
     begin(2);
     keep(&host[0], ONE, "one");
@@ -305,20 +295,4 @@ test_orphans(void)
     CHECK(run(&host[1], "compact --orphans") == CLI_STORE);
     open_host(&host[1]);
     end();
-}
-
-int
-main(void)
-{
-    test_orphans();
-    test_put();
-    test_refused();
-    test_no_room();
-    test_fetch();
-    test_both();
-    test_unreachable();
-    test_many();
-    test_not_shared();
-    test_commands();
-    return test_end("t_content");
 }

@@ -10,8 +10,7 @@
 
 /* ---- two claims of one task ---- */
 
-static void
-test_two_create_one_id(void)
+TEST(two_create_one_id)
 {
     char *dir = test_tmpdir(), id[32];
     struct srv a = start(dir, NULL, PLAIN), b = start(dir, NULL, PLAIN);
@@ -200,7 +199,7 @@ main(int argc, char **argv)
     }
     binary = argv[1];
     signal(SIGPIPE, SIG_IGN);
-    test_two_create_one_id();
+    test_run();
     test_nothing_promised_is_lost(rounds);
     return test_end("t_crash");
 }

@@ -38,8 +38,7 @@ has(const struct index *x, uint64_t i)
            memcmp(e->e.key, k.p, k.len) == 0;
 }
 
-static void
-test_longest_and_empty_keys(void)
+TEST(longest_and_empty_keys)
 {
     char key[STORE_MAX_KEY];
     struct index x;
@@ -72,8 +71,7 @@ is_sound(const struct index *x)
     return ok && n == x->n;
 }
 
-static void
-test_many_keys(void)
+TEST(many_keys)
 {
     enum { N = TEST_STEP > 1 ? 10000 : 100000 };
     struct index x;
@@ -100,8 +98,7 @@ test_many_keys(void)
     index_fini(&x);
 }
 
-static void
-test_entries_do_not_move(void)
+TEST(entries_do_not_move)
 {
     struct index x;
     struct num *e[3000];
@@ -119,8 +116,7 @@ test_entries_do_not_move(void)
 }
 
 /* Removes runs of additions, newest first, across blocks and splits. */
-static void
-test_pop_newest_first(void)
+TEST(pop_newest_first)
 {
     static struct num *e[4000];
     struct index x;
@@ -147,8 +143,7 @@ test_pop_newest_first(void)
 }
 
 /* Each allocation fails in turn, once and permanently. */
-static void
-test_no_memory(void)
+TEST(no_memory)
 {
     for (int once = 0; once < 2; once++)
         for (long after = 0;; after++) {
@@ -173,15 +168,4 @@ test_no_memory(void)
             if (!hit)
                 break;
         }
-}
-
-int
-main(void)
-{
-    test_many_keys();
-    test_entries_do_not_move();
-    test_pop_newest_first();
-    test_longest_and_empty_keys();
-    test_no_memory();
-    return test_end("t_index");
 }

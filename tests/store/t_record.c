@@ -7,8 +7,7 @@
 #include <fcntl.h>
 
 /* RFC 3720, B.4, and the check value of the CRC catalogues. */
-static void
-test_crc32c_known(void)
+TEST(crc32c_known)
 {
     uint8_t p[48];
     CHECK(crc32c(0, "", 0) == 0);
@@ -26,8 +25,7 @@ test_crc32c_known(void)
     CHECK(crc32c(0, p, 32) == 0x113fdb5cu);
 }
 
-static void
-test_crc32c_in_parts(void)
+TEST(crc32c_in_parts)
 {
     char p[100];
     for (size_t i = 0; i < sizeof p; i++)
@@ -38,8 +36,7 @@ test_crc32c_in_parts(void)
 }
 
 /* Logs are read on CPUs with and without an instruction for this. */
-static void
-test_crc32c_without_instruction(void)
+TEST(crc32c_without_instruction)
 {
     char p[100];
     for (size_t i = 0; i < sizeof p; i++)
@@ -48,8 +45,7 @@ test_crc32c_without_instruction(void)
         CHECK(crc32c_table(7, p + 1, n) == crc32c(7, p + 1, n));
 }
 
-static void
-test_key_forms(void)
+TEST(key_forms)
 {
     static const struct {
         const char *key;
@@ -78,8 +74,7 @@ static const struct store_rec sample = {
     .key = {"task/abc", 8}, .time = {"2026-07-28T09:30:00.000Z", 24},
     .body = {"\"op\":\"create\",\"v\":{\"a\":[1,2]}", 30}};
 
-static void
-test_put_then_parse(void)
+TEST(put_then_parse)
 {
     struct buf b = {0};
     struct store_rec r;
@@ -101,8 +96,7 @@ test_put_then_parse(void)
 }
 
 /* The format is a promise to every later version: byte for byte. */
-static void
-test_bytes(void)
+TEST(bytes)
 {
     static const char want[] =
         "{\"c\":\"360d4fb3\",\"g\":1,\"n\":2,\"b\":1,\"p\":0,"
@@ -116,8 +110,7 @@ test_bytes(void)
 }
 
 /* Every byte of a line counts: any other value is refused. */
-static void
-test_parse_no_altered_byte(void)
+TEST(parse_no_altered_byte)
 {
     struct buf b = {0};
     struct store_rec r;
@@ -141,8 +134,7 @@ test_parse_no_altered_byte(void)
 #define REST ",\"k\":\"a/b\",\"t\":\"x\",\"v\":1}"
 
 /* Lines with a valid checksum but another form. */
-static void
-test_parse_forms(void)
+TEST(parse_forms)
 {
     static const struct {
         const char *rest; /* after c */
@@ -182,8 +174,7 @@ test_parse_forms(void)
     }
 }
 
-static void
-test_header_versions(void)
+TEST(header_versions)
 {
     struct record_header h = {.g = 7, .compacted = true}, got;
     static const struct {
@@ -245,8 +236,7 @@ test_header_versions(void)
     }
 }
 
-static void
-test_end_record(void)
+TEST(end_record)
 {
     struct buf b = {0};
     struct store_rec r;
@@ -258,8 +248,7 @@ test_end_record(void)
 }
 
 /* Hosts compact when they like, so g and c are not part of the sum. */
-static void
-test_sum(void)
+TEST(sum)
 {
     struct store_rec r = {.g = 2, .n = 42, .b = 41, .p = 7,
                           .key = STR("task/1"),
@@ -295,8 +284,7 @@ file_of(const char *dir, const char *p, size_t n)
 }
 
 /* A line feed at every position around the end of a chunk or of the buffer. */
-static void
-test_reader_chunk_borders(void)
+TEST(reader_chunk_borders)
 {
     enum { CHUNK = 256 * 1024, N = CHUNK + 300 };
     char *dir = test_tmpdir(), *p = malloc(N);
@@ -323,8 +311,7 @@ test_reader_chunk_borders(void)
 }
 
 /* Every start and end within a few short lines. */
-static void
-test_reader_ends(void)
+TEST(reader_ends)
 {
     static const char text[] = "ab\n\ncdef\ngh";
     char *dir = test_tmpdir();
@@ -350,8 +337,7 @@ test_reader_ends(void)
     free(dir);
 }
 
-static void
-test_reader_long_lines(void)
+TEST(reader_long_lines)
 {
     static const size_t lens[] = {STORE_MAX_RECORD - 1, STORE_MAX_RECORD,
                                   STORE_MAX_RECORD + 1, 1000 * 1000};
@@ -378,8 +364,7 @@ test_reader_long_lines(void)
 }
 
 /* A file shorter than announced, and one that is not open. */
-static void
-test_reader_short_file(void)
+TEST(reader_short_file)
 {
     char *dir = test_tmpdir();
     int fd = file_of(dir, "ab\ncd", 5);
@@ -395,25 +380,4 @@ test_reader_short_file(void)
     record_reader_fini(&bad);
     close(fd);
     free(dir);
-}
-
-int
-main(void)
-{
-    test_crc32c_known();
-    test_crc32c_in_parts();
-    test_crc32c_without_instruction();
-    test_key_forms();
-    test_put_then_parse();
-    test_bytes();
-    test_parse_no_altered_byte();
-    test_parse_forms();
-    test_header_versions();
-    test_end_record();
-    test_sum();
-    test_reader_chunk_borders();
-    test_reader_ends();
-    test_reader_long_lines();
-    test_reader_short_file();
-    return test_end("t_record");
 }

@@ -83,8 +83,7 @@ fill(struct tstore *t, int n, int k)
     }
 }
 
-static void
-test_whole_logs(void)
+TEST(whole_logs)
 {
     struct store_report rep;
     struct regions none = {0};
@@ -110,8 +109,7 @@ test_whole_logs(void)
     ts_close(&t);
 }
 
-static void
-test_not_a_log(void)
+TEST(not_a_log)
 {
     struct store_report rep;
     fresh();
@@ -129,8 +127,7 @@ test_not_a_log(void)
 }
 
 /* Logs made by hand whose lines are whole but contradict each other. */
-static void
-test_order_and_links(void)
+TEST(order_and_links)
 {
     static const struct {
         const char *why;
@@ -178,8 +175,7 @@ test_order_and_links(void)
 
 /* The numbers of missing records are reported, and each key that a damaged line
    still shows. */
-static void
-test_what_is_lost(void)
+TEST(what_is_lost)
 {
     static const struct {
         const char *why;
@@ -229,8 +225,7 @@ test_what_is_lost(void)
 
 /* A flipped bit anywhere in the first line loses no record. The repaired log
    has another generation and, if it was legible, the same id. */
-static void
-test_header_is_mended(void)
+TEST(header_is_mended)
 {
     char *out;
     size_t len, line;
@@ -268,8 +263,7 @@ test_header_is_mended(void)
 }
 
 /* p may name records that compaction dropped, and no others. */
-static void
-test_links_in_compacted(void)
+TEST(links_in_compacted)
 {
     static const uint64_t p_of[][2] = {
         {4, true}, {6, true}, {3, false}, {9, true}, {10, true}, {11, false}};
@@ -290,8 +284,7 @@ test_links_in_compacted(void)
     }
 }
 
-static void
-test_end_record_counts(void)
+TEST(end_record_counts)
 {
     for (uint64_t count = 0; count < 4; count++) {
         struct store_report rep;
@@ -311,8 +304,7 @@ test_end_record_counts(void)
 
 /* Order is by number. A host whose clock was ahead may have written a record of
    a shared store, so an earlier time after it is no damage. */
-static void
-test_times(void)
+TEST(times)
 {
     struct store_report rep;
     struct buf b = {0};
@@ -387,8 +379,7 @@ check_mended(uint64_t records, const struct store_report *old)
     ts_close(&t);
 }
 
-static void
-test_how_far_it_is(void)
+TEST(how_far_it_is)
 {
     struct store_report rep;
     struct regions reg = {0};
@@ -413,8 +404,7 @@ test_how_far_it_is(void)
     ts_close(&t);
 }
 
-static void
-test_damage_is_told_and_mended(void)
+TEST(damage_is_told_and_mended)
 {
     for (int i = 0; i <= 30; i++)
         for (int marked = 0; marked < 2; marked++) {
@@ -445,8 +435,7 @@ test_damage_is_told_and_mended(void)
         }
 }
 
-static void
-test_regions_are_joined(void)
+TEST(regions_are_joined)
 {
     struct store_report rep;
     struct regions reg = {0};
@@ -468,8 +457,7 @@ test_regions_are_joined(void)
     buf_fini(&b);
 }
 
-static void
-test_shorter_than_the_mark(void)
+TEST(shorter_than_the_mark)
 {
     struct store_report rep;
     struct tstore t;
@@ -487,8 +475,7 @@ test_shorter_than_the_mark(void)
 }
 
 /* Only the mark is left; without it, the log is new. */
-static void
-test_emptied(void)
+TEST(emptied)
 {
     struct store_report rep;
     struct regions reg = {0};
@@ -511,8 +498,7 @@ test_emptied(void)
 }
 
 /* Bytes after the mark are not torn while their writer is alive. */
-static void
-test_beside_a_writer(void)
+TEST(beside_a_writer)
 {
     struct store_report rep;
     struct regions reg = {0};
@@ -573,8 +559,7 @@ same_file(const char *a, const char *b)
     return same;
 }
 
-static void
-test_backup(void)
+TEST(backup)
 {
     struct tstore t, copy;
     struct copied got = {0};
@@ -612,8 +597,7 @@ test_backup(void)
 }
 
 /* If one name is taken, or the caller ends it, no copy is there. */
-static void
-test_backup_leaves_no_half(void)
+TEST(backup_leaves_no_half)
 {
     static const char *const taken[] = {"", ".1", ".2", ".lock"};
     for (size_t i = 0; i < sizeof taken / sizeof *taken; i++) {
@@ -640,8 +624,7 @@ test_backup_leaves_no_half(void)
     }
 }
 
-static void
-test_backup_of_damage(void)
+TEST(backup_of_damage)
 {
     struct tstore t;
     size_t len;
@@ -706,8 +689,7 @@ put_and_compact(void)
 }
 
 /* Whatever a process wrote that got the lock first is archived too. */
-static void
-test_archive_behind_a_writer(void)
+TEST(archive_behind_a_writer)
 {
     static void (*const acts[])(void) = {NULL, put_another, put_and_compact};
     for (size_t i = 0; i < sizeof acts / sizeof *acts; i++) {
@@ -737,8 +719,7 @@ test_archive_behind_a_writer(void)
 
 /* The files in tests/data have the format as released: it must stay
    readable. */
-static void
-test_kept_logs(void)
+TEST(kept_logs)
 {
     static const struct {
         const char *name;
@@ -796,25 +777,7 @@ int
 main(void)
 {
     test_in_memory();
-    test_whole_logs();
-    test_not_a_log();
-    test_order_and_links();
-    test_what_is_lost();
-    test_header_is_mended();
-    test_links_in_compacted();
-    test_end_record_counts();
-    test_times();
-    test_how_far_it_is();
-    test_damage_is_told_and_mended();
-    test_regions_are_joined();
-    test_shorter_than_the_mark();
-    test_emptied();
-    test_beside_a_writer();
-    test_backup();
-    test_backup_leaves_no_half();
-    test_backup_of_damage();
-    test_archive_behind_a_writer();
-    test_kept_logs();
+    test_run();
     free(dir);
     free(path);
     return test_end("t_verify");

@@ -5,8 +5,7 @@
 
 /* ---- idempotency ---- */
 
-static void
-test_idempotency(void)
+TEST(idempotency)
 {
     static const char first[] = "{'task_id':'a','agent':'me','notes':'one',"
         "'completed_steps':['x'],'idempotency_key':'k1'}";
@@ -63,8 +62,7 @@ test_idempotency(void)
 
 /* The key of several tasks still answers for all of them when each has changed
    and the log was compacted. */
-static void
-test_key_of_several_tasks(void)
+TEST(key_of_several_tasks)
 {
     static const char plan[] = "{'agent':'me','idempotency_key':'k','tasks':["
         "{'task_id':'a','title':'A'},{'task_id':'b','title':'B'},"
@@ -90,8 +88,7 @@ test_key_of_several_tasks(void)
 }
 
 /* Keys are separate for each principal, even under one agent's name. */
-static void
-test_keys_of_principals(void)
+TEST(keys_of_principals)
 {
     static const char args[] = "{'task_id':'a','notes':'n','agent':'me',"
                                "'idempotency_key':'k'}";
@@ -143,8 +140,7 @@ answer_has(struct fixture *f, const char *what)
     return false;
 }
 
-static void
-test_who_takes_over_owns(void)
+TEST(who_takes_over_owns)
 {
     struct fixture f;
 
@@ -187,8 +183,7 @@ test_who_takes_over_owns(void)
     fixture_fini(&f);
 }
 
-static void
-test_what_a_day_changes(void)
+TEST(what_a_day_changes)
 {
     static const char start[] = "{'task_id':'a','agent':'me','status':"
         "'in_progress','idempotency_key':'k'}";
@@ -216,8 +211,7 @@ test_what_a_day_changes(void)
 }
 
 /* Nobody can predict which keys share a hash: it includes a secret. */
-static void
-test_hashes_of_keys_are_secret(void)
+TEST(hashes_of_keys_are_secret)
 {
     static const char idem[] = "{\"key\":\"k\",\"who\":\"me\"}";
     static const char other[] = "{\"key\":\"k\",\"who\":\"you\"}";
@@ -241,8 +235,7 @@ test_hashes_of_keys_are_secret(void)
         tasks_free(t[i]);
 }
 
-static void
-test_key_table_is_bounded(void)
+TEST(key_table_is_bounded)
 {
     static struct task_keys k;
     uint64_t i, n;
@@ -271,17 +264,4 @@ test_key_table_is_bounded(void)
     CHECK(k.ring[7]->cap * (sizeof(struct task_key_slot) + sizeof(uint64_t)) <
           6u << 20);
     keys_fini(&k);
-}
-
-int
-main(void)
-{
-    test_idempotency();
-    test_key_of_several_tasks();
-    test_keys_of_principals();
-    test_who_takes_over_owns();
-    test_what_a_day_changes();
-    test_hashes_of_keys_are_secret();
-    test_key_table_is_bounded();
-    return test_end("keys");
 }

@@ -5,8 +5,7 @@
 /* ---- lists ---- */
 
 /* A search that finds nothing in many tasks ends after a few calls. */
-static void
-test_search_is_bounded(void)
+TEST(search_is_bounded)
 {
     struct fixture f;
     struct buf b = {0};
@@ -45,8 +44,7 @@ test_search_is_bounded(void)
 
 /* Lists in the order of work: by priority, then by the wait, in pages, while
    tasks that were listed change. It is the order of claims. */
-static void
-test_order_of_work(void)
+TEST(order_of_work)
 {
     enum { N = 3000 };
     struct fixture f;
@@ -113,8 +111,7 @@ test_order_of_work(void)
     fixture_fini(&f);
 }
 
-static void
-test_filters(void)
+TEST(filters)
 {
     static const struct {
         const char *args;
@@ -190,8 +187,7 @@ test_filters(void)
 }
 
 /* What others depend on is of use only where all of them are listed. */
-static void
-test_parts_depend(void)
+TEST(parts_depend)
 {
     static const struct step steps[] = {
         {"create_task", "{'task_id':'a','title':'Whole'}", 0, 0, 0},
@@ -232,8 +228,7 @@ tells(struct fixture *f, const char *id, const char *part)
     return false;
 }
 
-static void
-test_summaries_say_why(void)
+TEST(summaries_say_why)
 {
     static const struct step steps[] = {
         {"create_task", "{'task_id':'ask','title':'x'}", 0, 0, 0},
@@ -314,8 +309,7 @@ page_through(struct fixture *f, const char *filter, bool with_done)
             fprintf(stderr, "  p%d seen %d times\n", i, seen[i]);
 }
 
-static void
-test_paging_while_tasks_change(void)
+TEST(paging_while_tasks_change)
 {
     static const char *const filters[] = {"", "'tag':'x',", "'query':'P',"};
     struct fixture f;
@@ -345,8 +339,7 @@ test_paging_while_tasks_change(void)
 }
 
 /* Totals, and the limit on what one call looks at. */
-static void
-test_many_tasks(void)
+TEST(many_tasks)
 {
     enum { N = 20500, TAGGED = 1200 };
     struct fixture f;
@@ -398,8 +391,7 @@ test_many_tasks(void)
 }
 
 /* Tasks are parked in any order, and return to that of their queues. */
-static void
-test_back_from_the_park(void)
+TEST(back_from_the_park)
 {
     struct fixture f;
     char text[200];
@@ -428,18 +420,4 @@ test_back_from_the_park(void)
     call(&f, "claim_task", "{'agent':'me'}");
     CHECK(json_get(f.json, "lease") == NULL && is_replay(&f));
     fixture_fini(&f);
-}
-
-int
-main(void)
-{
-    test_back_from_the_park();
-    test_filters();
-    test_parts_depend();
-    test_order_of_work();
-    test_summaries_say_why();
-    test_paging_while_tasks_change();
-    test_search_is_bounded();
-    test_many_tasks();
-    return test_end("lists");
 }

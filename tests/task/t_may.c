@@ -128,8 +128,7 @@ static const char *const expected[N_TASKS][N_CALLERS] = {
                "EEEyEEE", "EEEyEEE", "EEEyEUU"},
 };
 
-static void
-test_who_may_do_what(void)
+TEST(who_may_do_what)
 {
     for (int t = 0; t < N_TASKS; t++)
         for (int who = 0; who < N_CALLERS; who++)
@@ -146,8 +145,7 @@ test_who_may_do_what(void)
 
 /* A session that is not seen to live has no twin: the name alone counts. Of one
    that is gone, anybody may take the task over. */
-static void
-test_a_session_that_is_not_seen(void)
+TEST(a_session_that_is_not_seen)
 {
     struct task k;
 
@@ -168,8 +166,7 @@ test_a_session_that_is_not_seen(void)
 
 /* A change that begins a task takes it from nobody from whom a claim would not,
    though --ownership warn lets it. */
-static void
-test_a_change_that_begins_a_task(void)
+TEST(a_change_that_begins_a_task)
 {
     for (int t = 0; t < N_TASKS; t++)
         for (int who = 0; who < YOU_PERSON; who++) {
@@ -184,8 +181,7 @@ test_a_change_that_begins_a_task(void)
 }
 
 /* Before a task is chosen only the name is judged. */
-static void
-test_any_task(void)
+TEST(any_task)
 {
     CHECK(may(&callers[YOU], NULL, ACT_CLAIM) == MAY_YES);
     CHECK(may(&callers[UNNAMED], NULL, ACT_CLAIM) == MAY_NOT_UNNAMED);
@@ -195,8 +191,7 @@ test_any_task(void)
 
 /* ---- who holds it ---- */
 
-static void
-test_the_holder(void)
+TEST(the_holder)
 {
     static const struct {
         int state, who;
@@ -226,8 +221,7 @@ has_token(const void *of, struct str agent)
 }
 
 /* Rules (b) and (c): names that nobody chose, by client, session and sight. */
-static void
-test_holders_under_default_names(void)
+TEST(holders_under_default_names)
 {
 #define CLAUDE STR("claude-code")
 #define NAMED(n) .name = STR("\"" n "\""), .client = CLAUDE
@@ -325,8 +319,7 @@ test_holders_under_default_names(void)
 
 /* ---- whom a name reaches ---- */
 
-static void
-test_whom_a_name_reaches(void)
+TEST(whom_a_name_reaches)
 {
 #define CODEX STR("codex-mcp-client")
     static const struct {
@@ -364,8 +357,7 @@ test_whom_a_name_reaches(void)
 
 /* ---- what a refusal says ---- */
 
-static void
-test_what_a_refusal_says(void)
+TEST(what_a_refusal_says)
 {
     static const struct {
         enum task_may why;
@@ -453,8 +445,7 @@ test_what_a_refusal_says(void)
 }
 
 /* Who lost the task is told who took it. */
-static void
-test_who_lost_it(void)
+TEST(who_lost_it)
 {
     struct arena a = {0};
     struct task_ctx c = {.a = &a, .who = callers[YOU]};
@@ -467,19 +458,4 @@ test_who_lost_it(void)
     may_refuse(&c, &k, MAY_NOT_LEASED);
     CHECK(c.e.taken.p == NULL);
     arena_fini(&a);
-}
-
-int
-main(void)
-{
-    test_who_may_do_what();
-    test_a_session_that_is_not_seen();
-    test_a_change_that_begins_a_task();
-    test_any_task();
-    test_the_holder();
-    test_holders_under_default_names();
-    test_whom_a_name_reaches();
-    test_what_a_refusal_says();
-    test_who_lost_it();
-    return test_end("may");
 }

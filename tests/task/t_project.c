@@ -281,8 +281,7 @@ test_here(void)
     CHECK(chdir(before) == 0);
 }
 
-static void
-test_path(void)
+TEST(path)
 {
     CHECK(str_is(project_path(STR("/a/b//")), "/a/b"));
     CHECK(str_is(project_path(STR("/")), "/"));
@@ -291,8 +290,7 @@ test_path(void)
 }
 
 /* What a task has, and what a caller of project /a is offered. */
-static void
-test_offers(void)
+TEST(offers)
 {
     static const struct {
         const char *path;
@@ -479,8 +477,7 @@ main(void)
         tests[i]();
         free(top);
     }
-    test_path();
-    test_offers();
+    test_run();
     arena_fini(&mem);
     return test_end("t_project");
 }

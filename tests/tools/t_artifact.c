@@ -12,8 +12,7 @@
 /* ---- artifacts ---- */
 
 /* A call that changes nothing says nothing of the change before it. */
-static void
-test_attached_already(void)
+TEST(attached_already)
 {
     static const char attach[] = "{'task_id':'a','name':'n','content':'c'}";
     struct fixture f;
@@ -30,8 +29,7 @@ test_attached_already(void)
     fixture_fini(&f);
 }
 
-static void
-test_artifact_round_trip(void)
+TEST(artifact_round_trip)
 {
     static const char *const base64[][2] = {
         {"", ""}, {"AA==", "1"}, {"AAE=", "2"}, {"AAEC", "3"},
@@ -128,8 +126,7 @@ find_file(const struct fixture *f, const char *content, char path[512])
     snprintf(path, 512, "%s/%s", f->artifacts, hex);
 }
 
-static void
-test_artifact_that_is_gone_or_changed(void)
+TEST(artifact_that_is_gone_or_changed)
 {
     struct fixture f;
     char path[512];
@@ -217,8 +214,7 @@ commits(struct fixture *f, bool well)
     CHECK((store_commit(f->s, &unknown) == 0) == well);
 }
 
-static void
-test_refused_artifact_leaves_no_file(void)
+TEST(refused_artifact_leaves_no_file)
 {
     struct fixture f;
     struct mcp_call good, bad;
@@ -263,8 +259,7 @@ test_refused_artifact_leaves_no_file(void)
     fixture_fini(&f);
 }
 
-static void
-test_artifact_sizes(void)
+TEST(artifact_sizes)
 {
     struct fixture f;
     struct buf b = {0}, whole = {0};
@@ -320,8 +315,7 @@ write_file(const char *path, const char *text)
     close(fd);
 }
 
-static void
-test_artifact_paths(void)
+TEST(artifact_paths)
 {
     static const struct {
         const char *path;
@@ -394,8 +388,7 @@ test_artifact_paths(void)
 
 /* path reads neither files of the store nor tokens and credentials, whatever
    name they have, and the attempt costs nobody a lock. */
-static void
-test_files_of_the_store(void)
+TEST(files_of_the_store)
 {
     static const char *const of_store[] = {
         "tasks.log", "tasks.log.lock", "tasks.log.key", "tasks.log.1",
@@ -440,8 +433,7 @@ test_files_of_the_store(void)
     fixture_fini(&f);
 }
 
-static void
-test_artifact_count(void)
+TEST(artifact_count)
 {
     struct fixture f;
     char args[128];
@@ -462,8 +454,7 @@ test_artifact_count(void)
 }
 
 /* Each system call that makes the artifact's file fails in turn. */
-static void
-test_artifact_faults(void)
+TEST(artifact_faults)
 {
     static const struct {
         enum fault_call call;
@@ -519,8 +510,7 @@ was_synced(const char *path)
 
 /* The file and its directories exist, but the process that made them was killed
    before it synced them. */
-static void
-test_artifact_of_a_killed_process(void)
+TEST(artifact_of_a_killed_process)
 {
     struct fixture f;
     char path[512], up[512];
@@ -554,8 +544,7 @@ piece(struct fixture *f, const char *args)
     return call(f, "get_task", text);
 }
 
-static void
-test_tail_of_an_artifact(void)
+TEST(tail_of_an_artifact)
 {
     struct fixture f;
 
@@ -578,8 +567,7 @@ test_tail_of_an_artifact(void)
     fixture_fini(&f);
 }
 
-static void
-test_lines_that_match(void)
+TEST(lines_that_match)
 {
     struct fixture f;
 
@@ -605,8 +593,7 @@ test_lines_that_match(void)
 }
 
 /* Whichever bytes of the last character do not fit. */
-static void
-test_long_lines_end_with_a_character(void)
+TEST(long_lines_end_with_a_character)
 {
     struct fixture f;
     struct buf b = {0};
@@ -634,8 +621,7 @@ test_long_lines_end_with_a_character(void)
 
 /* What does not fit comes with the next cursor, each line once. Long lines are
    cut. */
-static void
-test_many_lines_that_match(void)
+TEST(many_lines_that_match)
 {
     struct fixture f;
     struct buf b = {0};
@@ -670,24 +656,4 @@ test_many_lines_that_match(void)
     CHECK(strstr(f.out.p, "6001:...xxx") && strstr(f.out.p, "xhity"));
     buf_fini(&b);
     fixture_fini(&f);
-}
-
-int
-main(void)
-{
-    test_tail_of_an_artifact();
-    test_lines_that_match();
-    test_long_lines_end_with_a_character();
-    test_many_lines_that_match();
-    test_attached_already();
-    test_artifact_round_trip();
-    test_artifact_that_is_gone_or_changed();
-    test_refused_artifact_leaves_no_file();
-    test_artifact_sizes();
-    test_artifact_paths();
-    test_files_of_the_store();
-    test_artifact_count();
-    test_artifact_faults();
-    test_artifact_of_a_killed_process();
-    return test_end("artifact");
 }

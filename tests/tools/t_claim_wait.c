@@ -69,8 +69,7 @@ world(void)
     CREATE("x", ",'depends_on':['d']");
 }
 
-static void
-test_events_end_waits(void)
+TEST(events_end_waits)
 {
     char text[900];
     size_t i;
@@ -101,8 +100,7 @@ test_events_end_waits(void)
 }
 
 /* No record marks the end of a lease whose holder is gone. */
-static void
-test_lease_ends(void)
+TEST(lease_ends)
 {
     world();
     makes(&ann, LATER(",'task_id':'d'"));
@@ -124,8 +122,7 @@ test_lease_ends(void)
 }
 
 /* A claim may end a lease, or a handoff, sooner than it would have. */
-static void
-test_lease_gets_shorter(void)
+TEST(lease_gets_shorter)
 {
     int way;
 
@@ -152,8 +149,7 @@ test_lease_gets_shorter(void)
 
 /* Who waits until a task is ready is told before a claim of the same batch
    takes it, whichever call came first. */
-static void
-test_waits_are_told_before_claims(void)
+TEST(waits_are_told_before_claims)
 {
     static const char *const waits[] = {
         WAIT("'task_id':'x','until':'ready'"),
@@ -178,8 +174,7 @@ test_waits_are_told_before_claims(void)
 }
 
 /* A wait for an unknown task would never end. */
-static void
-test_unknown_is_refused_at_once(void)
+TEST(unknown_is_refused_at_once)
 {
     world();
     CHECK(text_has(asks(&ann, CALL("claim_task",
@@ -211,8 +206,7 @@ see(void *ctx, const struct store_rec *r)
 }
 
 /* The event, the claim and the end of the call are in one batch. */
-static void
-test_one_batch(void)
+TEST(one_batch)
 {
     struct seen s = {.n = 0};
     uint64_t from;
@@ -230,8 +224,7 @@ test_one_batch(void)
 }
 
 /* The call waits in the store, and outlives its server. */
-static void
-test_survives_restart(void)
+TEST(survives_restart)
 {
     char first[CALL_ID_LEN + 1];
 
@@ -255,8 +248,7 @@ test_survives_restart(void)
 /* A commit that fails undoes the claim; the next one makes it. */
 /* A deferred claim, and a wait for work, ask for the same whichever process
    runs them: the caller's, one in another project, or one that serves HTTP. */
-static void
-test_project_survives_restart(void)
+TEST(project_survives_restart)
 {
     static struct project api = {.root = "/api"}, web = {.root = "/web"}, dir;
     static const struct {
@@ -303,8 +295,7 @@ test_project_survives_restart(void)
     env.project = NULL;
 }
 
-static void
-test_commit_fails(void)
+TEST(commit_fails)
 {
     begin();
     makes(&ann, LATER(""));
@@ -320,8 +311,7 @@ test_commit_fails(void)
 }
 
 /* A call whose caller is gone, or that has ended, takes no task. */
-static void
-test_no_claim_without_a_caller(void)
+TEST(no_claim_without_a_caller)
 {
     enum { PLAIN, GONE, DEFERRED, OVER, N };
     int i;
@@ -363,8 +353,7 @@ member_of(const char *said, const char *name)
 }
 
 /* A deferred claim is made in the name and the session of its caller. */
-static void
-test_own_name(void)
+TEST(own_name)
 {
     const char *owner = "current_owner\\\":\\\"";
     const char *of = "session\\\":\\\"";
@@ -396,8 +385,7 @@ in_an_hour(void)
 }
 
 /* A task is not ready before its time; then it is, without any record. */
-static void
-test_not_before(void)
+TEST(not_before)
 {
     static const struct {
         const char *call, *gets;
@@ -442,8 +430,7 @@ test_not_before(void)
 }
 
 /* The time for which a handoff is kept begins then, however far it is. */
-static void
-test_handed_over_for_later(void)
+TEST(handed_over_for_later)
 {
     char text[300];
     int day;
@@ -489,8 +476,7 @@ test_handed_over_for_later(void)
 }
 
 /* A task is not ready while an agent works on paths that overlap. */
-static void
-test_paths(void)
+TEST(paths)
 {
     static const struct {
         const char *held, *asked; /* paths of two tasks */
@@ -585,8 +571,7 @@ test_paths(void)
 
 /* A search finds what is ready behind tasks that overlap with another one, of
    which many have the same paths: the parts of that one, and other projects. */
-static void
-test_search_passes_by_overlaps(void)
+TEST(search_passes_by_overlaps)
 {
     begin();
     CREATE("a", ",'paths':['src','doc'],'repo_path':'/r'");
@@ -624,8 +609,7 @@ see_holder(const void *of, struct str mark)
 }
 
 /* No record says that an agent is gone: the server looks from time to time. */
-static void
-test_an_agent_that_is_gone(void)
+TEST(an_agent_that_is_gone)
 {
     uint64_t next;
 
@@ -653,8 +637,7 @@ test_an_agent_that_is_gone(void)
 }
 
 /* In 2026-07-28 a call is deferred only if it has to wait and asked to. */
-static void
-test_both_eras(void)
+TEST(both_eras)
 {
     begin();
     CHECK(text_has(asks(&neo, NEWER_CALL("claim_task", "{'agent':'me'}")),
@@ -681,8 +664,7 @@ test_both_eras(void)
 /* ---- which task, and for whom ---- */
 
 /* First what was handed to me, then by priority, then by age. */
-static void
-test_order(void)
+TEST(order)
 {
     static const char *const order[] = {"h", "i", "b", "a", "c"};
     char want[200];
@@ -708,8 +690,7 @@ test_order(void)
 }
 
 /* One of those who wait gets the task; the others wait on. */
-static void
-test_losers_wait_on(void)
+TEST(losers_wait_on)
 {
     unsigned n;
 
@@ -734,8 +715,7 @@ test_losers_wait_on(void)
 
 /* ---- why no task is ready ---- */
 
-static void
-test_reasons(void)
+TEST(reasons)
 {
     const char *said;
 
@@ -763,8 +743,7 @@ test_reasons(void)
 
 /* Tasks known to be blocked are not read again until a dependency ends, even if
    it is reopened and ends again. */
-static void
-test_parked(void)
+TEST(parked)
 {
     uint64_t i;
 
@@ -797,8 +776,7 @@ test_parked(void)
 }
 
 /* The only one with the tag stands behind more tasks than a list looks at. */
-static void
-test_behind_many_others(void)
+TEST(behind_many_others)
 {
     char args[1200] = "{'tasks':[{'title':'t'}";
     int i;
@@ -822,8 +800,7 @@ test_behind_many_others(void)
 }
 
 /* The ready task stands behind more tasks than one search reads. */
-static void
-test_behind_many_blocked(void)
+TEST(behind_many_blocked)
 {
     char args[1200];
     int i;
@@ -878,8 +855,7 @@ test_behind_many_blocked(void)
 
 /* Blocked tasks that were handed over, to me or to anybody, hide none that is
    ready, however much there is to read. */
-static void
-test_behind_many_handed_over(void)
+TEST(behind_many_handed_over)
 {
     char args[5800];
     int i;
@@ -904,8 +880,7 @@ test_behind_many_handed_over(void)
 
 /* One that was parked when its time had come stays anybody's: a handoff, a
    lease, and work that is stale. */
-static void
-test_parked_after_its_time(void)
+TEST(parked_after_its_time)
 {
     static const char *const ids[] = {"h", "l", "s"};
     char want[100];
@@ -1025,8 +1000,7 @@ count_claim(void *ctx, const struct store_rec *r)
     return 0;
 }
 
-static void
-test_each_is_given_once(void)
+TEST(each_is_given_once)
 {
     pid_t pids[PROCS];
     char args[200];
@@ -1061,32 +1035,7 @@ int
 main(void)
 {
     test_in_memory();
-    test_events_end_waits();
-    test_lease_ends();
-    test_lease_gets_shorter();
-    test_waits_are_told_before_claims();
-    test_unknown_is_refused_at_once();
-    test_one_batch();
-    test_survives_restart();
-    test_project_survives_restart();
-    test_commit_fails();
-    test_no_claim_without_a_caller();
-    test_own_name();
-    test_not_before();
-    test_paths();
-    test_search_passes_by_overlaps();
-    test_handed_over_for_later();
-    test_an_agent_that_is_gone();
-    test_both_eras();
-    test_order();
-    test_losers_wait_on();
-    test_reasons();
-    test_parked();
-    test_behind_many_others();
-    test_behind_many_blocked();
-    test_behind_many_handed_over();
-    test_parked_after_its_time();
-    test_each_is_given_once();
+    test_run();
     arena_fini(&arena);
     return test_end("t_claim_wait");
 }

@@ -180,8 +180,7 @@ look(struct fixture *f, const char *id)
 }
 
 /* Each broken record is told as such, and nothing else is touched by it. */
-static void
-test_damaged(void)
+TEST(damaged)
 {
     struct fixture f;
 
@@ -251,8 +250,7 @@ test_damaged(void)
 
 /* Without a whole record before it, create_task begins the task anew; a change
    that changes nothing mends it; import replaces it in any case. */
-static void
-test_mended(void)
+TEST(mended)
 {
     struct fixture f;
 
@@ -283,8 +281,7 @@ test_mended(void)
 
 /* A claim says how many tasks nobody can read; the idempotency key of a broken
    record counts for nothing. */
-static void
-test_claims(void)
+TEST(claims)
 {
     struct fixture f;
 
@@ -300,8 +297,7 @@ test_claims(void)
 }
 
 /* Records that are JSON, but not as this program writes it. */
-static void
-test_other_json(void)
+TEST(other_json)
 {
     static const char *const bodies[] = {
         "'op': 'update','by':'x','v':" HEAD("d") "'title':'T'}",
@@ -335,8 +331,7 @@ test_other_json(void)
 }
 
 /* What is added to an object of the record makes JSON of an empty one, too. */
-static void
-test_empty_objects(void)
+TEST(empty_objects)
 {
     struct fixture f;
 
@@ -357,8 +352,7 @@ test_empty_objects(void)
 }
 
 /* A lease of any length is renewed for a day at most. */
-static void
-test_long_lease(void)
+TEST(long_lease)
 {
     struct fixture f;
     const char *end;
@@ -429,8 +423,7 @@ change(struct str body, size_t at, int i, struct str *to)
 
 /* Each byte of a body cut off, left out and replaced: whatever comes of it, all
    answers are JSON and others' tasks are there. */
-static void
-test_any_bytes(void)
+TEST(any_bytes)
 {
     struct fixture f;
     struct str body = rich_body(&f), to = {malloc(body.len), 0};
@@ -485,8 +478,7 @@ run(const struct fixture *f, char **argv)
 
 /* The same for the commands, over a log in which each task has one of these
    changes. */
-static void
-test_commands(void)
+TEST(commands)
 {
     struct fixture f;
     struct str body = rich_body(&f), to = {malloc(body.len), 0};
@@ -531,18 +523,4 @@ test_commands(void)
     free((char *)(uintptr_t)body.p);
     free((char *)(uintptr_t)to.p);
     fixture_fini(&f);
-}
-
-int
-main(void)
-{
-    test_damaged();
-    test_mended();
-    test_claims();
-    test_other_json();
-    test_empty_objects();
-    test_long_lease();
-    test_any_bytes();
-    test_commands();
-    return test_end("t_garbled");
 }

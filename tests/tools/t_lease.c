@@ -30,8 +30,7 @@ warned_only(const struct fixture *f, const char *text)
 
 /* ---- leases ---- */
 
-static void
-test_a_lease_keeps_others_out(void)
+TEST(a_lease_keeps_others_out)
 {
     static const char *const others[][2] = {
         {"update_task", "{'task_id':'a','agent':'you','goal':'g'}"},
@@ -74,8 +73,7 @@ test_a_lease_keeps_others_out(void)
     fixture_fini(&f);
 }
 
-static void
-test_writes_of_the_holder_renew(void)
+TEST(writes_of_the_holder_renew)
 {
     struct fixture f;
 
@@ -105,8 +103,7 @@ test_writes_of_the_holder_renew(void)
     fixture_fini(&f);
 }
 
-static void
-test_a_lease_that_ends(void)
+TEST(a_lease_that_ends)
 {
     struct fixture f;
 
@@ -144,8 +141,7 @@ test_a_lease_that_ends(void)
 
 /* Somebody sets the clock back: the lease ends when it would have ended, and a
    claim gives a whole one. */
-static void
-test_a_lease_and_the_clock_set_back(void)
+TEST(a_lease_and_the_clock_set_back)
 {
     struct fixture f;
 
@@ -168,8 +164,7 @@ test_a_lease_and_the_clock_set_back(void)
     fixture_fini(&f);
 }
 
-static void
-test_what_releases_a_lease(void)
+TEST(what_releases_a_lease)
 {
     static const char *const ways[][2] = {
         {"handoff_task", "{'task_id':'a','from_agent':'me'}"},
@@ -201,8 +196,7 @@ test_what_releases_a_lease(void)
     }
 }
 
-static void
-test_ownership_warn(void)
+TEST(ownership_warn)
 {
     static const char text[] = "another agent holds a lease on this task";
     struct fixture f;
@@ -229,8 +223,7 @@ test_ownership_warn(void)
 
 /* ---- claims ---- */
 
-static void
-test_what_may_be_claimed(void)
+TEST(what_may_be_claimed)
 {
     struct fixture f;
 
@@ -273,8 +266,7 @@ test_what_may_be_claimed(void)
     fixture_fini(&f);
 }
 
-static void
-test_the_best_one_is_claimed(void)
+TEST(the_best_one_is_claimed)
 {
     static const struct {
         const char *args, *id; /* NULL: none is ready */
@@ -323,8 +315,7 @@ test_the_best_one_is_claimed(void)
 }
 
 /* A claim repeated with its key gets the same answer, whatever came later. */
-static void
-test_a_claim_is_repeated(void)
+TEST(a_claim_is_repeated)
 {
     static const char again[] = "{'agent':'me','idempotency_key':'k'}";
     struct fixture f;
@@ -347,8 +338,7 @@ test_a_claim_is_repeated(void)
 }
 
 /* Blocked tasks do not hide the ready ones, however many they are. */
-static void
-test_few_ready_among_many(void)
+TEST(few_ready_among_many)
 {
     enum { N = 12000 };
     struct fixture f;
@@ -383,8 +373,7 @@ test_few_ready_among_many(void)
 }
 
 /* Nor do tasks that only a newer version can read. */
-static void
-test_unreadable_tasks_are_not_claimed(void)
+TEST(unreadable_tasks_are_not_claimed)
 {
 #define HEAD "'task_id':'n','status':'open','priority':0"
     static const char *const states[] = {
@@ -454,8 +443,7 @@ answer_of(struct fixture *f, struct str question, struct str *answer)
     return item.p;
 }
 
-static void
-test_the_first_answer_wins(void)
+TEST(the_first_answer_wins)
 {
     struct str a;
     struct fixture f;
@@ -517,8 +505,7 @@ test_the_first_answer_wins(void)
 
 /* An empty list of options offers nothing, so any text is an answer. Earlier
    versions stored such a list. */
-static void
-test_no_options(void)
+TEST(no_options)
 {
     struct fixture f;
 
@@ -537,8 +524,7 @@ test_no_options(void)
     fixture_fini(&f);
 }
 
-static void
-test_kinds_of_answers(void)
+TEST(kinds_of_answers)
 {
     struct str a;
     struct fixture f;
@@ -573,8 +559,7 @@ test_kinds_of_answers(void)
 }
 
 /* Whichever bytes of the last option do not fit. */
-static void
-test_long_options_end_with_a_character(void)
+TEST(long_options_end_with_a_character)
 {
     struct fixture f;
     struct buf b = {0};
@@ -601,8 +586,7 @@ test_long_options_end_with_a_character(void)
     fixture_fini(&f);
 }
 
-static void
-test_how_many_questions(void)
+TEST(how_many_questions)
 {
     struct fixture f;
     struct buf b = {0};
@@ -667,8 +651,7 @@ shows(const struct fixture *f, const char *what)
 }
 
 /* Claims without an id get what list_tasks shows in the order of work. */
-static void
-test_claims_keep_the_order_of_lists(void)
+TEST(claims_keep_the_order_of_lists)
 {
     enum { N = 40 };
     char text[160], ids[N][8];
@@ -710,8 +693,7 @@ test_claims_keep_the_order_of_lists(void)
 }
 
 /* The search for work judges by the index what may() judges by the record. */
-static void
-test_the_index_agrees_with_may(void)
+TEST(the_index_agrees_with_may)
 {
     static const char *const make[][2] = {
         {"claim_task", "{'agent':'me','task_id':'t0','lease_seconds':30}"},
@@ -767,8 +749,7 @@ test_the_index_agrees_with_may(void)
     fixture_fini(&f);
 }
 
-static void
-test_a_brief_tells(void)
+TEST(a_brief_tells)
 {
     struct fixture f;
     struct task k;
@@ -845,8 +826,7 @@ check_all_alike(struct fixture *f)
     }
 }
 
-static void
-test_json_is_read_as_the_task(void)
+TEST(json_is_read_as_the_task)
 {
     static const char *const changes[][2] = {
         {"create_task", "{'task_id':'b','title':'B \\u00e9\\n\\\"',"
@@ -889,8 +869,7 @@ test_json_is_read_as_the_task(void)
     fixture_fini(&f);
 }
 
-static void
-test_a_failure_is_news_for_three_days(void)
+TEST(a_failure_is_news_for_three_days)
 {
     struct fixture f;
     struct task k;
@@ -907,8 +886,7 @@ test_a_failure_is_news_for_three_days(void)
     fixture_fini(&f);
 }
 
-static void
-test_names_to_watch(void)
+TEST(names_to_watch)
 {
     static const struct {
         const char *key, *body, *alias; /* NULL: none */
@@ -963,8 +941,7 @@ test_names_to_watch(void)
 
 /* ---- import ---- */
 
-static void
-test_exported_and_imported(void)
+TEST(exported_and_imported)
 {
     struct fixture from, to;
     struct str text, lease, questions;
@@ -994,8 +971,7 @@ test_exported_and_imported(void)
     fixture_fini(&from);
 }
 
-static void
-test_what_an_import_drops(void)
+TEST(what_an_import_drops)
 {
     static const struct {
         const char *more;
@@ -1119,30 +1095,7 @@ main(int argc, char **argv)
 {
     long tasks = argc > 1 ? strtol(argv[1], NULL, 10) : 0;
 
-    test_a_lease_keeps_others_out();
-    test_writes_of_the_holder_renew();
-    test_a_lease_that_ends();
-    test_a_lease_and_the_clock_set_back();
-    test_what_releases_a_lease();
-    test_ownership_warn();
-    test_what_may_be_claimed();
-    test_the_best_one_is_claimed();
-    test_a_claim_is_repeated();
-    test_few_ready_among_many();
-    test_unreadable_tasks_are_not_claimed();
-    test_the_first_answer_wins();
-    test_no_options();
-    test_kinds_of_answers();
-    test_long_options_end_with_a_character();
-    test_how_many_questions();
-    test_claims_keep_the_order_of_lists();
-    test_the_index_agrees_with_may();
-    test_a_brief_tells();
-    test_json_is_read_as_the_task();
-    test_a_failure_is_news_for_three_days();
-    test_names_to_watch();
-    test_exported_and_imported();
-    test_what_an_import_drops();
+    test_run();
     test_each_task_is_claimed_once(tasks > 0 ? (int)tasks : 200);
     return test_end("lease");
 }

@@ -413,8 +413,7 @@ check_wait(struct fixture *f)
 }
 
 /* A replay, at times, shows the same as what was in memory. */
-static void
-test_random_histories(void)
+TEST(random_histories)
 {
     struct fixture f;
     bool unknown;
@@ -513,8 +512,7 @@ look_in_runs(struct fixture *f, const char *args, uint64_t since,
 }
 
 /* A caller that passes on each seq is told of each task once, in order. */
-static void
-test_each_is_told_once(void)
+TEST(each_is_told_once)
 {
     static const struct {
         int n, len;
@@ -553,8 +551,7 @@ test_each_is_told_once(void)
 
 /* The task that comes first leaves its place in the order while others are
    looked at. */
-static void
-test_changes_between_runs(void)
+TEST(changes_between_runs)
 {
     static const char args[] =
         "{'agent':'a1','until':'in_progress','since_seq':0}";
@@ -572,8 +569,7 @@ test_changes_between_runs(void)
 }
 
 /* A message that comes before the look for an answer ends is none. */
-static void
-test_message_is_no_answer(void)
+TEST(message_is_no_answer)
 {
     static const char args[] = "{'agent':'a1','until':'answered'}";
     struct fixture f;
@@ -606,8 +602,7 @@ test_message_is_no_answer(void)
 }
 
 /* Without a task's id, a wait for questions hears no messages. */
-static void
-test_message_is_no_question(void)
+TEST(message_is_no_question)
 {
     static const char *const waits[] = {
         "{'agent':'a1','until':'question'}",
@@ -633,8 +628,7 @@ test_message_is_no_question(void)
 
 /* A task was done and was reopened, a question was answered, and all that is
    left is the newest record. */
-static void
-test_after_compaction(void)
+TEST(after_compaction)
 {
     struct fixture f;
     struct outcome o;
@@ -666,8 +660,7 @@ test_after_compaction(void)
 
 /* What a record of 0.2.0 shows counts as its own doing; the next record keeps
    that. */
-static void
-test_records_of_older_versions(void)
+TEST(records_of_older_versions)
 {
     static const char body[] =
         "'op':'update','by':'a0','set':['status'],'v':{'task_id':'t0',"
@@ -701,8 +694,7 @@ test_records_of_older_versions(void)
 }
 
 /* Any other text than that of look_state leaves the look at its beginning. */
-static void
-test_states_of_other_versions(void)
+TEST(states_of_other_versions)
 {
     static const char *const states[] = {
         "", "x", "5 6", "5 6 7 8 9 10 ", "5 6 7 8 9 10 9/1/t0/", "5 6 x 9/",
@@ -726,18 +718,4 @@ test_states_of_other_versions(void)
     look_resume(&l, STR("5 6 7 n 4 t0 9/1/t1/"));
     CHECK(str_is(look_state(&l), "5 6 7 n 4 t0 9/1/t1/"));
     fixture_fini(&f);
-}
-
-int
-main(void)
-{
-    test_random_histories();
-    test_after_compaction();
-    test_records_of_older_versions();
-    test_states_of_other_versions();
-    test_each_is_told_once();
-    test_changes_between_runs();
-    test_message_is_no_answer();
-    test_message_is_no_question();
-    return test_end("look");
 }

@@ -49,8 +49,7 @@ say(struct fixture *f, const char *from, const char *text)
 
 /* ---- messages ---- */
 
-static void
-test_a_message_passes_a_lease(void)
+TEST(a_message_passes_a_lease)
 {
     const struct json_tok *item;
     struct fixture f;
@@ -89,8 +88,7 @@ test_a_message_passes_a_lease(void)
     fixture_fini(&f);
 }
 
-static void
-test_a_message_leaves_the_version(void)
+TEST(a_message_leaves_the_version)
 {
     struct fixture f;
 
@@ -109,8 +107,7 @@ test_a_message_leaves_the_version(void)
     fixture_fini(&f);
 }
 
-static void
-test_how_many_messages(void)
+TEST(how_many_messages)
 {
     struct fixture f;
     char text[16];
@@ -144,8 +141,7 @@ test_how_many_messages(void)
 
 /* Messages that are long once escaped are spread over several receipts, none of
    which exceeds the limit of an answer. */
-static void
-test_long_messages(void)
+TEST(long_messages)
 {
     static const char *const from[] = {"x", "y", "z"};
     struct fixture f;
@@ -181,8 +177,7 @@ test_long_messages(void)
     fixture_fini(&f);
 }
 
-static void
-test_who_reads_a_message(void)
+TEST(who_reads_a_message)
 {
     struct fixture f;
 
@@ -216,8 +211,7 @@ test_who_reads_a_message(void)
     fixture_fini(&f);
 }
 
-static void
-test_a_wait_tells(void)
+TEST(a_wait_tells)
 {
     struct fixture f;
 
@@ -239,8 +233,7 @@ test_a_wait_tells(void)
 
 /* ---- requests to stop ---- */
 
-static void
-test_somebody_asks_to_stop(void)
+TEST(somebody_asks_to_stop)
 {
     const struct json_tok *stop;
     struct fixture f;
@@ -282,8 +275,7 @@ test_somebody_asks_to_stop(void)
 
 /* ---- questions, and the end of a task ---- */
 
-static void
-test_a_question_names_whom(void)
+TEST(a_question_names_whom)
 {
     const struct json_tok *q;
     struct fixture f;
@@ -312,8 +304,7 @@ test_a_question_names_whom(void)
     fixture_fini(&f);
 }
 
-static void
-test_done_with_loose_ends(void)
+TEST(done_with_loose_ends)
 {
     struct fixture f;
 
@@ -339,8 +330,7 @@ test_done_with_loose_ends(void)
 
 /* ---- what survives a restart ---- */
 
-static void
-test_it_stays(void)
+TEST(it_stays)
 {
     struct fixture f, to;
     struct str messages, stop, questions;
@@ -379,20 +369,4 @@ test_it_stays(void)
           strstr(to.out.p, ", text: # one, seen: 4\n"));
     fixture_fini(&to);
     fixture_fini(&f);
-}
-
-int
-main(void)
-{
-    test_a_message_passes_a_lease();
-    test_a_message_leaves_the_version();
-    test_how_many_messages();
-    test_long_messages();
-    test_who_reads_a_message();
-    test_a_wait_tells();
-    test_somebody_asks_to_stop();
-    test_a_question_names_whom();
-    test_done_with_loose_ends();
-    test_it_stays();
-    return test_end("message");
 }

@@ -51,8 +51,7 @@ figures_are_those_of_the_lists(struct fixture *f)
     CHECK(figure(f, "tasks_unexamined") == 0);
 }
 
-static void
-test_figures_follow_the_time(void)
+TEST(figures_follow_the_time)
 {
     struct fixture f;
 
@@ -99,8 +98,7 @@ test_figures_follow_the_time(void)
 
 /* Records are read up to the limit of a list; other tasks are counted as left
    out. */
-static void
-test_reads_are_bounded(void)
+TEST(reads_are_bounded)
 {
     int n = TASK_READ_MAX / GOAL + 20;
     char args[GOAL + 200], goal[GOAL + 1];
@@ -118,12 +116,4 @@ test_reads_are_bounded(void)
     CHECK(figure(&f, "tasks_unexamined") > 0 &&
           figure(&f, "tasks_unexamined") < 60);
     fixture_fini(&f);
-}
-
-int
-main(void)
-{
-    test_figures_follow_the_time();
-    test_reads_are_bounded();
-    return test_end("metrics");
 }

@@ -5,8 +5,7 @@
 
 /* ---- past states ---- */
 
-static void
-test_past_versions(void)
+TEST(past_versions)
 {
     struct fixture f;
 
@@ -40,8 +39,7 @@ test_past_versions(void)
 
 /* A past state in pieces says so too. A history cannot go on where a generation
    of the log is gone. */
-static void
-test_past_of_a_big_task(void)
+TEST(past_of_a_big_task)
 {
     struct fixture f;
     struct buf b = {0};
@@ -74,8 +72,7 @@ test_past_of_a_big_task(void)
 
 /* If a version lies further back than one call may read, the error says how to
    get there. */
-static void
-test_versions_far_back(void)
+TEST(versions_far_back)
 {
     struct fixture f;
     struct task_event ev;
@@ -104,8 +101,7 @@ test_versions_far_back(void)
 
 /* ---- big tasks ---- */
 
-static void
-test_whole_state_is_bounded(void)
+TEST(whole_state_is_bounded)
 {
     struct fixture f;
     struct buf b = {0};
@@ -135,8 +131,7 @@ test_whole_state_is_bounded(void)
 
 /* A task that is as big as it may be can still be claimed: it may be the first
    that is ready. */
-static void
-test_a_full_task_is_claimed(void)
+TEST(a_full_task_is_claimed)
 {
     static const struct {
         const char *field;
@@ -286,8 +281,7 @@ check_pieces(struct fixture *f, bool change)
     f->keep_arena = false;
 }
 
-static void
-test_big_tasks_in_pieces(void)
+TEST(big_tasks_in_pieces)
 {
     static const struct {
         const char *unit;
@@ -308,8 +302,7 @@ test_big_tasks_in_pieces(void)
     }
 }
 
-static void
-test_many_events(void)
+TEST(many_events)
 {
     struct fixture f;
     struct buf b = {0};
@@ -355,8 +348,7 @@ test_many_events(void)
     fixture_fini(&f);
 }
 
-static void
-test_long_summaries(void)
+TEST(long_summaries)
 {
     struct fixture f;
     struct buf b = {0};
@@ -425,8 +417,7 @@ read_uri(struct fixture *f, const char *uri)
     return rc;
 }
 
-static void
-test_resources(void)
+TEST(resources)
 {
     static const char *const missing[] = {"", "task:///", "task://no",
         "file:///etc/passwd", "task://a:1/", "task://a:1/x",
@@ -473,8 +464,7 @@ test_resources(void)
 }
 
 /* Clients that check uris refuse the whole list for one with a bad port. */
-static void
-test_listed_uris(void)
+TEST(listed_uris)
 {
     struct fixture f;
     const struct mcp_catalogue *c;
@@ -494,8 +484,7 @@ test_listed_uris(void)
 }
 
 /* A template has a type only if all resources of it have that. */
-static void
-test_template_of_artifacts(void)
+TEST(template_of_artifacts)
 {
     const struct mcp_template *at;
     struct fixture f;
@@ -542,8 +531,7 @@ history_from(struct fixture *f, size_t max, char cursor[32])
 }
 
 /* Each read is bounded by bytes, whether the events are small or large. */
-static void
-test_history_in_pieces(void)
+TEST(history_in_pieces)
 {
     struct fixture f;
     struct buf b = {0};
@@ -575,8 +563,7 @@ test_history_in_pieces(void)
 }
 
 /* What happened to any task, the newest first, without records of others. */
-static void
-test_history_of_all(void)
+TEST(history_of_all)
 {
     const struct json_tok *events;
     struct fixture f;
@@ -623,8 +610,7 @@ test_history_of_all(void)
     fixture_fini(&f);
 }
 
-static void
-test_resource_pages(void)
+TEST(resource_pages)
 {
     struct fixture f;
     struct str next = STR_NONE;
@@ -674,8 +660,7 @@ damage(const struct fixture *f, const char *text)
 }
 
 /* A record whose bytes have changed on disk hides no other one. */
-static void
-test_history_past_damage(void)
+TEST(history_past_damage)
 {
     const struct json_tok *events;
     struct fixture f;
@@ -690,25 +675,4 @@ test_history_past_damage(void)
     CHECK(events && events->n == 2 && cursor[0] == '\0');
     CHECK(events && json_is(json_get(events + 1, "task_id"), "c"));
     fixture_fini(&f);
-}
-
-int
-main(void)
-{
-    test_past_versions();
-    test_past_of_a_big_task();
-    test_versions_far_back();
-    test_big_tasks_in_pieces();
-    test_whole_state_is_bounded();
-    test_a_full_task_is_claimed();
-    test_many_events();
-    test_long_summaries();
-    test_resources();
-    test_listed_uris();
-    test_template_of_artifacts();
-    test_history_in_pieces();
-    test_history_of_all();
-    test_history_past_damage();
-    test_resource_pages();
-    return test_end("pieces");
 }

@@ -7,8 +7,7 @@
 
 /* ---- what changes resources ---- */
 
-static void
-test_keys_of_resources(void)
+TEST(keys_of_resources)
 {
     static const struct {
         const char *uri, *key; /* NULL: not ours */
@@ -59,8 +58,7 @@ ask_change(void *ctx, const struct store_rec *r)
     return s->n == sizeof s->said - 1;
 }
 
-static void
-test_changes_of_the_list(void)
+TEST(changes_of_the_list)
 {
     struct mcp_change other = {STR("session/x"), STR("\"op\":\"x\""), 9, true};
     struct fixture f;
@@ -147,8 +145,7 @@ is_fenced(const char *text, const char *inside)
 }
 
 /* A host marks its own words with tags, which no stored text may imitate. */
-static void
-test_no_markup_in_prompts(void)
+TEST(no_markup_in_prompts)
 {
     static const struct { const char *name, *args; } prompts[] = {
         {"resume_task", "{'task_id':'a'}"}, {"resume_task", NULL},
@@ -171,8 +168,7 @@ test_no_markup_in_prompts(void)
     fixture_fini(&f);
 }
 
-static void
-test_prompts_of_one_task(void)
+TEST(prompts_of_one_task)
 {
     static const struct {
         const char *name, *args;
@@ -239,8 +235,7 @@ in_order(const char *text, const char *a, const char *b)
     return is;
 }
 
-static void
-test_prompt_offers_tasks(void)
+TEST(prompt_offers_tasks)
 {
     struct fixture f;
     struct str text;
@@ -295,8 +290,7 @@ test_prompt_offers_tasks(void)
 }
 
 /* A session without a name is told what another one of its client left. */
-static void
-test_prompt_of_a_session(void)
+TEST(prompt_of_a_session)
 {
     struct fixture f;
     struct str text;
@@ -326,8 +320,7 @@ test_prompt_of_a_session(void)
 
 /* A caller with a project is offered what is of it or of none, and what was
    handed over to its name. */
-static void
-test_prompts_of_a_project(void)
+TEST(prompts_of_a_project)
 {
     static const struct project api = {.root = "/api"};
     struct fixture f;
@@ -364,8 +357,7 @@ test_prompts_of_a_project(void)
     fixture_fini(&f);
 }
 
-static void
-test_standup(void)
+TEST(standup)
 {
     static const char *const groups[] = {"Needs input:\nnone", "Stuck:",
         "  worn  ", "Handed over:", "  given  ", "In progress:", "  at-it  ",
@@ -413,8 +405,7 @@ test_standup(void)
     fixture_fini(&f);
 }
 
-static void
-test_standup_is_bounded(void)
+TEST(standup_is_bounded)
 {
     static const char *const units[] = {"\xf0\x9f\x98\x80", "`", "\\u0022"};
     struct fixture f;
@@ -469,8 +460,7 @@ complete(struct fixture *f, struct mcp_completion *q, const char *argument,
     return c->complete(&m, q);
 }
 
-static void
-test_completions(void)
+TEST(completions)
 {
     static const struct {
         const char *argument, *value, *values;
@@ -530,8 +520,7 @@ test_completions(void)
     fixture_fini(&f);
 }
 
-static void
-test_completions_are_bounded(void)
+TEST(completions_are_bounded)
 {
     struct mcp_completion q = {.ref = STR("task://{task_id}/resume")};
     struct fixture f;
@@ -560,21 +549,4 @@ test_completions_are_bounded(void)
     CHECK(complete(&f, &q, "agent", "o9") == 0);
     CHECK(!q.more && q.total == 11);
     fixture_fini(&f);
-}
-
-int
-main(void)
-{
-    test_keys_of_resources();
-    test_changes_of_the_list();
-    test_no_markup_in_prompts();
-    test_prompts_of_one_task();
-    test_prompt_offers_tasks();
-    test_prompt_of_a_session();
-    test_prompts_of_a_project();
-    test_standup();
-    test_standup_is_bounded();
-    test_completions();
-    test_completions_are_bounded();
-    return test_end("prompts");
 }

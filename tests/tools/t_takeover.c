@@ -33,8 +33,7 @@ end(struct fixture *f)
 
 /* For a while the clock was ten years ahead. When that is taken back, leases,
    handoffs and keys of then end as if they were of now, or at once. */
-static void
-test_time_is_taken_back(void)
+TEST(time_is_taken_back)
 {
     struct fixture f;
 
@@ -78,8 +77,7 @@ test_time_is_taken_back(void)
 
 /* ---- leases ---- */
 
-static void
-test_a_live_lease_stays(void)
+TEST(a_live_lease_stays)
 {
     struct fixture f;
 
@@ -109,8 +107,7 @@ test_a_live_lease_stays(void)
     end(&f);
 }
 
-static void
-test_a_person_hands_over(void)
+TEST(a_person_hands_over)
 {
 #define HAND "{'task_id':'a','from_agent':'ann','to_agent':'you'}"
     struct fixture f;
@@ -132,8 +129,7 @@ test_a_person_hands_over(void)
     fixture_fini(&f);
 }
 
-static void
-test_a_person_ends_a_lease(void)
+TEST(a_person_ends_a_lease)
 {
     struct fixture f;
 
@@ -177,8 +173,7 @@ test_a_person_ends_a_lease(void)
 
 /* A loser that owns the task again, in whatever way, and gives it away has lost
    nothing. */
-static void
-test_a_loser_gets_it_back(void)
+TEST(a_loser_gets_it_back)
 {
     static const char *const ways[][2] = {
         {"save_checkpoint", "{'task_id':'a','agent':'me'}"},
@@ -210,8 +205,7 @@ test_a_loser_gets_it_back(void)
 
 /* ---- owners without a lease ---- */
 
-static void
-test_an_owner_without_a_lease(void)
+TEST(an_owner_without_a_lease)
 {
     struct fixture f;
 
@@ -246,8 +240,7 @@ test_an_owner_without_a_lease(void)
 
 /* ---- receivers who never come ---- */
 
-static void
-test_a_receiver_who_never_comes(void)
+TEST(a_receiver_who_never_comes)
 {
     struct fixture f;
 
@@ -282,8 +275,7 @@ test_a_receiver_who_never_comes(void)
     end(&f);
 }
 
-static void
-test_the_giver_redirects(void)
+TEST(the_giver_redirects)
 {
     struct fixture f;
 
@@ -320,8 +312,7 @@ test_the_giver_redirects(void)
     end(&f);
 }
 
-static void
-test_handoffs_of_older_logs(void)
+TEST(handoffs_of_older_logs)
 {
     char now[TIME_LEN + 1], text[256];
     struct fixture f;
@@ -358,8 +349,7 @@ lists(const struct fixture *f, const char *name, const char *id)
     return list && list->n == 1 && json_is(list + 1, id);
 }
 
-static void
-test_a_dependency_that_failed(void)
+TEST(a_dependency_that_failed)
 {
     static const char *const calls[][2] = {
         {"claim_task", "{'task_id':'c','agent':'me'}"},
@@ -399,20 +389,4 @@ test_a_dependency_that_failed(void)
           {"claim_task", "{'task_id':'c','agent':'me'}", 0, 0, 0});
     CHECK(!json_get(f.json, "deps_failed"));
     end(&f);
-}
-
-int
-main(void)
-{
-    test_time_is_taken_back();
-    test_a_live_lease_stays();
-    test_a_person_hands_over();
-    test_a_person_ends_a_lease();
-    test_a_loser_gets_it_back();
-    test_an_owner_without_a_lease();
-    test_a_receiver_who_never_comes();
-    test_the_giver_redirects();
-    test_handoffs_of_older_logs();
-    test_a_dependency_that_failed();
-    return test_end("takeover");
 }

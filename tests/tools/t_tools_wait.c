@@ -25,8 +25,7 @@ fill_queue(void)
 }
 
 /* Each question is stored once, so no call may end with an error. */
-static void
-test_who_may_not_wait_has_asked(void)
+TEST(who_may_not_wait_has_asked)
 {
     box.opt.max_own = 1;
     begin();
@@ -48,8 +47,7 @@ test_who_may_not_wait_has_asked(void)
 }
 
 /* Nobody needs the answer any more, and whoever waits for it is told. */
-static void
-test_question_ends_with_its_task(void)
+TEST(question_ends_with_its_task)
 {
     begin();
     CREATE("t", MINE);
@@ -91,8 +89,7 @@ question_of_task(void)
 
 /* None of these is an answer: the question stays open, and the caller is
    told. */
-static void
-test_what_is_no_answer(void)
+TEST(what_is_no_answer)
 {
     static char long_one[5000];
     static const struct {
@@ -175,8 +172,7 @@ asks_plainly(char id[100])
 
 /* An answer always reaches its question: while the call waits, after its wait,
    when the caller is gone, and when the process is. */
-static void
-test_no_answer_is_lost(void)
+TEST(no_answer_is_lost)
 {
     enum { WAITS, WAIT_IS_OVER, CALLER_IS_GONE, CANCELLED, RESTARTED, N };
     char id[100];
@@ -216,8 +212,7 @@ test_no_answer_is_lost(void)
 }
 
 /* A late answer is checked against the options, too. */
-static void
-test_late_answers_are_checked(void)
+TEST(late_answers_are_checked)
 {
     char id[100];
 
@@ -235,8 +230,7 @@ test_late_answers_are_checked(void)
 }
 
 /* If the client cannot ask, its call does not wait. */
-static void
-test_refused_questions_end_their_call(void)
+TEST(refused_questions_end_their_call)
 {
     char id[100], text[300];
     const char *at;
@@ -264,8 +258,7 @@ test_refused_questions_end_their_call(void)
 
 /* A deferred call ends when the time is up that its arguments give, also after
    a restart; without one it goes on. */
-static void
-test_a_deferred_call_says_how_long(void)
+TEST(a_deferred_call_says_how_long)
 {
     static const struct {
         const char *tool, *args, *said;
@@ -309,8 +302,7 @@ test_a_deferred_call_says_how_long(void)
 }
 
 /* A question that was sent costs no records besides those of its call. */
-static void
-test_waiting_writes_nothing(void)
+TEST(waiting_writes_nothing)
 {
     uint64_t n;
     int i;
@@ -348,8 +340,7 @@ neo_asks(const char *more)
 }
 
 /* Long after the wait is over, a retry gets the answer. */
-static void
-test_retry_after_days(void)
+TEST(retry_after_days)
 {
     char again[600];
     const char *at;
@@ -395,8 +386,7 @@ takes_answer(size_t n)
 }
 
 /* The limit in the form counts characters. */
-static void
-test_longest_answer(void)
+TEST(longest_answer)
 {
     begin();
     CREATE("t", "");
@@ -411,8 +401,7 @@ test_longest_answer(void)
 #define FREED "{'task_id':'x','depends_on':[]}"
 
 /* x is blocked by d, which somebody else owns, until a change frees it. */
-static void
-test_ready_by_whatever(void)
+TEST(ready_by_whatever)
 {
     static const struct {
         const char *wait, *change;
@@ -440,8 +429,7 @@ test_ready_by_whatever(void)
 }
 
 /* A plain call that waits by agent is told of ends, too. */
-static void
-test_plain_by_agent(void)
+TEST(plain_by_agent)
 {
     begin();
     CREATE("t", MINE);
@@ -455,8 +443,7 @@ test_plain_by_agent(void)
 
 /* A wait that began while the clock was ahead ends in time after the clock is
    set back. */
-static void
-test_clock_is_set_back(void)
+TEST(clock_is_set_back)
 {
     begin();
     CREATE("t", "");
@@ -476,8 +463,7 @@ test_clock_is_set_back(void)
 }
 
 /* An old event of the agent, behind more changes than a page. */
-static void
-test_behind_many_changes(void)
+TEST(behind_many_changes)
 {
     char args[100];
     int i;
@@ -497,8 +483,7 @@ test_behind_many_changes(void)
 
 /* The client of a deferred wait sees what the awaited task shows: its last
    note, and the questions that its user may answer. */
-static void
-test_shows_what_the_task_shows(void)
+TEST(shows_what_the_task_shows)
 {
     const char *id;
     char of_it[100];
@@ -549,8 +534,7 @@ test_shows_what_the_task_shows(void)
 
 /* A record may hold anything that is JSON: what is no question, or no note, is
    not shown. */
-static void
-test_shows_no_other_json(void)
+TEST(shows_no_other_json)
 {
     static const char *const members[] = {
         "'questions':[{}]", "'questions':[{'question':'q'}]",
@@ -582,8 +566,7 @@ test_shows_no_other_json(void)
 }
 
 /* A task is answered, and handed to somebody else in the same batch. */
-static void
-test_handed_on_at_once(void)
+TEST(handed_on_at_once)
 {
     begin();
     CREATE("t", MINE);
@@ -655,8 +638,7 @@ end_and_reopen(void)
 
 /* The clock advances with each reading, so no run gets further than a page or
    two: each call goes on where its last run ended. */
-static void
-test_look_that_takes_many_runs(void)
+TEST(look_that_takes_many_runs)
 {
     static const char *const untils[] = {"done", "answered", "change"};
     static const char *const seqs[] = {"'seq':4,", "'seq':3,", "'seq':5,"};
@@ -699,8 +681,7 @@ test_look_that_takes_many_runs(void)
 
 /* What comes while a call looks is found, even if no later record runs the
    call. */
-static void
-test_event_while_it_looks(void)
+TEST(event_while_it_looks)
 {
     const char *said;
 
@@ -787,8 +768,7 @@ prepare(const struct there *t)
 }
 
 /* As a plain call of an old client and of a new one, and as a task. */
-static void
-test_what_is_there_is_met(void)
+TEST(what_is_there_is_met)
 {
     enum { N = sizeof there / sizeof *there };
     char text[900];
@@ -820,8 +800,7 @@ test_what_is_there_is_met(void)
 }
 
 /* Nothing has happened: each plain call waits for its time. */
-static void
-test_what_is_not_there_is_waited_for(void)
+TEST(what_is_not_there_is_waited_for)
 {
     static const char *const waits[] = {
         "'task_id':'t'", "'task_id':'t','until':'answered'",
@@ -868,8 +847,7 @@ test_what_is_not_there_is_waited_for(void)
 }
 
 /* A task that has ended otherwise, or a question that nobody can answer. */
-static void
-test_what_cannot_be_any_more(void)
+TEST(what_cannot_be_any_more)
 {
     static const char *const untils[] = {
         "done", "open", "handoff", "ready", "answered", "work", "question",
@@ -900,8 +878,7 @@ test_what_cannot_be_any_more(void)
 }
 
 /* A task that depends on one that has failed is never ready. */
-static void
-test_what_a_failure_blocks(void)
+TEST(what_a_failure_blocks)
 {
     const char *said;
 
@@ -931,8 +908,7 @@ test_what_a_failure_blocks(void)
 }
 
 /* A question for somebody wakes only that agent. */
-static void
-test_questions_for_somebody(void)
+TEST(questions_for_somebody)
 {
     begin();
     CREATE("t", "");
@@ -954,8 +930,7 @@ test_questions_for_somebody(void)
 
 /* An answer has as many of the questions as fit: those that were asked first
    or, with answers, last. */
-static void
-test_many_long_questions(void)
+TEST(many_long_questions)
 {
     char text[6000];
     const char *said;
@@ -985,8 +960,7 @@ test_many_long_questions(void)
 }
 
 /* An agent's question counts whoever owns its task. */
-static void
-test_answers_where_nobody_owns(void)
+TEST(answers_where_nobody_owns)
 {
     int way;
 
@@ -1017,8 +991,7 @@ test_answers_where_nobody_owns(void)
 }
 
 /* A wait for an agent's tasks does not end by another's. */
-static void
-test_tasks_of_others(void)
+TEST(tasks_of_others)
 {
     begin();
     CREATE("x", ",'current_owner':'you'");
@@ -1037,8 +1010,7 @@ test_tasks_of_others(void)
 
 /* A message to the owner, or a request to stop, ends its waits; but not those
    of others, nor waits that begin later. */
-static void
-test_messages_end_waits(void)
+TEST(messages_end_waits)
 {
     static const struct {
         const char *args;
@@ -1103,8 +1075,7 @@ test_messages_end_waits(void)
 }
 
 /* What has ended is not answered any more; another question still is. */
-static void
-test_questions_of_ended_tasks(void)
+TEST(questions_of_ended_tasks)
 {
     begin();
     CREATE("t", "");
@@ -1124,8 +1095,7 @@ test_questions_of_ended_tasks(void)
 }
 
 /* Where no record can be made, a modern call waits as a plain one. */
-static void
-test_no_room_for_a_record(void)
+TEST(no_room_for_a_record)
 {
     begin();
     CREATE("t", "");
@@ -1153,8 +1123,7 @@ test_no_room_for_a_record(void)
 }
 
 /* Changes of a task without an owner end a wait. */
-static void
-test_news_of_what_nobody_owns(void)
+TEST(news_of_what_nobody_owns)
 {
     static const struct {
         const char *wait, *tool, *args, *what;
@@ -1201,8 +1170,7 @@ test_news_of_what_nobody_owns(void)
 }
 
 /* No record marks the end of a lease. */
-static void
-test_lease_ends_while_waiting(void)
+TEST(lease_ends_while_waiting)
 {
     begin();
     CREATE("t", "");
@@ -1224,8 +1192,7 @@ test_lease_ends_while_waiting(void)
 }
 
 /* A deferred wait for any task of an agent ends with the first lease. */
-static void
-test_lease_of_an_agent_ends(void)
+TEST(lease_of_an_agent_ends)
 {
     begin();
     CREATE("t", "");
@@ -1244,8 +1211,7 @@ test_lease_of_an_agent_ends(void)
 }
 
 /* It ends while the call looks, at any of its readings of the clock. */
-static void
-test_lease_ends_while_it_looks(void)
+TEST(lease_ends_while_it_looks)
 {
     static const char *const calls[] = {
         WAIT("'task_id':'t','until':'ready'"),
@@ -1280,40 +1246,7 @@ test_lease_ends_while_it_looks(void)
 int
 main(void)
 {
-    test_who_may_not_wait_has_asked();
-    test_question_ends_with_its_task();
-    test_longest_answer();
-    test_what_is_no_answer();
-    test_retry_after_days();
-    test_no_answer_is_lost();
-    test_late_answers_are_checked();
-    test_refused_questions_end_their_call();
-    test_a_deferred_call_says_how_long();
-    test_waiting_writes_nothing();
-    test_ready_by_whatever();
-    test_plain_by_agent();
-    test_clock_is_set_back();
-    test_behind_many_changes();
-    test_shows_what_the_task_shows();
-    test_shows_no_other_json();
-    test_handed_on_at_once();
-    test_look_that_takes_many_runs();
-    test_event_while_it_looks();
-    test_what_is_there_is_met();
-    test_what_is_not_there_is_waited_for();
-    test_what_cannot_be_any_more();
-    test_what_a_failure_blocks();
-    test_questions_for_somebody();
-    test_news_of_what_nobody_owns();
-    test_lease_ends_while_waiting();
-    test_lease_of_an_agent_ends();
-    test_lease_ends_while_it_looks();
-    test_many_long_questions();
-    test_tasks_of_others();
-    test_messages_end_waits();
-    test_no_room_for_a_record();
-    test_answers_where_nobody_owns();
-    test_questions_of_ended_tasks();
+    test_run();
     arena_fini(&arena);
     return test_end("t_tools_wait");
 }
