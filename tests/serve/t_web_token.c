@@ -16,6 +16,22 @@ write_tokens(const char *path, const char *text)
           close(fd) == 0);
 }
 
+/* A server whose tokens are in the file of this path. */
+static struct rig
+rig_of_tokens(char path[400], const char *text)
+{
+    struct rig r = {.dir = test_tmpdir()};
+    char *files = test_tmpdir(), options[512];
+
+    snprintf(path, 400, "%s/tokens", files);
+    snprintf(options, sizeof(options), "--http --port 0 --token-file %s",
+             path);
+    write_tokens(path, text);
+    rig_begin(&r, options);
+    free(files);
+    return r;
+}
+
 static void
 test_who_has_a_token(const struct rig *r)
 {
@@ -67,16 +83,10 @@ TEST(a_person_takes_over)
 {
     static const char tokens[] = "alice-0123456789abcdef alice\n"
                                  "bob-0123456789abcdef bob person\n";
-    char *files = test_tmpdir(), path[400], options[512];
-    struct rig r = {.dir = test_tmpdir()}, open = rig_new(NULL);
-    struct client c;
+    char path[400];
+    struct rig r = rig_of_tokens(path, tokens), open = rig_new(NULL);
+    struct client c = dial(r.address);
 
-    snprintf(path, sizeof(path), "%s/tokens", files);
-    snprintf(options, sizeof(options), "--http --port 0 --token-file %s",
-             path);
-    write_tokens(path, tokens);
-    rig_begin(&r, options);
-    c = dial(r.address);
     CHECK(posts(&c, TYPES ALICE, CREATE("a"), SAYS("seq", "1")));
     CHECK(posts(&c, TYPES ALICE, CLAIM(""), SAYS("claimed", "true")));
     CHECK(posts(&c, TYPES BOB, CLAIM(""), HELD));
@@ -97,7 +107,6 @@ TEST(a_person_takes_over)
                 SAYS("claimed", "true")));
     hang_up(&c);
     rig_end(&open);
-    free(files);
 }
 
 /* Whether nothing is in the directory of the store. */
@@ -114,19 +123,14 @@ is_empty(const char *dir)
    sessions end with the process. */
 TEST(a_reader_leaves_no_trace)
 {
-    char *files = test_tmpdir(), path[400], options[512];
-    struct rig r = {.dir = test_tmpdir()};
-    struct client c, stream;
-    struct session s;
+    char path[400], options[512];
+    struct rig r = rig_of_tokens(path, "reader-0123456789abcdef carol read\n"
+                                       "writer-0123456789abcdef carol\n");
+    struct client c = dial(r.address), stream;
+    struct session s = session_new(&c, READER);
 
-    snprintf(path, sizeof(path), "%s/tokens", files);
     snprintf(options, sizeof(options), "--http --port 0 --token-file %s",
              path);
-    write_tokens(path, "reader-0123456789abcdef carol read\n"
-                       "writer-0123456789abcdef carol\n");
-    rig_begin(&r, options);
-    c = dial(r.address);
-    s = session_new(&c, READER);
     CHECK(posts(&c, s.fields, SUBSCRIBE("a"), "\"result\":{}"));
     CHECK(posts(&c, s.fields, RPC(1, "logging/setLevel",
                                   "{\"level\":\"error\"}"), "\"result\":{}"));
@@ -158,7 +162,6 @@ TEST(a_reader_leaves_no_trace)
     rig_begin(&r, options);
     CHECK(once(&r, "POST", "/mcp", s.fields, PING) == 404);
     rig_end(&r);
-    free(files);
 }
 
 TEST(tokens)
@@ -166,17 +169,12 @@ TEST(tokens)
     static const char all[] = "alice-0123456789abcdef alice\n"
                               "bob-0123456789abcdef bob\n"
                               "reader-0123456789abcdef carol read\n";
-    char *files = test_tmpdir(), path[400], options[512];
-    struct rig r = {.dir = test_tmpdir()};
+    char path[400];
+    struct rig r = rig_of_tokens(path, all);
     struct client c, stream, half;
     struct session s;
     struct text t = {0};
 
-    snprintf(path, sizeof(path), "%s/tokens", files);
-    snprintf(options, sizeof(options), "--http --port 0 --token-file %s",
-             path);
-    write_tokens(path, all);
-    rig_begin(&r, options);
     test_who_has_a_token(&r);
 
     /* a session is its token's */
@@ -213,7 +211,6 @@ TEST(tokens)
     hang_up(&c);
     free(t.p);
     rig_end(&r);
-    free(files);
 }
 
 #define SILENT 300 /* more than are served at a time */
@@ -221,17 +218,11 @@ TEST(tokens)
 /* Clients without a token keep nobody out who has one. */
 TEST(strangers_lock_nobody_out)
 {
-    char *files = test_tmpdir(), path[400], options[512];
-    struct rig r = {.dir = test_tmpdir()};
-    struct client kept, c, silent[SILENT];
+    char path[400];
+    struct rig r = rig_of_tokens(path, "alice-0123456789abcdef alice\n");
+    struct client kept = dial(r.address), c, silent[SILENT];
     int i;
 
-    snprintf(path, sizeof(path), "%s/tokens", files);
-    snprintf(options, sizeof(options), "--http --port 0 --token-file %s",
-             path);
-    write_tokens(path, "alice-0123456789abcdef alice\n");
-    rig_begin(&r, options);
-    kept = dial(r.address);
     CHECK(fetch(&kept, "GET", "/ready", ALICE, NULL) == 200);
     for (i = 0; i < SILENT; i++) {
         silent[i] = dial(r.address);
@@ -247,7 +238,6 @@ TEST(strangers_lock_nobody_out)
     hang_up(&c);
     hang_up(&kept);
     rig_end(&r);
-    free(files);
 }
 
 #define CROWD 60
@@ -322,17 +312,13 @@ is_unanswered(const struct client *c)
 TEST(unfinished_bodies)
 {
     static const size_t sizes[] = {200, 12000, 64000, MIB, LARGEST};
-    char *files = test_tmpdir(), path[400], options[512], *body;
-    struct rig r = {.dir = test_tmpdir()}, open = rig_new(NULL);
+    char path[400], *body;
+    struct rig r = rig_of_tokens(path, "alice-0123456789abcdef alice\n"
+                                       "reader-0123456789abcdef carol read\n");
+    struct rig open = rig_new(NULL);
     struct client c[CROWD];
     size_t i;
 
-    snprintf(path, sizeof(path), "%s/tokens", files);
-    snprintf(options, sizeof(options), "--http --port 0 --token-file %s",
-             path);
-    write_tokens(path, "alice-0123456789abcdef alice\n"
-                       "reader-0123456789abcdef carol read\n");
-    rig_begin(&r, options);
     CHECK(only_take(&r, READER, c, 1));
     for (i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
         body = long_ping(sizes[i]);
@@ -357,7 +343,6 @@ TEST(unfinished_bodies)
     for (i = 0; i < CROWD; i++)
         hang_up(&c[i]);
     rig_end(&open);
-    free(files);
 }
 
 /* Who needs no token has no use for a large body. */
