@@ -663,32 +663,6 @@ TEST(both_eras)
 
 /* ---- which task, and for whom ---- */
 
-/* First what was handed to me, then by priority, then by age. */
-TEST(order)
-{
-    static const char *const order[] = {"h", "i", "b", "a", "c"};
-    char want[200];
-    size_t i;
-
-    begin();
-    CREATE("c", "");
-    CREATE("a", ",'priority':1");
-    CREATE("b", ",'priority':0");
-    CREATE("h", ",'priority':1" MINE);
-    CREATE("i", ",'priority':4" MINE);
-    CREATE("y", ",'priority':0" MINE);
-    DO("handoff_task", "'task_id':'y','from_agent':'me','to_agent':'you'");
-    DO("handoff_task", "'task_id':'i','from_agent':'me','to_agent':'ann'");
-    DO("handoff_task", "'task_id':'h','from_agent':'me','to_agent':'ann'");
-    for (i = 0; i < sizeof order / sizeof *order; i++) {
-        snprintf(want, sizeof want, "{'task_id':'%s','status':'in_progress',"
-                 "'current_owner':'ann'", order[i]);
-        CHECK(text_has(DO("claim_task", "'agent':'ann'"), want));
-    }
-    CHECK(text_has(DO("claim_task", "'agent':'ann'"), "'claimed':false"));
-    end();
-}
-
 /* One of those who wait gets the task; the others wait on. */
 TEST(losers_wait_on)
 {

@@ -277,9 +277,9 @@ TEST(the_best_one_is_claimed)
         {"{'agent':'me'}", "d"},   /* the highest priority */
         {"{'agent':'me','repo_path':'/r'}", "g"},
         {"{'agent':'you'}", "b"},  /* it waits longest */
-        {"{'agent':'him'}", "h"},  /* handed to him */
+        {"{'agent':'him'}", "h"},  /* handed to him, */
+        {"{'agent':'him'}", "f"},  /* and so is the lowest */
         {"{'agent':'you'}", "a"},  /* changed since */
-        {"{'agent':'me'}", "f"},   /* the lowest */
         {"{'agent':'you'}", NULL}, /* one is blocked, one is his */
     };
     struct fixture f;
@@ -294,6 +294,8 @@ TEST(the_best_one_is_claimed)
           {"update_task", "{'task_id':'g','priority':3,'repo_path':'/r'}", 0,
            0, 0},
           {"update_task", "{'task_id':'h','priority':1}", 0, 0, 0},
+          {"handoff_task", "{'task_id':'f','from_agent':'x','to_agent':"
+           "'him'}", 0, 0, 0},
           {"handoff_task", "{'task_id':'h','from_agent':'x','to_agent':"
            "'him'}", 0, 0, 0},
           {"handoff_task", "{'task_id':'i','from_agent':'x','to_agent':"
