@@ -63,8 +63,7 @@ play_with(enum gateway_fault kind, int code, const char *text, uint64_t at)
     return requests;
 }
 
-static void
-test_faults(void)
+TEST(faults)
 {
     static const struct {
         enum gateway_fault kind;
@@ -123,8 +122,7 @@ race_with(enum gateway_fault kind, uint64_t at, int lead, unsigned further)
     return requests;
 }
 
-static void
-test_races(void)
+TEST(races)
 {
     for (size_t i = 0; i < FAULT_KINDS; i++)
         for (uint64_t at = 0, all = 1; at < all; at += TEST_STEP)
@@ -135,8 +133,7 @@ test_races(void)
 
 /* ---- what a replica may be ---- */
 
-static void
-test_create(void)
+TEST(create)
 {
     begin();
     CHECK(pull(&a) == 0 && a.replaced == 1 && a.at.n == 0 && a.at.g == 1);
@@ -179,8 +176,7 @@ pull_told(struct host *h)
 
 /* A record that is not JSON is taken like any other, from a batch and from a
    snapshot: the order of all hosts stays one. */
-static void
-test_not_json(void)
+TEST(not_json)
 {
     const char *was = body;
     struct host c;
@@ -207,8 +203,7 @@ test_not_json(void)
 }
 
 /* A log with records does not become a store by itself. */
-static void
-test_no_create(void)
+TEST(no_create)
 {
     begin();
     a.at.n = a.at.g = 1;
@@ -218,8 +213,7 @@ test_no_create(void)
 }
 
 /* What is no base64 is no meta, and is not told as the name of one. */
-static void
-test_no_meta(void)
+TEST(no_meta)
 {
 #define RANGE "{\"response_range\":{\"kvs\":[{\"key\":\"!\"}]}}"
     static const char text[] = "{\"header\":{\"revision\":\"5\"},"
@@ -409,8 +403,7 @@ continue_with(enum gateway_fault kind, uint64_t at, bool lost)
     return before;
 }
 
-static void
-test_push(void)
+TEST(push)
 {
     for (size_t i = 0; i < FAULT_KINDS; i++) {
         for (uint64_t at = 0, all = 1; at < all; at += TEST_STEP)
@@ -424,8 +417,7 @@ test_push(void)
 
 /* A log of more than one part; another host makes the store meanwhile; the push
    is given up. */
-static void
-test_push_parts(void)
+TEST(push_parts)
 {
     static char letters[12000];
     uint64_t done, all;
@@ -464,8 +456,7 @@ test_push_parts(void)
 }
 
 /* etcd has gone on from a backup, or the log cannot be read. */
-static void
-test_push_refused(void)
+TEST(push_refused)
 {
     begin();
     commit(&a, "k/a", 1);
@@ -507,8 +498,7 @@ test_restored(unsigned lost, unsigned since, bool knows, bool commits)
 }
 
 /* The same, but the host commits before it pulls. */
-static void
-test_rolled_back(void)
+TEST(rolled_back)
 {
     begin();
     commit(&a, "k/a", 1);
@@ -520,8 +510,7 @@ test_rolled_back(void)
 
 /* While a host slept, the batch that it needs next was swept: it gets the
    snapshot, and nothing is set aside. */
-static void
-test_slept(void)
+TEST(slept)
 {
     begin();
     commit(&a, "k/a", 1);
@@ -613,8 +602,7 @@ test_head(const char *from, const char *says)
 
 /* The store goes on from a host that lacks batches: what is left of them in
    etcd, beyond the head, is nobody's. */
-static void
-test_beyond(void)
+TEST(beyond)
 {
     begin();
     commit(&a, "k/a", 1);
@@ -633,8 +621,7 @@ test_beyond(void)
 }
 
 /* If two hosts make a snapshot at once, one wins, and only its parts stay. */
-static void
-test_rivals(void)
+TEST(rivals)
 {
     for (int lead = 0; lead < 40; lead++) {
         struct host c;
@@ -685,8 +672,7 @@ test_next_rival(int lead, int then)
 
 /* Many batches come in windows that grow; a window may be more than etcd
    sends. */
-static void
-test_windows(void)
+TEST(windows)
 {
     uint64_t before;
 
@@ -732,8 +718,7 @@ test_instances(bool both)
 
 /* A file that the store does not take, since its log is another one by then,
    does not stay. */
-static void
-test_file_not_taken(void)
+TEST(file_not_taken)
 {
     char path[256];
 
@@ -763,8 +748,7 @@ make_old(const char *path, time_t seconds)
 }
 
 /* What killed processes left is removed, once nobody can be writing to it. */
-static void
-test_files_left(void)
+TEST(files_left)
 {
     static const struct {
         const char *name;
@@ -787,8 +771,7 @@ test_files_left(void)
 }
 
 /* A host whose clock is far ahead is named, once. */
-static void
-test_clock_ahead_is_told(void)
+TEST(clock_ahead_is_told)
 {
     char want[128];
     struct utsname u;
@@ -812,8 +795,7 @@ test_clock_ahead_is_told(void)
     end();
 }
 
-static void
-test_url(void)
+TEST(url)
 {
     static const char *const bad[] = {
         "", "http://127.0.0.1:1/x", "etcd://127.0.0.1:1",
@@ -847,23 +829,13 @@ int
 main(void)
 {
     test_in_memory();
-    test_url();
-    test_clock_ahead_is_told();
-    test_create();
-    test_no_create();
-    test_no_meta();
-    test_windows();
-    test_push();
-    test_push_parts();
-    test_push_refused();
+    test_run();
     for (unsigned lost = 1; lost < 4; lost++)
         for (unsigned since = 0; since < 3; since++) {
             test_restored(lost, since, true, false);
             test_restored(lost, since, true, true);
             test_restored(lost, since, false, false);
         }
-    test_rolled_back();
-    test_slept();
     test_repaired("t/main/s/", "\"k\":\"", "the snapshot at t/main", &a, 0);
     test_repaired("t/main/s/", NULL, "snapshot at t/main is damaged", &b, 0);
     test_repaired("t/main/b/", NULL, "after record 2 at t/main are", &a, 0);
@@ -872,17 +844,10 @@ main(void)
     test_repaired("t/main/b/", "\"p\":\"", "after record 2 at t/main", &a, 1);
     test_head("", "t/main/head is not a store's head");
     test_head(" 2 ", "batches after record");
-    test_beyond();
-    test_rivals();
     for (int lead = 0; lead < 30; lead++)
         for (int then = 0; then < 30; then++)
             test_next_rival(lead, then);
-    test_not_json();
-    test_file_not_taken();
-    test_files_left();
     test_instances(false);
     test_instances(true);
-    test_faults();
-    test_races();
     return test_end("t_engine");
 }

@@ -45,8 +45,7 @@ test_reading_the_lock_file_drops_no_lock(void)
 }
 
 /* Process-owned locks are used instead, and conflict with ours. */
-static void
-test_kernel_without_them(void)
+TEST(kernel_without_them)
 {
     struct tstore t;
     char *path = open_log(&t, 3, 3);
@@ -76,8 +75,7 @@ test_kernel_without_them(void)
 }
 
 /* A compaction stops if another file replaced its new file. */
-static void
-test_file_in_the_making_is_replaced(void)
+TEST(file_in_the_making_is_replaced)
 {
     static char body[300 * 1000] = "\"v\":\"";
     struct tstore t;
@@ -110,8 +108,7 @@ is_refused(struct tstore *t, const char *why)
     return refused && st.err == ERR_READONLY && strstr(st.why, why) != NULL;
 }
 
-static void
-test_hard_link(void)
+TEST(hard_link)
 {
     struct tstore t, other;
     struct store_state st;
@@ -175,8 +172,7 @@ mount_again(const char *dir, const char *how)
 
 /* A file system that can only be read: that is told before anybody writes, and
    stays the reason. Once it can be written, so can an open store. */
-static void
-test_readonly_mount(void)
+TEST(readonly_mount)
 {
     struct tstore t;
     struct store_state st;
@@ -248,8 +244,7 @@ open_not_renamed(struct tstore *t, bool dies)
 }
 
 /* The old log stays in use. */
-static void
-test_not_renamed_is_written_on(void)
+TEST(not_renamed_is_written_on)
 {
     for (int dies = 0; dies < 2; dies++) {
         struct tstore t;
@@ -266,8 +261,7 @@ test_not_renamed_is_written_on(void)
 }
 
 /* In a copy of such a store, the log and its second name are two files. */
-static void
-test_copy_of_not_renamed(void)
+TEST(copy_of_not_renamed)
 {
     struct tstore t;
     char *path = open_not_renamed(&t, true), *log;
@@ -286,8 +280,7 @@ test_copy_of_not_renamed(void)
 
 /* Version 0.2.0 was killed just before its rename, when both logs ended in a
    record that says so. */
-static void
-test_closed_by_0_2_0(void)
+TEST(closed_by_0_2_0)
 {
     struct tstore t;
     struct arena a = {0};
@@ -318,8 +311,7 @@ test_closed_by_0_2_0(void)
 
 /* After a process was killed during a compaction, the next one finds everything
    and continues. */
-static void
-test_killed_while_compacting(void)
+TEST(killed_while_compacting)
 {
     bool done = false;
     for (int calls = 1; !done; calls++) {
@@ -353,8 +345,7 @@ test_killed_while_compacting(void)
 
 /* A process that has read the log by another descriptor may have lost its lock
    on it, and then notices that another has written without the lock file. */
-static void
-test_log_lock_dropped(void)
+TEST(log_lock_dropped)
 {
     struct tstore t, other;
     bool unknown = true;
@@ -381,8 +372,7 @@ test_log_lock_dropped(void)
 }
 
 /* What an agent asks for by its path: the lock file is refused unopened. */
-static void
-test_lock_file_as_an_artifact(void)
+TEST(lock_file_as_an_artifact)
 {
     struct tstore t;
     struct arena a = {0};
@@ -407,8 +397,7 @@ test_lock_file_as_an_artifact(void)
 
 /* A process that does not see the other's lock waits all the same, and
    continues after what the other wrote. */
-static void
-test_lock_file_removed_in_a_commit(void)
+TEST(lock_file_removed_in_a_commit)
 {
     struct tstore t;
     bool unknown;
@@ -430,8 +419,7 @@ test_lock_file_removed_in_a_commit(void)
 
 /* Another process takes the lock in the new file before it has the log's: what
    the lock of the removed file got must not keep it out. */
-static void
-test_lock_file_replaced_before_the_lock(void)
+TEST(lock_file_replaced_before_the_lock)
 {
     struct tstore t;
     int said[2], stop[2];
@@ -464,8 +452,7 @@ test_lock_file_replaced_before_the_lock(void)
     close_log(&t, path);
 }
 
-static void
-test_lock_file_removed_before_the_rename(void)
+TEST(lock_file_removed_before_the_rename)
 {
     struct tstore t;
     struct store_report rep;
@@ -497,8 +484,7 @@ copy_file(const char *from, const char *dir, const char *name, size_t less)
 
 /* A live store is copied file by file: the mark is newer or older than the log,
    or its end is inside a record. */
-static void
-test_copied_with_its_mark(void)
+TEST(copied_with_its_mark)
 {
     static const uint64_t heads[] = {3, 4, 2};
     for (int how = 0; how < 3; how++) {
@@ -532,8 +518,7 @@ test_copied_with_its_mark(void)
 }
 
 /* An older copy replaces the log, in use or not. */
-static void
-test_restored_alone(void)
+TEST(restored_alone)
 {
     for (int open = 0; open < 2; open++) {
         struct tstore t;
@@ -573,8 +558,7 @@ write_mark(const char *path, const struct mark *m)
 }
 
 /* A writer of version 0.1.0 leaves the second line unchanged. */
-static void
-test_first_line_alone(void)
+TEST(first_line_alone)
 {
     struct tstore t;
     struct mark m;
@@ -601,8 +585,7 @@ test_first_line_alone(void)
 }
 
 /* A part of a mark may be the whole of what changes in it: then it counts. */
-static void
-test_part_of_a_mark(void)
+TEST(part_of_a_mark)
 {
     struct store_report rep;
     struct tstore t;
@@ -622,8 +605,7 @@ test_part_of_a_mark(void)
 }
 
 /* Verify must not accept a mark that the server refuses. */
-static void
-test_mark_within_a_record(void)
+TEST(mark_within_a_record)
 {
     struct tstore t;
     struct mark m;
@@ -863,28 +845,11 @@ main(void)
         test_reading_the_lock_file_drops_no_lock();
     else
         puts("t_lock: skipped what needs locks of open files");
-    test_kernel_without_them();
-    test_file_in_the_making_is_replaced();
-    test_hard_link();
+    test_run();
     if (os_mount_of(STDERR_FILENO) >= 0)
         test_bind_mount();
     else
         puts("t_lock: skipped what needs the identity of mounts");
-    test_readonly_mount();
-    test_not_renamed_is_written_on();
-    test_copy_of_not_renamed();
-    test_closed_by_0_2_0();
-    test_killed_while_compacting();
-    test_log_lock_dropped();
-    test_lock_file_as_an_artifact();
-    test_lock_file_removed_in_a_commit();
-    test_lock_file_replaced_before_the_lock();
-    test_lock_file_removed_before_the_rename();
-    test_copied_with_its_mark();
-    test_restored_alone();
-    test_first_line_alone();
-    test_part_of_a_mark();
-    test_mark_within_a_record();
     if (os_boot_id()[0] != '\0') {
         test_time_goes_on();
         test_time_after_a_boot();

@@ -12,8 +12,7 @@
 
 #include <sys/statvfs.h>
 
-static void
-test_one_order(void)
+TEST(one_order)
 {
     begin(3);
     CHECK(put(&host[0], "task/a", "\"v\":1") == 0);
@@ -39,8 +38,7 @@ rival(void *ctx)
     CHECK(put(ctx, "task/a", "\"v\":\"theirs\"") == 0);
 }
 
-static void
-test_others_first(void)
+TEST(others_first)
 {
     begin(2);
     CHECK(put(&host[0], "task/a", "\"v\":1") == 0);
@@ -58,8 +56,7 @@ test_others_first(void)
 
 /* The mark holds the head: a new process commits in one round trip, once it
    has heard what time it is. */
-static void
-test_next_process(void)
+TEST(next_process)
 {
     begin(1);
     CHECK(put(&host[0], "task/a", "\"v\":1") == 0);
@@ -82,8 +79,7 @@ test_next_process(void)
 
 /* Without the remote a replica is read-only, and a log of its own cannot join
    one. */
-static void
-test_foreign(void)
+TEST(foreign)
 {
     struct tstore t;
 
@@ -105,8 +101,7 @@ test_foreign(void)
 }
 
 /* A host that only reads keeps up with the others. */
-static void
-test_readonly(void)
+TEST(readonly)
 {
     begin(2);
     CHECK(put(&host[0], "task/a", "\"v\":1") == 0);
@@ -144,8 +139,7 @@ put_alone(struct host *h)
 }
 
 /* A remote does not begin with such a log if it is damaged or empty. */
-static void
-test_foreign_damage(void)
+TEST(foreign_damage)
 {
     size_t len, now;
     char *log, *same;
@@ -169,8 +163,7 @@ test_foreign_damage(void)
 
 /* Such a log becomes the store, and its replica; then the remote loses
    everything. */
-static void
-test_push(void)
+TEST(push)
 {
     const char *aside;
     size_t len, kept;
@@ -217,8 +210,7 @@ test_push(void)
     end();
 }
 
-static void
-test_unknown(void)
+TEST(unknown)
 {
     begin(2);
     CHECK(put(&host[0], "task/a", "\"v\":1") == 0);
@@ -242,8 +234,7 @@ test_unknown(void)
     end();
 }
 
-static void
-test_pauses(void)
+TEST(pauses)
 {
     static const int64_t want[] = {500, 1000, 2000, 4000, 5000, 5000};
     struct store_state st;
@@ -297,8 +288,7 @@ test_damage(bool header)
     end();
 }
 
-static void
-test_wiped(void)
+TEST(wiped)
 {
     begin(2);
     for (int i = 0; i < 12; i++)
@@ -318,8 +308,7 @@ test_wiped(void)
 
 /* The store was restored from a backup: records that only this host has are set
    aside. */
-static void
-test_diverged(void)
+TEST(diverged)
 {
     struct stat st;
 
@@ -352,8 +341,7 @@ second_process(void)
 }
 
 /* Two processes of one host share its replica. */
-static void
-test_two_processes(void)
+TEST(two_processes)
 {
     struct host *b;
 
@@ -371,8 +359,7 @@ test_two_processes(void)
 
 /* The log that another process made by compaction is damaged in its first line
    before this one reads it. */
-static void
-test_damage_in_the_next(void)
+TEST(damage_in_the_next)
 {
     struct host *b;
     int fd;
@@ -393,8 +380,7 @@ test_damage_in_the_next(void)
 /* While one process fetches a whole log, another has fetched one, and goes on
    from it: the older file does not take its place. Only the one that keeps a
    log aside says so. */
-static void
-test_two_replace(void)
+TEST(two_replace)
 {
     struct host *b;
 
@@ -424,8 +410,7 @@ test_two_replace(void)
 }
 
 /* Lines asked for behind a log that is lost meanwhile are of no use. */
-static void
-test_lost_meanwhile(void)
+TEST(lost_meanwhile)
 {
     begin(2);
     for (int i = 0; i < 6; i++)
@@ -445,8 +430,7 @@ test_lost_meanwhile(void)
 
 /* Two processes of a new host have made an empty log; one of them takes that of
    the other hosts. */
-static void
-test_two_new(void)
+TEST(two_new)
 {
     struct host *b;
 
@@ -469,8 +453,7 @@ test_two_new(void)
 /* A turn has read, and while it is confirmed another process of the host takes
    what is new, and the lock: the turn runs again. So it does where there was no
    log yet. */
-static void
-test_read_meanwhile(void)
+TEST(read_meanwhile)
 {
     struct host *b;
     bool unknown;
@@ -498,8 +481,7 @@ test_read_meanwhile(void)
 }
 
 /* Compaction of one host does not concern the others. */
-static void
-test_compact(void)
+TEST(compact)
 {
     struct store_state st;
 
@@ -520,8 +502,7 @@ test_compact(void)
 }
 
 /* A commit succeeds even if this host has no room for it. */
-static void
-test_no_room(void)
+TEST(no_room)
 {
     struct store_state st;
 
@@ -564,8 +545,7 @@ WRAP_STATVFS(statvfs64)
 
 /* A host whose disk is nearly full offers no changes, but ends work, and
    follows the others. */
-static void
-test_little_room(void)
+TEST(little_room)
 {
     struct store *s;
     bool unknown;
@@ -627,8 +607,7 @@ commit_there(const char *key, int64_t ms)
 }
 
 /* A probe finds out, without a commit, whether one could succeed. */
-static void
-test_probe(void)
+TEST(probe)
 {
     struct store_state st;
 
@@ -649,8 +628,7 @@ test_probe(void)
 /* A host whose clock is far ahead ends no lease here, and what is written after
    its record has the right time. One that is within the bounds keeps times in
    order. */
-static void
-test_clocks(void)
+TEST(clocks)
 {
     int64_t hour = 60 * 60 * 1000, wall = clock_wall_ms(), at;
     struct store_report rep;
@@ -688,8 +666,7 @@ test_clocks(void)
 }
 
 /* The first commit of a process that knows the head waits for the time, too. */
-static void
-test_first_clock(void)
+TEST(first_clock)
 {
     begin(1);
     CHECK(put(&host[0], "task/a", "\"v\":1") == 0);
@@ -712,8 +689,7 @@ tend(struct host *h, bool waits)
     store_tend(h->t.s, waits);
 }
 
-static void
-test_tend(void)
+TEST(tend)
 {
     struct host *b = &host[1];
     int64_t due, now;
@@ -770,8 +746,7 @@ test_tend_once(void)
 }
 
 /* After a failure only store_tend tries again. */
-static void
-test_tend_after_failure(void)
+TEST(tend_after_failure)
 {
     begin(1);
     CHECK(put(&host[0], "task/a", "\"v\":1") == 0);
@@ -823,8 +798,7 @@ test_faults(enum fault_call call, bool forever)
 }
 
 /* A host that loses for too long gives up. */
-static void
-test_patience(void)
+TEST(patience)
 {
     begin(2);
     CHECK(put(&host[0], "task/a", "\"v\":1") == 0);
@@ -859,8 +833,7 @@ run_words(struct host *h, char *const *words)
     return command_of(h, argv);
 }
 
-static void
-test_commands(void)
+TEST(commands)
 {
     char create[] = "add", list_all[] = "list", title[] = "Moved";
     char verify[] = "verify", compact[] = "compact", health[] = "health";
@@ -907,8 +880,7 @@ test_commands(void)
 
 /* A host whose clock is in the year 9999 holds nothing for ever: its leases,
    its work without one, and what it has handed over. */
-static void
-test_far_future_holds_nothing(void)
+TEST(far_future_holds_nothing)
 {
     static const char *const bodies[] = {
         TASK("f1", HELD ",\"lease\":{\"agent\":\"far\",\"expires_at\":"
@@ -938,8 +910,7 @@ test_far_future_holds_nothing(void)
 
 /* Another host commits records that are not JSON: all hosts have them, none
    takes anything twice, and a change on one mends the task on all. */
-static void
-test_not_json(void)
+TEST(not_json)
 {
     static const char *const bodies[] = {
         "\"op\":\"update\",\"by\":\"x\",\"v\":{\"task_id\":\"bad\","
@@ -987,8 +958,7 @@ test_not_json(void)
 }
 
 /* A log is pushed, and a copy of it pulled. */
-static void
-test_push_and_pull(void)
+TEST(push_and_pull)
 {
     char to[] = "push", from[] = "pull", again[] = "--continue";
     char *copy = path_fresh("copy.log"), *log;
@@ -1039,8 +1009,7 @@ go_on(bool waits)
 
 /* While somebody waits, others' commits are pulled every 50 ms, at once when
    that begins; otherwise once a second. */
-static void
-test_follows_sooner_for_a_wait(void)
+TEST(follows_sooner_for_a_wait)
 {
     unsigned pulls;
 
@@ -1059,46 +1028,16 @@ test_follows_sooner_for_a_wait(void)
 int
 main(void)
 {
-    test_follows_sooner_for_a_wait();
-    test_one_order();
-    test_others_first();
-    test_next_process();
-    test_foreign();
-    test_foreign_damage();
-    test_readonly();
-    test_push();
-    test_unknown();
-    test_pauses();
+    test_run();
     test_damage(false);
     test_damage(true);
-    test_wiped();
-    test_diverged();
-    test_two_processes();
-    test_two_new();
-    test_read_meanwhile();
-    test_damage_in_the_next();
-    test_two_replace();
-    test_lost_meanwhile();
-    test_compact();
-    test_no_room();
-    test_little_room();
-    test_probe();
-    test_clocks();
-    test_first_clock();
-    test_tend();
     if (!os_lock_is_by_process())
         test_tend_once();
     else
         puts("t_replica: skipped what needs locks of open files");
-    test_tend_after_failure();
     for (int call = FAULT_WRITE; call <= FAULT_OPEN; call++) {
         test_faults((enum fault_call)call, false);
         test_faults((enum fault_call)call, true);
     }
-    test_patience();
-    test_commands();
-    test_far_future_holds_nothing();
-    test_not_json();
-    test_push_and_pull();
     return test_end("t_replica");
 }

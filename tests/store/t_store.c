@@ -9,8 +9,7 @@
 
 /* ---- paths ---- */
 
-static void
-test_open_creates_nothing(void)
+TEST(open_creates_nothing)
 {
     char *dir = test_tmpdir(), *path = path_in(dir, "no/such/tasks.log");
     struct arena a = {0};
@@ -30,8 +29,7 @@ test_open_creates_nothing(void)
     free(dir);
 }
 
-static void
-test_first_write_makes_files(void)
+TEST(first_write_makes_files)
 {
     char *dir = test_tmpdir(), *path = path_in(dir, "a/b/tasks.log");
     struct tstore t;
@@ -57,8 +55,7 @@ test_first_write_makes_files(void)
 
 /* Makes the directory for files beside the log, also through a link; makes
    neither log nor lock file. */
-static void
-test_make_dir(void)
+TEST(make_dir)
 {
     char *dir = test_tmpdir(), *path = path_in(dir, "link/a/b/tasks.log");
     struct store_options o = {.path = path, .readonly = true};
@@ -92,8 +89,7 @@ test_make_dir(void)
     free(dir);
 }
 
-static void
-test_link_leads_to_log(void)
+TEST(link_leads_to_log)
 {
     char *path = path_fresh("tasks.log");
     const char *link = path_with(path, ".link");
@@ -114,8 +110,7 @@ test_link_leads_to_log(void)
 }
 
 /* A file that is not a log is refused by name and left unchanged. */
-static void
-test_wrong_paths(void)
+TEST(wrong_paths)
 {
     char *path = path_fresh("tasks.log");
     struct tstore t;
@@ -135,8 +130,7 @@ test_wrong_paths(void)
 }
 
 /* So is a lock file that is something else, and the error says what to do. */
-static void
-test_odd_lock_files(void)
+TEST(odd_lock_files)
 {
     for (int i = 0; i < 3; i++) {
         char *path = path_fresh("tasks.log");
@@ -159,8 +153,7 @@ test_odd_lock_files(void)
     }
 }
 
-static void
-test_foreign_files_untouched(void)
+TEST(foreign_files_untouched)
 {
     static const struct {
         const char *text, *says;
@@ -213,8 +206,7 @@ check_left_alone(struct str head, const char *version, struct str records)
 
 /* A later version may have any first line with this text and a number; also a
    whole record. */
-static void
-test_later_versions_untouched(void)
+TEST(later_versions_untouched)
 {
     static const char *const forms[] = {
         "{\"c\":\"00000000\",\"v\":7,\"mcptask-log\":3}",
@@ -251,8 +243,7 @@ test_later_versions_untouched(void)
     free(log);
 }
 
-static void
-test_empty_file_is_empty_store(void)
+TEST(empty_file_is_empty_store)
 {
     char *path = path_fresh("tasks.log");
     struct tstore t;
@@ -280,8 +271,7 @@ is_denied(struct tstore *t, const char *why)
 
 /* Without write permission: reads to the end, with and without a lock file and
    its mark; creates nothing. */
-static void
-test_readonly_directory(void)
+TEST(readonly_directory)
 {
     for (int locked = 0; locked < 3; locked++) {
         char *dir = test_tmpdir(), *path = path_in(dir, "tasks.log");
@@ -319,8 +309,7 @@ test_readonly_directory(void)
     }
 }
 
-static void
-test_readonly_option(void)
+TEST(readonly_option)
 {
     char *path = path_fresh("tasks.log");
     struct tstore t, r;
@@ -339,8 +328,7 @@ test_readonly_option(void)
 
 /* ---- staging ---- */
 
-static void
-test_staged_can_be_read(void)
+TEST(staged_can_be_read)
 {
     char *path = path_fresh("tasks.log"), big[3000];
     struct arena a = {0};
@@ -374,8 +362,7 @@ test_staged_can_be_read(void)
 }
 
 /* A full batch still has room for two of the largest records. */
-static void
-test_batch_is_full(void)
+TEST(batch_is_full)
 {
     char *path = path_fresh("tasks.log");
     static char big[100001];
@@ -394,8 +381,7 @@ test_batch_is_full(void)
     close_log(&t, path);
 }
 
-static void
-test_refuse(void)
+TEST(refuse)
 {
     char *path = path_fresh("tasks.log");
     struct tstore t;
@@ -412,8 +398,7 @@ test_refuse(void)
     close_log(&t, path);
 }
 
-static void
-test_record_limit(void)
+TEST(record_limit)
 {
     char *path = path_fresh("tasks.log"), *body = malloc(STORE_MAX_RECORD + 2);
     struct tstore t;
@@ -445,8 +430,7 @@ limit_growth(rlim_t bytes)
     setrlimit(RLIMIT_FSIZE, &lim);
 }
 
-static void
-test_full_disk_undoes_all(void)
+TEST(full_disk_undoes_all)
 {
     struct tstore t;
     bool unknown;
@@ -494,8 +478,7 @@ stop_at_10(void *ctx, const struct store_rec *r)
     return r->n == 10 ? 42 : 0;
 }
 
-static void
-test_scan(void)
+TEST(scan)
 {
     char *path = path_fresh("tasks.log");
     struct tstore t;
@@ -510,8 +493,7 @@ test_scan(void)
     close_log(&t, path);
 }
 
-static void
-test_history_across_generations(void)
+TEST(history_across_generations)
 {
     char *path = path_fresh("tasks.log");
     struct arena a = {0};
@@ -552,8 +534,7 @@ test_history_across_generations(void)
 
 /* A search whose middle is the end record, which has the number of the record
    before it. */
-static void
-test_read_n_beside_end_record(void)
+TEST(read_n_beside_end_record)
 {
     enum { BIG = 30 * 1024 };
     char *path = path_fresh("tasks.log"), *body = malloc(BIG + 1);
@@ -599,8 +580,7 @@ observe(void *ctx, const struct store_entry *e, const struct store_rec *r)
     seen->next = r->n + 1;
 }
 
-static void
-test_observer_exactly_once(void)
+TEST(observer_exactly_once)
 {
     struct tstore t;
     char *path = open_log(&t, 3, 3);
@@ -627,8 +607,7 @@ test_observer_exactly_once(void)
 
 /* The newest record is a year ahead: time does not go back to the clock, and
    continues from the record. */
-static void
-test_time_never_goes_back(void)
+TEST(time_never_goes_back)
 {
     char *path = path_fresh("tasks.log"), time[TIME_LEN + 1];
     int64_t ahead = clock_wall_ms() + 365LL * 24 * 3600 * 1000, ms = ahead;
@@ -654,31 +633,4 @@ test_time_never_goes_back(void)
     arena_fini(&a);
     buf_fini(&b);
     free(path);
-}
-
-int
-main(void)
-{
-    test_open_creates_nothing();
-    test_first_write_makes_files();
-    test_make_dir();
-    test_link_leads_to_log();
-    test_wrong_paths();
-    test_odd_lock_files();
-    test_foreign_files_untouched();
-    test_later_versions_untouched();
-    test_empty_file_is_empty_store();
-    test_readonly_directory();
-    test_readonly_option();
-    test_staged_can_be_read();
-    test_batch_is_full();
-    test_refuse();
-    test_record_limit();
-    test_full_disk_undoes_all();
-    test_scan();
-    test_history_across_generations();
-    test_read_n_beside_end_record();
-    test_observer_exactly_once();
-    test_time_never_goes_back();
-    return test_end("store");
 }

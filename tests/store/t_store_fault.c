@@ -20,8 +20,7 @@ state_err(struct tstore *t)
 }
 
 /* A descriptor reports another process's failure, here every time. */
-static void
-test_inherited_failure(void)
+TEST(inherited_failure)
 {
     struct tstore t;
     fresh();
@@ -50,8 +49,7 @@ put_one(struct tstore *t, bool *unknown)
 
 /* Neither the batch nor the cut reaches the disk. The outcome is unknown; the
    lock is released, and another process goes on. */
-static void
-test_cut_that_failed(void)
+TEST(cut_that_failed)
 {
     bool unknown;
     struct tstore t, other;
@@ -92,8 +90,7 @@ is_ready(struct tstore *t, const char *says)
 
 /* /ready reports a failed write, later that writes would work again, and that
    another process keeps the lock. */
-static void
-test_ready(void)
+TEST(ready)
 {
     bool unknown;
     struct tstore t, other;
@@ -131,8 +128,7 @@ test_ready(void)
 
 /* Taking the lock does not show that writes work; a probe does, and leaves no
    trace. */
-static void
-test_probe(void)
+TEST(probe)
 {
     bool unknown;
     struct tstore t;
@@ -326,8 +322,7 @@ fail_at(enum fault_call call, long after, bool forever, int err)
     return fault.hit;
 }
 
-static void
-test_every_call(void)
+TEST(every_call)
 {
     static const struct {
         enum fault_call call;
@@ -374,8 +369,7 @@ test_every_call(void)
 }
 
 /* A file that could only be read when it was opened is opened again. */
-static void
-test_only_reading(void)
+TEST(only_reading)
 {
     for (long after = 0; after < 4; after++) {
         struct tstore t;
@@ -432,8 +426,7 @@ fail_copy(enum fault_call call, long after, int err)
     return hit;
 }
 
-static void
-test_copies(void)
+TEST(copies)
 {
     static const struct {
         enum fault_call call;
@@ -443,6 +436,7 @@ test_copies(void)
         {FAULT_PREAD, EIO},    {FAULT_FSYNC, EIO},
         {FAULT_OPEN, EMFILE},  {FAULT_MEMORY, ENOMEM},
     };
+    fault.also = FAULT_CALLS;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (long after = 0; fail_copy(cases[i].call, after, cases[i].err);)
             after++;
@@ -452,14 +446,7 @@ int
 main(void)
 {
     test_in_memory();
-    test_inherited_failure();
-    test_cut_that_failed();
-    test_probe();
-    test_ready();
-    test_every_call();
-    test_only_reading();
-    fault.also = FAULT_CALLS;
-    test_copies();
+    test_run();
     free(path);
     return test_end("t_store_fault");
 }

@@ -15,8 +15,7 @@ read_then_put(struct tstore *t)
     CHECK(ts_is_replay(t));
 }
 
-static void
-test_two_processes(void)
+TEST(two_processes)
 {
     char *path = path_fresh("tasks.log");
     struct tstore t;
@@ -46,8 +45,7 @@ find_it_locked(struct tstore *t)
     CHECK(ts_is_replay(t) && state_of(t).g == 1);
 }
 
-static void
-test_lock_held_by_another(void)
+TEST(lock_held_by_another)
 {
     struct tstore t;
     bool unknown;
@@ -61,8 +59,7 @@ test_lock_held_by_another(void)
     close_log(&t, path);
 }
 
-static void
-test_lock_file_replaced(void)
+TEST(lock_file_replaced)
 {
     for (int gone = 0; gone < 2; gone++) {
         char *path = path_fresh("tasks.log");
@@ -82,8 +79,7 @@ test_lock_file_replaced(void)
     }
 }
 
-static void
-test_log_deleted(void)
+TEST(log_deleted)
 {
     struct tstore t;
     char *path = open_log(&t, 3, 3);
@@ -102,8 +98,7 @@ test_log_deleted(void)
     close_log(&t, path);
 }
 
-static void
-test_log_replaced_by_another(void)
+TEST(log_replaced_by_another)
 {
     struct tstore t;
     struct buf b = {0};
@@ -131,8 +126,7 @@ test_log_replaced_by_another(void)
 }
 
 /* A copy of the log is accepted, in whatever state. */
-static void
-test_log_replaced_by_copy(void)
+TEST(log_replaced_by_copy)
 {
     for (int more = 0; more < 2; more++) {
         struct tstore t;
@@ -154,8 +148,7 @@ test_log_replaced_by_copy(void)
 }
 
 /* An older copy lacks what the mark says was committed. */
-static void
-test_log_cut_under_a_process(void)
+TEST(log_cut_under_a_process)
 {
     for (int follow = 0; follow < 2; follow++) {
         struct tstore t;
@@ -190,8 +183,7 @@ see_all(struct tstore *t)
 
 /* No lock file, no mark, zeros, garbage, an older mark, one of another
    generation: each is rebuilt, and no whole record is lost. */
-static void
-test_wrong_marks(void)
+TEST(wrong_marks)
 {
     for (int kind = 0; kind < 6; kind++) {
         char *path = path_fresh("tasks.log"), zero[LOCK_MARK_LEN] = {0};
@@ -229,8 +221,7 @@ see_torn(struct tstore *t)
 }
 
 /* Also one that begins like the blanks of a probe, or is longer than they. */
-static void
-test_torn_tail_is_cut_and_kept(void)
+TEST(torn_tail_is_cut_and_kept)
 {
     static char blanks[STORE_BLANKS + 1];
     memset(blanks, STORE_BLANK, sizeof blanks);
@@ -255,8 +246,7 @@ test_torn_tail_is_cut_and_kept(void)
 /* Whole records after the mark, from a writer that died before moving it: the
    next process to open the log accepts them; running readers do not see them
    yet. */
-static void
-test_whole_tail_is_taken(void)
+TEST(whole_tail_is_taken)
 {
     struct tstore t;
     size_t len, lock_len;
@@ -296,8 +286,7 @@ see_damage(struct tstore *t)
     arena_fini(&a);
 }
 
-static void
-test_damage_refuses_writes_only(void)
+TEST(damage_refuses_writes_only)
 {
     static const int at[] = {3, 8, 25, 26, 60, 85};
     for (size_t i = 0; i < 2 * sizeof at / sizeof *at; i++) {
@@ -320,8 +309,7 @@ test_damage_refuses_writes_only(void)
 
 /* A log whose first line is damaged is left alone. A process that has read it
    before keeps its memory, and continues once the line is whole. */
-static void
-test_damaged_header(void)
+TEST(damaged_header)
 {
     struct tstore t;
     size_t len;
@@ -374,8 +362,7 @@ __wrap_readlink(const char *path, char *out, size_t cap)
     return -1;
 }
 
-static void
-test_log_made_while_it_is_looked_for(void)
+TEST(log_made_while_it_is_looked_for)
 {
     char *path = path_fresh("tasks.log");
     struct tstore t;
@@ -383,23 +370,4 @@ test_log_made_while_it_is_looked_for(void)
     CHECK(ts_open(&t, path) == 0);
     CHECK(store_find(t.s, STR("task/a")) != NULL);
     close_log(&t, path);
-}
-
-int
-main(void)
-{
-    test_log_made_while_it_is_looked_for();
-    test_two_processes();
-    test_lock_held_by_another();
-    test_lock_file_replaced();
-    test_log_deleted();
-    test_log_replaced_by_another();
-    test_log_replaced_by_copy();
-    test_log_cut_under_a_process();
-    test_wrong_marks();
-    test_torn_tail_is_cut_and_kept();
-    test_whole_tail_is_taken();
-    test_damage_refuses_writes_only();
-    test_damaged_header();
-    return test_end("store_others");
 }

@@ -53,8 +53,7 @@ make_all(struct tstore *t, const char *artifacts)
 }
 
 /* What root creates in another user's store belongs to that user. */
-static void
-test_root_in_anothers_store(void)
+TEST(root_in_anothers_store)
 {
     char *dir = test_tmpdir(), *artifacts = path_in(dir, "artifacts");
     char command[1200];
@@ -167,8 +166,7 @@ compact_until(int stop_fd)
     ts_close(&t);
 }
 
-static void
-test_nothing_lost_while_compacting(void)
+TEST(nothing_lost_while_compacting)
 {
     pid_t pids[WRITERS], compactor;
     struct tstore t;
@@ -320,8 +318,7 @@ int
 main(int argc, char **argv)
 {
     long rounds = argc > 1 ? strtol(argv[1], NULL, 10) : 0;
-    test_root_in_anothers_store();
-    test_nothing_lost_while_compacting();
+    test_run();
     test_killed_writers(rounds > 0 ? (unsigned)rounds : 100);
     free(path);
     return test_end("t_store_procs");
