@@ -378,7 +378,7 @@ put_servers(struct buf *b, const struct client *k, const struct launch *l)
 
 /* The words of a command. */
 static void
-put_command(struct cli *c, const char *t, const struct launch *l,
+put_client_words(struct cli *c, const char *t, const struct launch *l,
             struct words *w)
 {
     const struct pair *e = l->env;
@@ -553,7 +553,7 @@ put_settings(struct cli *c, const struct client *k, const struct launch *l)
         text_tell("# it holds a token: keep it out of repositories, or give "
                   "--token-env\n");
     if (k == clients) {
-        put_command(c, l->url.p != NULL ? k->run_http : k->run, l, &w);
+        put_client_words(c, l->url.p != NULL ? k->run_http : k->run, l, &w);
         put_words(&c->out, &w);
         if (holds_token(c))
             return;
@@ -649,7 +649,7 @@ add_server(struct cli *c, const struct client *k, const struct launch *l,
 
     if (rc == 0 || k->remove == NULL)
         return rc;
-    put_command(c, k->remove, l, &remove);
+    put_client_words(c, k->remove, l, &remove);
     return run_words(c, program, &remove) == 0 ? run_words(c, program, w) : rc;
 }
 
@@ -739,7 +739,7 @@ cli_setup(struct cli *c)
     if (c->args.hooks)
         return print_hooks(c, k, &l);
     if (k->run != NULL) {
-        put_command(c, l.url.p != NULL ? k->run_http : k->run, &l, &w);
+        put_client_words(c, l.url.p != NULL ? k->run_http : k->run, &l, &w);
         program = find_program(&c->a, w.word[0].p);
     }
     if (program.p == NULL) {

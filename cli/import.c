@@ -285,7 +285,7 @@ put_artifact(struct fit *f, struct str name, struct str content)
 
 /* Keeps a whole text of any bytes as an artifact of that name. */
 static int
-keep_text(struct fit *f, struct str name, struct str content)
+keep_artifacts(struct fit *f, struct str name, struct str content)
 {
     struct str part;
     int rc = 0;
@@ -313,12 +313,12 @@ keep_long(struct fit *f, struct str name, struct str raw)
         return ERR_NOMEM;
     add_note(&f->notes, "%.*s is kept whole as artifact import-%u",
              STR_ARG(file), f->n_artifacts + 1);
-    return keep_text(f, file, text.p != NULL ? text : raw);
+    return keep_artifacts(f, file, text.p != NULL ? text : raw);
 }
 
 /* Adds a member; before stands before its name. */
 static void
-put_extra(struct fit *f, const char *before, struct str name, struct str raw)
+put_beside(struct fit *f, const char *before, struct str name, struct str raw)
 {
     buf_printf(&f->extra, ",\"%s%.*s\":", before, STR_ARG(name));
     buf_str(&f->extra, raw);
@@ -330,7 +330,7 @@ keep_field(struct fit *f, struct str field, struct str raw)
 {
     if (raw.len > BESIDE_MAX || f->extra.len + raw.len > EXTRA_MAX)
         return keep_long(f, field, raw);
-    put_extra(f, "imported_", field, raw);
+    put_beside(f, "imported_", field, raw);
     return f->extra.err;
 }
 
@@ -353,7 +353,7 @@ carry_member(struct fit *f, struct str name, struct str raw)
     int rc;
 
     if (raw.len <= CARRIED_MAX && f->extra.len + raw.len <= EXTRA_MAX) {
-        put_extra(f, "", name, raw);
+        put_beside(f, "", name, raw);
         return f->extra.err;
     }
     rc = keep_long(f, name, raw);
@@ -363,7 +363,7 @@ carry_member(struct fit *f, struct str name, struct str raw)
     text = raw_quote(f->a, text);
     if (text.p == NULL)
         return ERR_NOMEM;
-    put_extra(f, "", name, text);
+    put_beside(f, "", name, text);
     return f->extra.err;
 }
 
@@ -813,7 +813,7 @@ import_batch(struct import *im)
 
 /* Notes where in the input a record is. */
 static void
-note_place(struct import *im)
+note_source(struct import *im)
 {
     im->place = arena_printf(&im->a, "%s: %s %llu", im->in.name,
                              im->in.array ? "element" : "line",
@@ -828,7 +828,7 @@ take_piece(struct import *im)
     struct str text = buf_view(&in->piece);
     int rc = 0;
 
-    note_place(im);
+    note_source(im);
     if (in->long_piece)
         bad_here(im, STR("longer than 2 MiB"));
     else if (text.len > 0)
@@ -864,7 +864,7 @@ read_pieces(struct import *im, int *got)
 static void
 end_input(struct import *im, int got)
 {
-    note_place(im);
+    note_source(im);
     if (im->counts.archive && got == 0)
         bad_here(im, STR(CUT ", and its end"));
     if (got == ERR_INCOMPLETE)

@@ -82,9 +82,9 @@ enum sight task_entry_sight(const struct tasks *t, const struct task_entry *e,
                             struct sights *seen);
 /* The entry of a task's id, or NULL. */
 struct task_entry *tasks_find(struct tasks *t, struct str id);
-/* Whether a record has the id among its dependencies. True of a few others, too:
-   of one in two million where 100,000 ids are named, and one in 36 of a
-   million. */
+/* Whether a record has the id among its dependencies. True of a few others,
+   too: of one in two million where 100,000 ids are named, and of one in 36
+   where a million are. */
 bool tasks_is_named(const struct tasks *t, struct str id);
 /* Returns the later changed of the two entries at[], initially the heads of
    both lists, and advances past it. NULL: the end. */

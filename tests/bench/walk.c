@@ -1,6 +1,6 @@
 /* walk - linked into a program that -finstrument-functions compiled: at each
    SIGUSR1 it writes the addresses of the functions that ran since the last one
-   to the file that WALK names, and begins anew. tests/bench/walk.sh reads it. */
+   to the file named in WALK, and begins anew. tests/bench/walk.sh reads it. */
 
 #include <fcntl.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
-/* What an import of tasks that depend on each other takes, and how long it keeps
-   the lock. */
+/* What an import of tasks that depend on each other takes, and how long it
+   keeps the lock. */
 
 #include "cli/cli.h"
 #include "store.h"
