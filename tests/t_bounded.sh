@@ -35,7 +35,8 @@ main(void)
 }
 END
 # shellcheck disable=SC2086 # cc is words
-check $cc -D_XOPEN_SOURCE=700 -I. -o "$dir/t_hangs" "$dir/t_hangs.c"
+check $cc -D_XOPEN_SOURCE=700 -I. -o "$dir/t_hangs" "$dir/t_hangs.c" \
+    tests/lib/test.c tests/lib/tmpdir.c
 bounded 1 5 "$dir/t_hangs"
 has "$dir/said" 'no end; the last checks were at tests/x/t_hangs.c:77'
 lacks "$dir/said" passed
