@@ -154,22 +154,6 @@ session_digits(struct str id, char out[NAME_HEX + 1])
     memcpy(out, digest, NAME_HEX);
 }
 
-/* The name under which the MCP client of a product greets servers, if it is
-   another one: work that is handed to it is for this session, too. */
-static struct str
-greeting_of(struct str product)
-{
-    static const char *const names[][2] = {
-        {"codex", "codex-mcp-client"},
-        {"gemini", "gemini-cli-mcp-client"},
-    };
-
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (str_is(product, names[i][0]))
-            return str_of(names[i][1]);
-    return product;
-}
-
 /* Returns 0, or an exit code after printing the error. */
 static int
 find_agent(struct hook *h, struct str session)
@@ -189,7 +173,7 @@ find_agent(struct hook *h, struct str session)
         return cli_fail(c, ERR_INVALID, "the input has no session_id");
     session_digits(session, hex);
     h->me.name = name_default(&c->kept, product, str_of(hex));
-    h->me.product = greeting_of(product);
+    h->me.product = name_stem(h->me.name);
     return h->me.name.p != NULL ? 0 : cli_fail_store(c, ERR_NOMEM);
 }
 
@@ -279,11 +263,10 @@ is_mine(const struct hook *h, const struct task *k)
 static bool
 is_of_product(const struct hook *h, const struct task *k)
 {
-    struct str stem = name_stem(owner_of(h, k));
+    struct name_agent owner = name_agent_of(owner_of(h, k));
 
-    return stem.p != NULL && !is_mine(h, k) && concerns_project(h, k) &&
-           (str_eq(stem, name_stem(h->me.name)) ||
-            str_eq(stem, h->me.product));
+    return owner.product.len > 0 && !is_mine(h, k) &&
+           concerns_project(h, k) && name_reaches(h->me.product, &owner);
 }
 
 /* Whether such a session left it when it was killed, without a hook. */

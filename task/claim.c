@@ -15,11 +15,13 @@
 #include "task/claim.h"
 #include "task/clash.h"
 #include "task/may.h"
+#include "task/name.h"
 #include "task/project.h"
 #include "task/query.h"
 
 #define READY_BYTES (TASK_READ_MAX / 4) /* under the lock: others wait */
 #define N_PLACES 64
+#define N_OWNERS 512
 
 struct search {
     struct tasks *t;
@@ -34,6 +36,11 @@ struct search {
         uint32_t atom;
         bool known, asked;
     } place[N_PLACES];
+    /* Whether what is addressed to an owner is for the caller. */
+    struct {
+        uint32_t atom;
+        bool reached;
+    } owner[N_OWNERS];
 };
 
 /* Reads the task of e, whose memory the next one reuses. */
@@ -85,15 +92,27 @@ is_wanted(const struct tasks *t, const struct task_want *w,
             raw_list_has(task_entry_text(t, e, ATOM_TAGS), w->tag));
 }
 
+/* Whether what is addressed to the owner of e is for w->who. */
+static bool
+is_for(struct search *s, const struct task_want *w, const struct task_entry *e)
+{
+    uint32_t atom = e->atom[ATOM_OWNER], i = atom % N_OWNERS;
+
+    if (s->owner[i].atom != atom) {
+        s->owner[i].atom = atom;
+        s->owner[i].reached =
+            actor_reached(&w->who, task_entry_text(s->t, e, ATOM_OWNER));
+    }
+    return s->owner[i].reached;
+}
+
 /* Whether w->who may begin the task of e now, as far as its entry can tell. */
 static bool
-is_free_for(const struct tasks *t, const struct task_want *w,
-            const struct task_entry *e, int64_t now_ms)
+is_free_for(struct search *s, const struct task_want *w,
+            const struct task_entry *e)
 {
-    struct str kept_for = task_entry_kept_for(t, e, now_ms);
-
-    return task_entry_free(t, e, now_ms) &&
-           (!kept_for.p || actor_reached(&w->who, kept_for));
+    return task_entry_free(s->t, e, s->now_ms) &&
+           (!task_entry_kept_for(s->t, e, s->now_ms).p || is_for(s, w, e));
 }
 
 /* Whether the caller handed the task to its own product: that is meant for
@@ -142,7 +161,7 @@ is_ready(struct search *s, struct task_entry *e)
 static int
 look_at(struct search *s, struct task_entry *e)
 {
-    bool free = is_free_for(s->t, s->w, e, s->now_ms);
+    bool free = is_free_for(s, s->w, e);
     int64_t due;
 
     if (!is_here(s, s->w, e) || !is_wanted(s->t, s->w, e))
@@ -185,7 +204,7 @@ is_kin(const struct search *s, const struct task_entry *e)
     struct str client = task_entry_text(s->t, e, ENTRY_CLIENT);
 
     return actor_is(&s->w->who, task_entry_text(s->t, e, ATOM_OWNER)) ||
-           (client.p && str_eq(raw_inner(client), s->w->who.client));
+           (client.p && name_is_product(raw_inner(client), s->w->who.client));
 }
 
 /* Searches for a task whose holder is gone and which is the caller's to go on
@@ -227,8 +246,7 @@ find_in(struct search *s, const struct task_queue q[N_QUEUES], bool handed,
         at[i] = q[i].first;
     while (rc == 0 && (e = next_in(s, at)) != NULL) {
         *out = task_entry_id(e);
-        mine = e->status == TASK_HANDOFF_READY &&
-               actor_reached(&s->w->who, task_entry_text(s->t, e, ATOM_OWNER));
+        mine = e->status == TASK_HANDOFF_READY && is_for(s, s->w, e);
         if (mine == handed)
             rc = look_at(s, e);
     }
@@ -397,10 +415,10 @@ tasks_why_none(struct tasks *t, struct arena *a, const struct task_want *w,
         if (out->partial || !is_wanted(t, w, e))
             continue;
         if (!is_here(&s, w, e)) {
-            if (!e->parked && is_free_for(t, w, e, s.now_ms) &&
+            if (!e->parked && is_free_for(&s, w, e) &&
                 !task_entry_is_early(e, s.now_ms))
                 rc = count_elsewhere(&s, a, e, out);
-        } else if (!is_free_for(t, w, e, s.now_ms)) {
+        } else if (!is_free_for(&s, w, e)) {
             count_held(&s, e, out);
         } else if (task_entry_is_early(e, s.now_ms)) {
             if (out->later++ == 0 || e->from_ms < out->later_ms)

@@ -42,7 +42,7 @@ product_of(const struct task_actor *who)
 {
     struct str stem = name_stem(raw_inner(who->name));
 
-    return name_says_product(who->client) && str_eq(stem, who->client)
+    return name_says_product(who->client) && name_is_product(stem, who->client)
                ? who->client : STR_NONE;
 }
 
@@ -102,16 +102,14 @@ is_default(struct str name, struct str client)
     return name_covers(stem.len > 0 ? stem : text, client);
 }
 
-/* The same for a name of 0.2.0, which had the first bytes of the client's name
-   as it was written. */
+/* The same for a name of 0.2.0, which was cut. */
 static bool
 is_old_default(struct str name, struct str client)
 {
-    struct str stem = name_stem(raw_inner(name));
+    size_t len = client.len < OLD_STEM ? client.len : OLD_STEM;
 
-    return stem.len > 0 && (stem.len == client.len || stem.len == OLD_STEM) &&
-           stem.len <= client.len &&
-           name_covers(stem, (struct str){client.p, stem.len});
+    return name_is_product(name_stem(raw_inner(name)),
+                           (struct str){client.p, len});
 }
 
 /* Whether the lease was taken by the caller's client, under a default name or,
@@ -120,22 +118,22 @@ static bool
 is_of_client(const struct task_actor *who, const struct task_holder *h)
 {
     if (who->client.len == 0 ||
-        (h->client.p && !str_eq(h->client, who->client)))
+        (h->client.p && !name_is_product(h->client, who->client)))
         return false;
     return is_default(h->name, who->client) ||
            (!h->client.p && is_old_default(h->name, who->client));
 }
 
-/* Whether name (raw) is not one that somebody chose: the session's own, or one
-   that its client's name reaches, as hooks make them. */
+/* Whether name (raw) is not one that somebody chose: the session's own, or its
+   client's with or without digits, as hooks make them. */
 static bool
 is_of_session(const struct task_actor *who, struct str name)
 {
-    struct name_agent agent = {.name = raw_inner(name)};
+    struct str text = raw_inner(name), stem = name_stem(text);
 
-    return (who->self.len > 0 && str_eq(agent.name, who->self)) ||
+    return (who->self.len > 0 && str_eq(text, who->self)) ||
            (name_says_product(who->client) &&
-            name_reaches(who->client, &agent));
+            name_is_product(stem.len > 0 ? stem : text, who->client));
 }
 
 enum task_hold
@@ -168,10 +166,11 @@ bool
 actor_inherits(const struct task_actor *who, const struct task_holder *h)
 {
     if (!h->runs || h->sight != SIGHT_GONE || !h->client.p ||
-        !str_eq(h->client, who->client) || !name_says_product(h->client))
+        !name_is_product(h->client, who->client) ||
+        !name_says_product(who->client))
         return false;
     return who->principal.len > 0 ? actor_has_token_name(who, h->name)
-                                  : is_default(h->name, h->client);
+                                  : is_default(h->name, who->client);
 }
 
 struct str

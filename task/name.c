@@ -5,46 +5,92 @@
 #include <string.h>
 
 #define PRODUCT_MAX 100 /* longer ones say nothing */
+#define FOLDED 256      /* and names are cut here before they are compared */
 
-/* The character of a product for one of a client's name. */
-static char
-product_char(char c)
+/* ---- segments ---- */
+
+/* Whether clients of all makers have such a segment in their names, or all of
+   one maker. */
+static bool
+says_nothing(struct str segment)
 {
-    bool letter;
+    static const struct str vague[] = {
+        STR("mcp"), STR("client"), STR("cli"), STR("app"), STR("ide"),
+        STR("agent"), STR("tool"), STR("server"), STR("api"), STR("sdk"),
+        STR("com"), STR("io"), STR("openai"), STR("anthropic"), STR("google"),
+        STR("github"), STR("microsoft"), STR("amazon"),
+    };
+    size_t i = 0, n = sizeof vague / sizeof *vague;
 
-    c = text_lower(c);
-    letter = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
-    return letter ? c : '-';
+    /* Claims ask this of every address that they pass. */
+    while (i < n && (segment.len != vague[i].len ||
+                     memcmp(segment.p, vague[i].p, segment.len) != 0))
+        i++;
+    return i < n;
 }
+
+/* Returns the segments of a name in lower case, with hyphens between them; if
+   some, without those that say nothing. */
+static struct str
+fold(struct str name, bool some, char out[FOLDED])
+{
+    size_t n = 0, from = 0; /* from: where the last segment begins */
+
+    for (size_t i = 0; i <= name.len && n < FOLDED; i++) {
+        char c = i < name.len ? text_lower(name.p[i]) : '-';
+
+        if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9')) {
+            out[n++] = c;
+            continue;
+        }
+        if (some && says_nothing((struct str){out + from, n - from}))
+            n = from;
+        else if (n > from)
+            out[n++] = '-';
+        from = n;
+    }
+    return (struct str){out, n > 0 && n == from ? n - 1 : n};
+}
+
+/* The segments that say something; all, if none does. */
+static struct str
+fold_some(struct str name, char out[FOLDED])
+{
+    struct str some = fold(name, true, out);
+
+    return some.len > 0 ? some : fold(name, false, out);
+}
+
+/* Whether the segments of word, both folded, begin those of name. */
+static bool
+begins(struct str word, struct str name)
+{
+    return word.len > 0 && str_begins(name, word) &&
+           (word.len == name.len || name.p[word.len] == '-');
+}
+
+/* ---- products ---- */
 
 struct str
 name_product(struct arena *a, struct str client)
 {
-    char *p = arena_alloc(a, client.len + 1);
+    char name[FOLDED];
 
-    if (p == NULL)
-        return STR_NONE;
-    for (size_t i = 0; i < client.len; i++)
-        p[i] = product_char(client.p[i]);
-    p[client.len] = '\0';
-    return (struct str){p, client.len};
+    return arena_str(a, fold(client, false, name));
 }
 
 bool
 name_says_product(struct str product)
 {
     static const char *const vague[] = {
-        "mcp", "client", "mcp-client", "example-client", "test", "agent",
+        "", "mcp", "client", "mcp-client", "example-client", "test", "agent",
         "unknown",
     };
-    size_t hyphens = 0;
 
     for (size_t i = 0; i < sizeof vague / sizeof *vague; i++)
         if (str_is(product, vague[i]))
             return false;
-    while (hyphens < product.len && product.p[hyphens] == '-')
-        hyphens++;
-    return hyphens < product.len && product.len <= PRODUCT_MAX;
+    return product.len <= PRODUCT_MAX;
 }
 
 struct str
@@ -58,12 +104,15 @@ name_default(struct arena *a, struct str product, struct str hex)
 bool
 name_covers(struct str word, struct str product)
 {
-    if (word.len == 0 || word.len > product.len)
-        return false;
-    for (size_t i = 0; i < word.len; i++)
-        if (product_char(word.p[i]) != product.p[i])
-            return false;
-    return word.len == product.len || product.p[word.len] == '-';
+    char w[FOLDED], p[FOLDED];
+
+    return begins(fold(word, false, w), fold(product, false, p));
+}
+
+bool
+name_is_product(struct str name, struct str product)
+{
+    return name_covers(name, product) && name_covers(product, name);
 }
 
 struct str
@@ -79,10 +128,52 @@ name_stem(struct str name)
     return (struct str){name.p, name.len - NAME_HEX - 1};
 }
 
+/* ---- addresses ---- */
+
+/* What people call some clients, where it is nowhere in the name under which
+   these greet a server. */
+static struct str
+unalias(struct str word)
+{
+    static const struct str aliases[][2] = {
+        {STR("droid"), STR("factory")},
+        {STR("vscode"), STR("visual-studio-code")},
+        {STR("vs-code"), STR("visual-studio-code")},
+        {STR("claude-desktop"), STR("claude-ai")},
+        {STR("intellij"), STR("jetbrains-iu")},
+        {STR("ampcode"), STR("amp")},
+        {STR("q-developer"), STR("q-dev")},
+    };
+
+    for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++)
+        if (str_eq(word, aliases[i][0]))
+            return aliases[i][1];
+    return word;
+}
+
+/* Whether an address is for a product. */
+static bool
+is_address_of(struct str word, struct str product)
+{
+    char w[FOLDED], p[FOLDED];
+    struct str some = fold_some(word, w), name = fold_some(product, p);
+
+    return begins(some, name) || begins(unalias(some), name);
+}
+
 bool
 name_reaches(struct str word, const struct name_agent *agent)
 {
+    if (word.len == 0)
+        return false;
     return str_eq(word, agent->name) ||
-           (word.len > 0 && str_eq(word, name_stem(agent->name))) ||
-           name_covers(word, agent->product);
+           str_eq(word, name_stem(agent->name)) ||
+           (agent->product.len > 0 && name_stem(word).len == 0 &&
+            is_address_of(word, agent->product));
+}
+
+struct name_agent
+name_agent_of(struct str name)
+{
+    return (struct name_agent){.name = name, .product = name_stem(name)};
 }

@@ -148,22 +148,15 @@ matches_text(const struct scan *s, const struct task *k)
 
 /* ---- one task ---- */
 
-/* Whether an owner (raw) is one whom the wanted name (raw) reaches, as far as
-   the names tell. */
-static bool
-is_owner(struct str wanted, struct str owner)
-{
-    return owner.p && name_reaches(raw_inner(wanted), &(struct name_agent){
-                          .name = raw_inner(owner)});
-}
-
 /* Whether the value text of atom i has what is wanted of it. */
 static bool
 matches_value(int i, struct str wanted, struct str text)
 {
+    struct name_agent agent = name_agent_of(raw_inner(text));
+
     switch ((enum task_atom)i) {
     case ATOM_OWNER:
-        return is_owner(wanted, text);
+        return text.p && name_reaches(raw_inner(wanted), &agent);
     case ATOM_REPO_PATH:
         return project_matches(wanted, text);
     case ATOM_PARENT_ID:

@@ -11,6 +11,7 @@
 
 #include "tools/prompts.h"
 #include "task/may.h"
+#include "task/name.h"
 #include "task/view.h"
 #include "tools/call.h"
 #include "tools/get.h"
@@ -112,13 +113,16 @@ is_offered(const struct brief *p, const struct task *k)
                            may(&who, k, ACT_CLAIM) == MAY_YES);
 }
 
-/* Whether q asks for the task: mine is all that has an owner. */
+/* Whether q asks for the task: mine is what has the agent's name, with digits
+   or without. */
 static bool
 is_listed(const struct brief *p, const struct task_query *q,
           const struct task *k)
 {
+    struct name_agent owner = {.name = raw_inner(k->f[F_CURRENT_OWNER])};
+
     if (q->has[ATOM_OWNER].p)
-        return true;
+        return name_reaches(raw_inner(q->has[ATOM_OWNER]), &owner);
     return (q->ready == TASK_YES || k->gone) && is_offered(p, k);
 }
 
@@ -161,9 +165,9 @@ put_some(struct brief *p, const char *head, struct task_query *q)
 static int
 write_resume(struct brief *p)
 {
-    struct task_query mine = {.limit = FEW}, ready = {.limit = TASK_LIST_MAX,
-                                                      .ready = TASK_YES,
-                                                      .order = ORDER_WORK};
+    struct task_query mine = {.limit = TASK_LIST_MAX};
+    struct task_query ready = {.limit = TASK_LIST_MAX, .order = ORDER_WORK,
+                               .ready = TASK_YES};
     struct task_query left = {.limit = TASK_LIST_MAX, .order = ORDER_WORK,
                               .status = 1u << TASK_IN_PROGRESS};
     int rc = 0;

@@ -411,7 +411,8 @@ for input in '' '[]' '{"session_id":' 'session'; do
     has err 'standard input is not a JSON object'
 done
 check test ! -e "$CLAUDE_ENV_FILE"
-owns claude-code- kept
+task show kept --json
+has out '"current_owner":"claude-code-"'
 starts startup "';id;'"
 check grep -qxE "export MCP_TASK_AGENT='claude-code-[0-9a-f]{8}'" \
     "$CLAUDE_ENV_FILE"

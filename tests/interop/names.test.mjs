@@ -65,6 +65,30 @@ for (const [how, args] of [['any work', {}], ['its id', { task_id: 'a' }]]) {
     });
 }
 
+eachKind('handed to a product by the words of people', ON_STDIO,
+  async (t, kind, store) => {
+    const claude = await Agent.start(t, kind, store, CLAUDE);
+    const gemini = await Agent.start(t, kind, store,
+      { name: 'gemini-cli-mcp-client' });
+    for (const [word, name, own] of [
+      ['Codex CLI', 'codex-mcp-client', /^codex-mcp-client-[0-9a-f]{8}$/],
+      ['droid', 'factory-cli', /^factory-cli-[0-9a-f]{8}$/],
+      ['vscode', 'Visual Studio Code', /^visual-studio-code-[0-9a-f]{8}$/],
+      ['n8n', '@n8n/n8n-nodes-langchain.mcpClientTool',
+        /^n8n-n8n-nodes-langchain-mcpclienttool-[0-9a-f]{8}$/]
+    ]) {
+      const { task_id } = await claude.tool('create_task', { title: word });
+      await claude.tool('handoff_task', { task_id, to_agent: word });
+      assert.equal(await any(gemini), null);
+      const agent = await Agent.start(t, kind, store, { name });
+      const task = await agent.tool('claim_task', {});
+      assert.equal(task.task_id, task_id);
+      assert.match(task.agent, own);
+      await agent.close();
+    }
+    await close(claude, gemini);
+  });
+
 for (const [how, end] of [
   ['was killed', (agent) => agent.kill()],
   ['ended', (agent) => agent.close()]

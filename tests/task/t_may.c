@@ -282,6 +282,20 @@ TEST(holders_under_default_names)
         {"abcdefgh-11111111", NULL, SIGHT_UNKNOWN,
          {.name = STR("\"x\""), .client = STR("abcdefghijklmnopqrstuvw"),
           .unnamed = true, IN(THERE)}, HOLD_OTHER, false},
+        {"mcp-11111111", NULL, SIGHT_UNKNOWN,
+         {.name = STR("\"agent-22222222\""), .client = STR("mcp"),
+          .unnamed = true, IN(THERE)}, HOLD_CLIENT, false},
+        /* Of 0.3.0, which kept a hyphen for each other character. */
+        {"-n8n-n8n--x-11111111", "-n8n-n8n--x", SIGHT_UNKNOWN,
+         {.name = STR("\"n8n-n8n-x-22222222\""), .client = STR("n8n-n8n-x"),
+          .unnamed = true, IN(THERE)}, HOLD_CLIENT, false},
+        {"-n8n-n8n--x-11111111", "-n8n-n8n--x", SIGHT_GONE,
+         {.name = STR("\"n8n-n8n-x-22222222\""), .client = STR("n8n-n8n-x"),
+          .unnamed = true, IN(THERE)}, HOLD_CLIENT, true},
+        {"-n8n-n8n--x-11111111", "-n8n-n8n--x", SIGHT_ALIVE,
+         {.name = STR("\"n8n-n8n-x-11111111\""), .client = STR("n8n-n8n-x"),
+          .self = STR("n8n-n8n-x-11111111"), .unnamed = true, IN(HERE)},
+         HOLD_SESSION, false},
         /* A hook's name, which has the word for the product. */
         {"claude-11111111", "claude-code", SIGHT_GONE,
          {NAMED("claude-22222222"), IN(THERE)}, HOLD_OTHER, true},
@@ -332,6 +346,12 @@ TEST(whom_a_name_reaches)
         {{.name = STR("\"me-you\"")}, "\"me\"", false},
         {{.name = STR("\"codex-mcp-client-0123abcd\""), .client = CODEX},
          "\"Codex\"", true},
+        {{.name = STR("\"codex-mcp-client-0123abcd\""), .client = CODEX},
+         "\"OpenAI Codex CLI\"", true},
+        {{.name = STR("\"codex-mcp-client-0123abcd\""), .client = CODEX},
+         "\"codex-0123abcd\"", false}, /* a session, and not this one */
+        {{.name = STR("\"-n8n-x-0123abcd\""), .client = STR("n8n-x")},
+         "\"n8n\"", true}, /* as 0.3.0 called it */
         /* Not under a name of its own, nor as a client that says nothing. */
         {{.name = STR("\"me\""), .client = CODEX}, "\"codex\"", false},
         {{.name = STR("\"mcp-0123abcd\""), .client = STR("mcp")}, "\"MCP\"",
@@ -340,6 +360,8 @@ TEST(whom_a_name_reaches)
         /* What is a token's is nobody else's. */
         {{.name = STR("\"codex-mcp-client-0123abcd\""), .client = CODEX,
           .has_token = has_token}, "\"codex\"", false},
+        {{.name = STR("\"codex-0123abcd\""), .principal = STR("codex"),
+          .client = CODEX, .has_token = has_token}, "\"codex-cli\"", false},
         {{.name = STR("\"a-b\""), .principal = STR("a-b"),
           .has_token = has_token}, "\"a\"", false},
         {{.name = STR("\"a-0123abcd\""), .principal = STR("a"),

@@ -314,6 +314,9 @@ TEST(prompt_of_a_session)
     f.client = "codex";
     CHECK(prompt(&f, "resume_task", NULL, &text) == 0);
     CHECK(!strstr(text.p, "  left  "));
+    /* Words for a client address it, and are no name of its sessions. */
+    CHECK(prompt(&f, "resume_task", "{'agent':'claude'}", &text) == 0);
+    CHECK(in_order(text.p, "Yours:\nnone", "Left"));
     session_mark = session_dead = NULL;
     fixture_fini(&f);
 }

@@ -187,17 +187,17 @@ test_an_agent_without_a_name(void)
     session_mark = "0123abcdef.7";
     STEPS(&f,
         {"create_task", "{'title':'T'}", 0, "agent",
-         "claude-code---x-0123abcd"},
+         "claude-code-x-0123abcd"},
         {"create_task", "{'tasks':[{'title':'T'}]}", 0, "agent",
-         "claude-code---x-0123abcd"},
+         "claude-code-x-0123abcd"},
         {"claim_task", "{'task_id':'a'}", 0, "agent",
-         "claude-code---x-0123abcd"},
+         "claude-code-x-0123abcd"},
         {"get_task", "{'task_id':'a'}", 0, "current_owner",
-         "claude-code---x-0123abcd"},
+         "claude-code-x-0123abcd"},
         {"save_checkpoint", "{'task_id':'a'}", 0, "agent",
-         "claude-code---x-0123abcd"},
+         "claude-code-x-0123abcd"},
         {"handoff_task", "{'task_id':'a'}", 0, "agent",
-         "claude-code---x-0123abcd"},
+         "claude-code-x-0123abcd"},
         {"claim_task", "{'task_id':'a','agent':'me'}", 0, "current_owner",
          "me"});
     CHECK(!json_get(f.json, "agent"));
@@ -330,6 +330,34 @@ test_a_lease_for_the_product(void)
     end(&f);
 }
 
+/* Records of 0.3.0 have a hyphen for each character of a client's name that is
+   neither letter nor digit. */
+static void
+test_what_a_client_left_under_another_form_of_its_name(void)
+{
+    struct fixture f;
+    bool unknown;
+
+    begin(&f);
+    CHECK(store_lock_patiently(f.s) == 0);
+    CHECK(store_stage(f.s, STR("task/b"), quoted(&f.a, arena_printf(&f.a,
+        "'op':'claim','by':'-n8n-n8n-x-11111111','v':{'task_id':'b','status':"
+        "'in_progress','current_owner':'-n8n-n8n-x-11111111','version':2,"
+        "'lease':{'agent':'-n8n-n8n-x-11111111','expires_at':'%s','seconds':"
+        "900,'session':'" ONE "','client':'-n8n-n8n-x'},'title':'T'}",
+        time_text(store_now_ms(f.s) + 600000)).p)) == 0);
+    CHECK(store_commit(f.s, &unknown) == 0);
+    store_unlock(f.s);
+    f.client = "@n8n/n8n.x";
+    session_mark = TWO;
+    session_dead = ONE;
+    STEPS(&f,
+        {"claim_task", "{}", 0, "resumed_from", "-n8n-n8n-x-11111111"},
+        {"get_task", "{'task_id':'b'}", 0, "current_owner",
+         "n8n-n8n-x-22222222"});
+    end(&f);
+}
+
 /* Without a session a claim makes a name, which the caller repeats. */
 static void
 test_an_agent_without_a_session(void)
@@ -418,6 +446,8 @@ test_what_is_handed_to_a_product(void)
     CHECK(ok(&f) && number(&f, "total") == 1);
     call(&f, "list_tasks", "{'current_owner':'codex-mcp-client-2'}");
     CHECK(ok(&f) && number(&f, "total") == 0);
+    call(&f, "list_tasks", "{'current_owner':'Codex CLI'}");
+    CHECK(ok(&f) && number(&f, "total") == 1);
     /* So does a question. */
     f.client = "claude-code";
     session_mark = ONE;
@@ -773,6 +803,7 @@ main(void)
     test_an_agent_without_a_session();
     test_names_of_a_token();
     test_what_is_handed_to_a_product();
+    test_what_a_client_left_under_another_form_of_its_name();
     test_another_session_of_the_client();
     test_a_retry_as_the_holder();
     test_names_within_a_session();
