@@ -222,7 +222,7 @@ run_leave(struct draft *d)
                                         "reason", "at", "expires_at",
                                         "worktree"};
     bool handoff = d->tool == TOOL_HANDOFF, saves = draft_has_fields(d);
-    struct str to = d->args->v[ARG_TO_AGENT];
+    struct str to = d->args->v[ARG_TO_AGENT], unseen = STR_NONE;
     const struct str raw[] = {handoff ? d->by : STR_NONE,
                               handoff ? STR_NONE : d->by, to,
                               d->args->v[ARG_REASON], d->now,
@@ -236,6 +236,10 @@ run_leave(struct draft *d)
     d->k.f[handoff ? F_HANDOFF : F_EXHAUSTED] = draft_object(d, names, raw,
                                                              7);
     rules_warn_owner(d);
+    if (to.p)
+        unseen = draft_keep(d, tasks_unseen(d->t, d->c->a, &d->c->who, to));
+    if (unseen.len > 0) /* a slip, or the name of one that comes */
+        draft_warn(d, unseen.p);
     draft_take_fields(d);
     d->k.f[F_CURRENT_OWNER] = to;
     return 0;

@@ -52,7 +52,7 @@ struct str draft_value(const struct draft *d, int field);
    and whether it may be begun by now, and notes at which commit the tests
    ran. */
 void draft_take_fields(struct draft *d);
-/* Warns the agent; text is a constant without escapes. */
+/* Warns the agent; text is as it stands in JSON. */
 void draft_warn(struct draft *d, const char *text);
 
 /* Returns s. If .p is NULL, the draft remembers that memory ran out, and so it

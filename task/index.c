@@ -28,10 +28,14 @@
       blocker is done, whether by an event or by undoing one, and when the task
       itself changes.
    9. named has every id on which a record of the log depends, so an id that it
-      lacks is on no circle. */
+      lacks is on no circle.
+   10. Of agents that made a record, or work on a task, the names are kept, the
+       first NAMES_MAX. Undo keeps them: they were seen. Names that differ only
+       in their digits are one, or each session would add its own. */
 
 #include "task/index.h"
 #include "store/remote.h"
+#include "task/name.h"
 #include "task/parts.h"
 #include "task/project.h"
 #include "task/rows.h"
@@ -41,6 +45,9 @@
 
 #include <stdlib.h>
 #include <string.h>
+
+#define NAMES_MAX 512
+#define NAMES_TOLD 5
 
 /* With seven atoms: 216 bytes a task in all. */
 _Static_assert(sizeof(struct task_entry) <= 136, "one atom more");
@@ -264,6 +271,52 @@ drop_atoms(struct tasks *t, const struct task_entry *e)
         atoms_drop(&t->atoms, e->atom[i]);
 }
 
+/* ---- names ---- */
+
+/* Notes that an agent of this name (raw) was seen. Too little memory only costs
+   a warning its truth. */
+static void
+note_name(struct tasks *t, struct str name)
+{
+    char text[1024]; /* more than a name may have, escaped */
+    uint32_t id;
+
+    if (!name.p || name.len > sizeof text || t->names.n > NAMES_MAX ||
+        str_is(name, "\"unknown\""))
+        return;
+    memcpy(text, name.p, name.len);
+    if (name_stem(raw_inner(name)).len > 0)
+        memset(text + name.len - 1 - NAME_HEX, '0', NAME_HEX);
+    name.p = text;
+    if (atoms_find(&t->names, name) == 0)
+        (void)atoms_hold(&t->names, name, 0, &id);
+}
+
+struct str
+tasks_unseen(const struct tasks *t, struct arena *a,
+             const struct task_actor *who, struct str address)
+{
+    struct str word = raw_inner(address), stem = name_stem(word);
+    bool seen = t->names.n > NAMES_MAX ||
+                (who->has_token && who->has_token(who->of, word));
+    struct buf b = {0};
+    int told = 0;
+
+    buf_z(&b, "no agent of that name was seen here");
+    for (uint32_t id = t->names.n; !seen && id > 1; id--) {
+        struct str name = raw_inner(atoms_text(&t->names, id - 1));
+        struct name_agent agent = name_agent_of(name);
+
+        seen = name_reaches(stem.len > 0 ? stem : word, &agent);
+        name = agent.product.len > 0 ? agent.product : name;
+        if (name.len <= 64 && told++ < NAMES_TOLD)
+            buf_printf(&b, "%s%.*s", told == 1 ? "; known: " : ", ",
+                       STR_ARG(name));
+    }
+    b.len = seen ? 0 : b.len;
+    return buf_take(&b, a);
+}
+
 /* ---- functions called by the store ---- */
 
 /* The value of an atom in f. */
@@ -426,6 +479,11 @@ apply(void *ctx, struct store_entry *se, const struct store_rec *r)
     if (read_entry(t, r, e, &ev, &now) != 0)
         return ERR_NOMEM;
     now.archived = task_event_archives(&ev);
+    if (!now.archived)
+        note_name(t, ev.by);
+    if (now.status == TASK_IN_PROGRESS &&
+        !str_eq(task_entry_text(t, &now, ATOM_OWNER), ev.by))
+        note_name(t, task_entry_text(t, &now, ATOM_OWNER));
     now.was_done = now.archived &&
                    str_is(raw_inner(raw_member(ev.v, "result")), "done");
     if (ev.idem.p) {
@@ -495,6 +553,7 @@ reset(void *ctx)
     t->n_parked = 0;
     memset(t->count, 0, sizeof t->count);
     atoms_fini(&t->atoms);
+    atoms_fini(&t->names);
     keys_fini(&t->keys);
     free(t->named);
     t->named = NULL;
@@ -511,6 +570,8 @@ tasks_new(void)
     /* Without randomness the seed is 0: slower under attack, but correct. */
     if (t)
         (void)random_bytes(t->atoms.seed, sizeof t->atoms.seed);
+    if (t)
+        memcpy(t->names.seed, t->atoms.seed, sizeof t->names.seed);
     return t;
 }
 

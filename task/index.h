@@ -63,6 +63,7 @@ struct tasks {
     uint32_t n_parked;
     uint64_t count[TASK_N_STATUSES + 1];
     struct atoms atoms;
+    struct atoms names; /* of agents: invariant 9 */
     struct task_keys keys;
     uint64_t *named;      /* see tasks_is_named; NULL: of no id */
     struct buf body; /* for the next record; reused, since it is in the cache */
@@ -116,6 +117,12 @@ int64_t task_entry_due(const struct tasks *t, const struct task_entry *e,
    of who's project or of none, or was handed over to exactly who's name. */
 bool task_entry_is_offered(const struct tasks *t, const struct task_entry *e,
                            const struct task_actor *who);
+/* A warning, as it stands in JSON, that no agent that address (raw) reaches was
+   seen in the store, with the names that were seen last. Empty: one has a
+   token or made a record that the store still has, or too many were seen to
+   tell. .p NULL: no memory. */
+struct str tasks_unseen(const struct tasks *t, struct arena *a,
+                        const struct task_actor *who, struct str address);
 /* The agent (raw) to whom the task of e was just handed over; or .p NULL. */
 struct str task_entry_kept_for(const struct tasks *t,
                                const struct task_entry *e, int64_t now_ms);

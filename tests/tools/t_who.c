@@ -10,6 +10,7 @@
 #define WEB "3333333333333333.1" /* over HTTP, */
 #define WEB_LATER "3333333333333333.4" /* and after a restart */
 #define OTHER_WEB "4444444444444444.1"
+#define UNSEEN "no agent of that name was seen here"
 #define HELD "another session with this agent name holds the lease"
 
 /* The session of the lease in the last answer; .p NULL: none. */
@@ -355,6 +356,76 @@ test_what_a_client_left_under_another_form_of_its_name(void)
         {"claim_task", "{}", 0, "resumed_from", "-n8n-n8n-x-11111111"},
         {"get_task", "{'task_id':'b'}", 0, "current_owner",
          "n8n-n8n-x-22222222"});
+    end(&f);
+}
+
+/* Hands the task to an address. Returns the warning that it was never seen; or
+   an empty text. */
+static struct str
+hand_to(struct fixture *f, const char *address)
+{
+    const struct json_tok *list, *t;
+    struct str text = STR("");
+    char args[256];
+
+    snprintf(args, sizeof args, "{'task_id':'a','from_agent':'me','to_agent':"
+             "'%s'}", address);
+    call(f, "handoff_task", args);
+    CHECK(ok(f));
+    list = json_get(f->json, "warnings");
+    t = list + 1;
+    for (uint32_t i = 0; list && i < list->n; i++, t += t->span)
+        if (str_begins(json_str(&f->a, t), STR(UNSEEN)))
+            text = json_str(&f->a, t);
+    return text;
+}
+
+/* A handoff to a name that was never seen is kept, and warns. */
+static void
+test_a_name_that_was_never_seen(void)
+{
+    static const char *const seen[] = {"me", "codex", "OpenAI Codex",
+        "codex-mcp-client-22222222", "codex-mcp-client-deadbeef", "you"};
+    static const char *const unseen[] = {"codexx", "yo", "me-you", "unknown2",
+        "gemini", "gemini-01c709ed"};
+    struct fixture f;
+    char args[80];
+    int i, round;
+
+    begin(&f);
+    call(&f, "claim_task", "{'task_id':'a','agent':'me'}");
+    CHECK(str_is(hand_to(&f, "codex"), UNSEEN "; known: me"));
+    /* What was only addressed was not seen. */
+    CHECK(str_is(hand_to(&f, "codex"), UNSEEN "; known: me"));
+    f.client = "codex-mcp-client";
+    session_mark = TWO;
+    STEPS(&f, {"create_task", "{'title':'T'}", 0, 0, 0},
+          {"create_task", "{'title':'T','agent':'you'}", 0, 0, 0},
+          {"create_task", "{'title':'T','status':'in_progress','agent':'you',"
+           "'current_owner':'worker'}", 0, 0, 0});
+    for (round = 0; round < 2; round++, reopen(&f)) {
+        for (i = 0; i < (int)(sizeof seen / sizeof *seen); i++)
+            if (!CHECK(hand_to(&f, seen[i]).len == 0))
+                fprintf(stderr, "  %s\n", seen[i]);
+        for (i = 0; i < (int)(sizeof unseen / sizeof *unseen); i++)
+            CHECK(str_is(hand_to(&f, unseen[i]),
+                         UNSEEN "; known: worker, you, codex-mcp-client, me"));
+    }
+    other_token = "gemini";
+    CHECK(hand_to(&f, "gemini").len == 0);
+    other_token = NULL;
+    /* Sessions of a product are one name. The last five are told, and beyond a
+       bound nobody can tell. */
+    for (i = -600; i < 512; i++) {
+        snprintf(args, sizeof args, i < 0 ? "{'title':'T','agent':'x-%08x'}"
+                                          : "{'title':'T','agent':'agent %d'}",
+                 i < 0 ? -i : i);
+        call(&f, "create_task", args);
+        if (i == 9)
+            CHECK(str_is(hand_to(&f, "gemini"), UNSEEN "; known: agent 9, "
+                         "agent 8, agent 7, agent 6, agent 5"));
+    }
+    CHECK(hand_to(&f, "gemini").len == 0);
     end(&f);
 }
 
@@ -804,6 +875,7 @@ main(void)
     test_names_of_a_token();
     test_what_is_handed_to_a_product();
     test_what_a_client_left_under_another_form_of_its_name();
+    test_a_name_that_was_never_seen();
     test_another_session_of_the_client();
     test_a_retry_as_the_holder();
     test_names_within_a_session();
