@@ -47,7 +47,8 @@ test('what is handed to codex reaches Codex, whatever it calls itself',
 test('the same by its id', async () => {
     const [created] = await run('claude-code', [
         ...work, call('handoff_task', {task_id: '$0.task_id',
-                                       to_agent: 'Codex', reason: 'context'})]);
+                                       to_agent: 'Codex CLI',
+                                       reason: 'context'})]);
     const [claimed] = await run('codex', [
         call('claim_task', {task_id: created.task_id})]);
 
