@@ -63,7 +63,7 @@ struct tasks {
     uint32_t n_parked;
     uint64_t count[TASK_N_STATUSES + 1];
     struct atoms atoms;
-    struct atoms names; /* of agents: invariant 9 */
+    struct atoms names; /* of agents: invariant 10 */
     struct task_keys keys;
     uint64_t *named;      /* see tasks_is_named; NULL: of no id */
     struct buf body; /* for the next record; reused, since it is in the cache */
