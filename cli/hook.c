@@ -26,9 +26,9 @@
 #include "base/sha256.h"
 #include "base/utf8.h"
 #include "json/write.h"
+#include "task/brief.h"
 #include "task/name.h"
 #include "task/project.h"
-#include "task/query.h"
 #include "task/view.h"
 
 #include <errno.h>
@@ -46,15 +46,13 @@
 #define ANSWER_END_MS 700 /* at an end */
 #define MAX_SHOWN 3    /* tasks of each kind that are told */
 #define MAX_LOOKS 2000 /* tasks that are looked at for that */
-#define MAX_PROMPT 2048
-#define MAX_LINE 120
 
 struct hook {
     struct cli *c;
     struct str event, cause; /* cause: why the session starts or ends */
     struct str sub;          /* the client's id of a sub-agent */
-    struct name_agent me;
-    struct str repo; /* raw: how tasks name its project; .p NULL: it has none */
+    struct str name;         /* its own, and as whom it is told */
+    struct brief me;
     struct buf text; /* for the model */
     bool failed; /* the text lacks tasks, and an error was printed */
 };
@@ -156,6 +154,15 @@ session_digits(struct str id, char out[NAME_HEX + 1])
 
 /* Returns 0, or an exit code after printing the error. */
 static int
+take_name(struct hook *h, struct str name)
+{
+    h->name = name;
+    h->me.who.name = name.p != NULL ? raw_quote(&h->c->kept, name) : STR_NONE;
+    return h->me.who.name.p != NULL ? 0 : cli_fail_store(h->c, ERR_NOMEM);
+}
+
+/* The same. */
+static int
 find_agent(struct hook *h, struct str session)
 {
     struct cli *c = h->c;
@@ -166,15 +173,16 @@ find_agent(struct hook *h, struct str session)
     if (product.p == NULL)
         return cli_fail_store(c, ERR_NOMEM);
     if (given != NULL) {
-        h->me.name = str_of(given);
-        return 0;
+        h->me.who.chosen = true;
+        return take_name(h, str_of(given));
     }
     if (session.len == 0)
         return cli_fail(c, ERR_INVALID, "the input has no session_id");
     session_digits(session, hex);
-    h->me.name = name_default(&c->kept, product, str_of(hex));
-    h->me.product = name_stem(h->me.name);
-    return h->me.name.p != NULL ? 0 : cli_fail_store(c, ERR_NOMEM);
+    if (take_name(h, name_default(&c->kept, product, str_of(hex))) != 0)
+        return CLI_STORE;
+    h->me.who.client = name_stem(h->name);
+    return 0;
 }
 
 /* The project of the session, which clients run hooks outside of, too. */
@@ -187,7 +195,7 @@ find_project(struct hook *h, struct str cwd)
     if (cwd.len == 0 || getenv("MCP_TASK_REPO") != NULL ||
         !project_at(&c->a, cwd, &at))
         project_here(&at);
-    return project_names(&c->kept, &at, &h->repo) == 0
+    return project_names(&c->kept, &at, &h->me.who.repo) == 0
                ? 0 : cli_fail_store(c, ERR_NOMEM);
 }
 
@@ -223,137 +231,9 @@ read_event(struct hook *h)
 
 struct section {
     struct hook *h;
-    const char *heading;
-    bool (*wanted)(const struct hook *h, const struct task *k);
-    bool prompts; /* with what the agent needs to go on */
-    struct str filter; /* members that ask a server for such tasks */
+    enum brief_part part;
     int shown, looks;
 };
-
-/* The text of a field, in c->a; empty: there is none. */
-static struct str
-field_text(const struct hook *h, struct str raw)
-{
-    struct str s = raw_text(&h->c->a, raw);
-
-    return s.p != NULL ? s : STR("");
-}
-
-static struct str
-owner_of(const struct hook *h, const struct task *k)
-{
-    return field_text(h, k->f[F_CURRENT_OWNER]);
-}
-
-static bool
-concerns_project(const struct hook *h, const struct task *k)
-{
-    return project_offers(h->repo, k->f[F_REPO_PATH]);
-}
-
-static bool
-is_mine(const struct hook *h, const struct task *k)
-{
-    return str_eq(owner_of(h, k), h->me.name);
-}
-
-/* Whether another session of the product works on it here: after /clear the
-   client gives the same session another id, and an agent that gives no name
-   has one that its server made. */
-static bool
-is_of_product(const struct hook *h, const struct task *k)
-{
-    struct name_agent owner = name_agent_of(owner_of(h, k));
-
-    return owner.product.len > 0 && !is_mine(h, k) &&
-           concerns_project(h, k) && name_reaches(h->me.product, &owner);
-}
-
-/* Whether such a session left it when it was killed, without a hook. */
-static bool
-is_left(const struct hook *h, const struct task *k)
-{
-    return k->gone && is_of_product(h, k);
-}
-
-static bool
-is_handed(const struct hook *h, const struct task *k)
-{
-    struct str to = field_text(h, raw_member(k->f[F_HANDOFF], "to_agent"));
-
-    return to.len > 0 && name_reaches(to, &h->me) &&
-           (str_eq(to, h->me.name) || concerns_project(h, k));
-}
-
-static bool
-can_begin(const struct hook *h, const struct task *k)
-{
-    return !k->kept && !is_handed(h, k) && concerns_project(h, k) &&
-           !is_mine(h, k);
-}
-
-/* " from codex-01c709ed: the context is full" */
-static void
-put_giver(struct hook *h, struct str handoff)
-{
-    struct str from = field_text(h, raw_member(handoff, "from_agent"));
-    struct str reason = field_text(h, raw_member(handoff, "reason"));
-
-    if (from.len > 0) {
-        buf_z(&h->text, ", from ");
-        view_plain(&h->text, from, MAX_LINE, ' ');
-    }
-    if (reason.len > 0) {
-        buf_z(&h->text, ": ");
-        view_plain(&h->text, reason, MAX_LINE, ' ');
-    }
-}
-
-/* ", by anna, held by codex-01c709ed": what is not this session's own. */
-static void
-put_authors(struct hook *h, const struct task *k, bool prompts)
-{
-    struct str by = field_text(h, k->f[F_CREATED_BY]), owner = owner_of(h, k);
-
-    if (by.len > 0 && !str_eq(by, h->me.name)) {
-        buf_z(&h->text, ", by ");
-        view_plain(&h->text, by, MAX_LINE, ' ');
-    }
-    if (prompts && !str_eq(owner, h->me.name)) {
-        buf_z(&h->text, ", held by ");
-        view_plain(&h->text, owner, MAX_LINE, ' ');
-    }
-}
-
-static void
-put_prompt(struct hook *h, struct str prompt)
-{
-    while (prompt.len > 0) {
-        buf_z(&h->text, "  > ");
-        view_plain(&h->text, str_cut(&prompt, '\n'), MAX_PROMPT, ' ');
-        buf_char(&h->text, '\n');
-    }
-}
-
-static void
-put_shown_task(struct section *s, const struct task *k)
-{
-    struct hook *h = s->h;
-    struct buf *b = &h->text;
-
-    if (s->shown++ == 0)
-        buf_printf(b, "\n%s:\n", s->heading);
-    buf_printf(b, "- %.*s (P%.*s) ", STR_ARG(k->ev.id),
-               STR_ARG(k->f[F_PRIORITY]));
-    view_plain(b, field_text(h, k->f[F_TITLE]), MAX_LINE, ' ');
-    put_authors(h, k, s->prompts);
-    if (k->status == TASK_HANDOFF_READY)
-        put_giver(h, k->f[F_HANDOFF]);
-    buf_char(b, '\n');
-    if (s->prompts)
-        put_prompt(h, utf8_cut(field_text(h, k->f[F_RESUME_PROMPT]),
-                               MAX_PROMPT));
-}
 
 /* Reads the whole of k, of which a list of a server has a summary. False: it is
    gone, or the hook has failed. */
@@ -376,43 +256,42 @@ static bool
 put_in_section(void *ctx, const struct task *k)
 {
     struct section *s = ctx;
+    struct hook *h = s->h;
     struct task whole = *k;
 
-    if (s->wanted(s->h, k) && !k->garbled && read_whole(s->h, &whole))
-        put_shown_task(s, &whole);
-    return s->shown < MAX_SHOWN && ++s->looks < MAX_LOOKS && !s->h->failed;
+    if (brief_has(&h->me, s->part, k) && read_whole(h, &whole)) {
+        if (s->shown++ == 0)
+            buf_printf(&h->text, "\n%s:\n", brief_heading(&h->me, s->part));
+        brief_put(&h->text, &h->c->a, &h->me, s->part, &whole, true);
+    }
+    return s->shown < MAX_SHOWN && ++s->looks < MAX_LOOKS && !h->failed;
+}
+
+/* The members that ask a server for the tasks of a part. */
+static struct str
+filter_of(const struct hook *h, enum brief_part part)
+{
+    if (part == BRIEF_READY)
+        return STR("\"ready\":true,\"order\":\"work\"");
+    return part == BRIEF_MINE ? arena_printf(&h->c->kept,
+                                             "\"current_owner\":%.*s",
+                                             STR_ARG(h->me.who.name))
+                              : STR_NONE;
 }
 
 static void
-print_section(struct hook *h, struct section s, struct task_query q)
+put_part(struct hook *h, enum brief_part part)
 {
+    struct section s = {.h = h, .part = part};
+    struct task_query q = brief_query(&h->me, part);
     int rc;
 
     if (h->failed)
         return;
-    s.h = h;
-    q.limit = TASK_LIST_MAX;
-    q.uncounted = true;
-    rc = cli_each_task(h->c, &q, s.filter, put_in_section, &s);
+    rc = cli_each_task(h->c, &q, filter_of(h, part), put_in_section, &s);
     if (rc < 0)
         cli_fail_store(h->c, rc);
     h->failed |= rc != 0;
-}
-
-/* Asks for the tasks in progress whose owner is this session; *filter asks a
-   server for them. */
-static struct task_query
-own_tasks(struct hook *h, struct str *filter)
-{
-    struct str name = raw_quote(&h->c->kept, h->me.name);
-
-    *filter = arena_printf(&h->c->kept, "\"current_owner\":%.*s",
-                           STR_ARG(name));
-    if (filter->p == NULL || name.p == NULL)
-        h->text.err = ERR_NOMEM;
-    return (struct task_query){.status = 1u << TASK_IN_PROGRESS,
-                               .has[ATOM_OWNER] = name, .uncounted = true,
-                               .limit = TASK_LIST_MAX};
 }
 
 /* Commands in the session's shell use the name, too. The file is a script: a
@@ -426,7 +305,7 @@ keep_name(const struct hook *h)
     struct stat st;
     int fd;
 
-    if (path == NULL || h->me.product.len == 0)
+    if (path == NULL || h->me.who.chosen)
         return;
     fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK | O_NOCTTY |
               O_CLOEXEC, 0600);
@@ -435,7 +314,7 @@ keep_name(const struct hook *h)
     } else if (!S_ISREG(st.st_mode)) {
         cli_fail(h->c, ERR_IO, "%s: not a regular file", path);
     } else {
-        buf_printf(&b, "export MCP_TASK_AGENT='%.*s'\n", STR_ARG(h->me.name));
+        buf_printf(&b, "export MCP_TASK_AGENT='%.*s'\n", STR_ARG(h->name));
         cli_say(fd, &b);
     }
     if (fd >= 0)
@@ -445,36 +324,15 @@ keep_name(const struct hook *h)
 static void
 put_start(struct hook *h)
 {
-    const unsigned works = 1u << TASK_IN_PROGRESS;
-    struct str filter;
-    struct task_query own = own_tasks(h, &filter);
     size_t named;
 
     buf_printf(&h->text, "Your name in mcptask is %.*s. Pass it as agent in "
-               "each call of its tools.\n", STR_ARG(h->me.name));
+               "each call of its tools.\n", STR_ARG(h->name));
     named = h->text.len;
-    print_section(h, (struct section){
-        .heading = "You hold these tasks; continue with them", .prompts = true,
-        .wanted = is_mine, .filter = filter}, own);
-    if (h->cause.len == 0 || str_is(h->cause, "startup") ||
-        str_is(h->cause, "new"))
-        print_section(h, (struct section){
-            .heading = "Left by an earlier session of this client",
-            .prompts = true, .wanted = is_left},
-            (struct task_query){.status = works});
-    else
-        print_section(h, (struct section){
-            .heading = "In progress under another name of this client, and "
-                       "yours if you began it earlier in this session",
-            .prompts = true, .wanted = is_of_product},
-            (struct task_query){.status = works});
-    print_section(h, (struct section){
-        .heading = "Handed to you", .wanted = is_handed},
-        (struct task_query){.status = 1u << TASK_HANDOFF_READY});
-    print_section(h, (struct section){
-        .heading = "Ready for any agent", .wanted = can_begin,
-        .filter = STR("\"ready\":true,\"order\":\"work\"")},
-        (struct task_query){.ready = TASK_YES, .order = ORDER_WORK});
+    h->me.goes_on = h->cause.len > 0 && !str_is(h->cause, "startup") &&
+                    !str_is(h->cause, "new");
+    for (int part = 0; part < BRIEF_N_PARTS; part++)
+        put_part(h, (enum brief_part)part);
     if (h->text.len > named)
         buf_z(&h->text, "\nClaim one with claim_task and its task_id. The "
               "answer has everything you need. Save the state with "
@@ -494,7 +352,7 @@ put_sub(struct hook *h)
     buf_printf(&h->text, "Your name in mcptask is %.*s-%.6s. Pass it as agent "
                "in each call of its tools, and as --agent to its commands. You "
                "are a sub-agent, and the agent that started you has another "
-               "name.\n", STR_ARG(h->me.name), digest);
+               "name.\n", STR_ARG(h->name), digest);
 }
 
 static void
@@ -525,7 +383,8 @@ note_id(void *ctx, const struct task *k)
 {
     struct hook *h = ctx;
 
-    buf_printf(&h->text, "%.*s\n", STR_ARG(k->ev.id));
+    if (brief_has(&h->me, BRIEF_MINE, k))
+        buf_printf(&h->text, "%.*s\n", STR_ARG(k->ev.id));
     return true;
 }
 
@@ -545,7 +404,7 @@ hand_over(struct hook *h, const char *id, const char *to)
     struct str receipt;
 
     cli_args_begin(c, NULL, id);
-    cli_args_put(c, "from_agent", arena_str(&c->kept, h->me.name).p);
+    cli_args_put(c, "from_agent", arena_str(&c->kept, h->name).p);
     cli_args_put(c, "to_agent", to);
     cli_args_put(c, "reason", "the session ended");
     cli_call(c, TOOL_HANDOFF, &receipt);
@@ -557,15 +416,15 @@ static void
 end_session(struct hook *h)
 {
     struct cli *c = h->c;
-    struct str to = name_stem(h->me.name), rest, filter;
-    struct task_query q = own_tasks(h, &filter);
+    struct str to = name_stem(h->name), rest;
+    struct task_query q = brief_query(&h->me, BRIEF_MINE);
     const char *id;
     int rc;
 
     if (to.len == 0)
         return;
     to = arena_str(&c->kept, to);
-    rc = cli_each_task(c, &q, filter, note_id, h);
+    rc = cli_each_task(c, &q, filter_of(h, BRIEF_MINE), note_id, h);
     if (rc < 0)
         cli_fail_store(c, rc);
     for (rest = buf_view(&h->text); rest.len > 0;) {

@@ -36,7 +36,8 @@ actor_is(const struct task_actor *who, struct str name)
     return name.p && str_eq(name, who->name);
 }
 
-/* The caller's product, if its name is the default one of that. */
+/* The caller's product, if its name is the default one of that, or a hook's,
+   which has a word for it. */
 static struct str
 product_of(const struct task_actor *who)
 {
@@ -171,6 +172,17 @@ actor_inherits(const struct task_actor *who, const struct task_holder *h)
         return false;
     return who->principal.len > 0 ? actor_has_token_name(who, h->name)
                                   : is_default(h->name, who->client);
+}
+
+bool
+actor_is_kin(const struct task_actor *who, struct str name)
+{
+    struct name_agent agent = name_agent_of(raw_inner(name));
+
+    return agent.product.len > 0 &&
+           (str_eq(agent.product, name_stem(raw_inner(who->name))) ||
+            (name_says_product(who->client) &&
+             name_reaches(who->client, &agent)));
 }
 
 struct str

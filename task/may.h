@@ -53,6 +53,9 @@ enum task_hold actor_hold(const struct task_actor *who,
    a default name or a hook's, was when it ended. Names that somebody chose come
    back under their name. With a token it is a session of the token's agent. */
 bool actor_inherits(const struct task_actor *who, const struct task_holder *h);
+/* Whether name (raw) is one that sessions of the caller's client have by
+   default, or from a hook. */
+bool actor_is_kin(const struct task_actor *who, struct str name);
 /* Returns takeover (raw) if the task was taken from the caller by it; else .p
    is NULL. */
 struct str actor_loss(const struct task_actor *who, struct str takeover);

@@ -10,8 +10,7 @@
       more records than a list does. */
 
 #include "tools/prompts.h"
-#include "task/may.h"
-#include "task/name.h"
+#include "task/brief.h"
 #include "task/view.h"
 #include "tools/call.h"
 #include "tools/get.h"
@@ -22,7 +21,7 @@
 #define STANDUP_ROOM 1536 /* of it: for all but the lines */
 #define DAY_MS (24 * 60 * 60 * 1000)
 
-struct brief {
+struct prompt {
     const struct tools *s;
     struct tasks *t;
     struct task_ctx x;
@@ -33,7 +32,7 @@ struct brief {
 
 /* Ends the message with the data, fenced. */
 static void
-put_fenced(struct brief *p)
+put_fenced(struct prompt *p)
 {
     size_t longest = 2, run = 0, i;
     int twice;
@@ -56,7 +55,7 @@ put_fenced(struct brief *p)
 
 /* Appends " word "name"" if the argument was given. */
 static void
-put_agent(struct brief *p, const char *word, int arg)
+put_agent(struct prompt *p, const char *word, int arg)
 {
     if (p->args.v[arg].p)
         buf_printf(&p->b, " %s %.*s", word, STR_ARG(p->args.v[arg]));
@@ -64,7 +63,7 @@ put_agent(struct brief *p, const char *word, int arg)
 
 /* Appends the named task to the data. */
 static int
-put_task_line(struct brief *p)
+put_task_line(struct prompt *p)
 {
     struct task k;
     struct str id = raw_inner(p->args.v[F_TASK_ID]);
@@ -81,7 +80,7 @@ put_task_line(struct brief *p)
 }
 
 static void
-put_prompt_line(struct brief *p, const struct task *k)
+put_prompt_line(struct prompt *p, const struct task *k)
 {
     size_t from = p->data.len;
 
@@ -93,7 +92,7 @@ put_prompt_line(struct brief *p, const struct task *k)
 
 /* Ends a list of n tasks. */
 static void
-end_prompt_list(struct brief *p, size_t n)
+end_prompt_list(struct prompt *p, size_t n)
 {
     if (n == 0)
         buf_z(&p->data, "none\n");
@@ -101,34 +100,9 @@ end_prompt_list(struct brief *p, size_t n)
 
 /* ---- resume_task ---- */
 
-/* Whether the agent, if one is named, may claim a task that is ready, or whose
-   agent is gone, and that is not its own: those are in a list of their own. */
-static bool
-is_offered(const struct brief *p, const struct task *k)
-{
-    struct task_actor who = p->x.who;
-
-    who.name = p->args.v[ARG_AGENT];
-    return !who.name.p || (!actor_is(&who, k->f[F_CURRENT_OWNER]) &&
-                           may(&who, k, ACT_CLAIM) == MAY_YES);
-}
-
-/* Whether q asks for the task: mine is what has the agent's name, with digits
-   or without. */
-static bool
-is_listed(const struct brief *p, const struct task_query *q,
-          const struct task *k)
-{
-    struct name_agent owner = {.name = raw_inner(k->f[F_CURRENT_OWNER])};
-
-    if (q->has[ATOM_OWNER].p)
-        return name_reaches(raw_inner(q->has[ATOM_OWNER]), &owner);
-    return (q->ready == TASK_YES || k->gone) && is_offered(p, k);
-}
-
 /* Asks for the tasks of a project: the one given, else the caller's. */
 static void
-ask_project(struct brief *p, struct task_query *q)
+ask_project(struct prompt *p, struct task_query *q)
 {
     struct str repo = p->args.v[F_REPO_PATH];
 
@@ -139,53 +113,59 @@ ask_project(struct brief *p, struct task_query *q)
         q->has[ATOM_REPO_PATH] = repo;
 }
 
-/* Appends up to FEW tasks that q finds, under a heading. */
+/* Appends up to FEW tasks of a part, under its heading. */
 static int
-put_some(struct brief *p, const char *head, struct task_query *q)
+put_part(struct prompt *p, const struct brief *me, enum brief_part part)
 {
+    struct task_query q = brief_query(me, part);
     struct task_list list;
-    size_t i, n = 0;
+    size_t n = 0;
     int rc;
 
-    q->read_max = p->x.read_max;
-    ask_project(p, q);
-    rc = tasks_list(p->t, p->x.a, q, &list);
-
-    buf_printf(&p->data, "%s:\n", head);
-    for (i = 0; rc == 0 && i < list.n && n < FEW; i++) {
-        if (!is_listed(p, q, &list.tasks[i]))
+    q.read_max = p->x.read_max;
+    ask_project(p, &q);
+    rc = tasks_list(p->t, p->x.a, &q, &list);
+    for (size_t i = 0; rc == 0 && i < list.n && n < FEW; i++) {
+        if (!brief_has(me, part, &list.tasks[i]))
             continue;
-        put_prompt_line(p, &list.tasks[i]);
-        n++;
+        if (n++ == 0)
+            buf_printf(&p->data, "%s:\n", brief_heading(me, part));
+        brief_put(&p->data, p->x.a, me, part, &list.tasks[i], false);
     }
-    end_prompt_list(p, n);
+    return rc;
+}
+
+/* Appends what the agent is told of all tasks. */
+static int
+put_parts(struct prompt *p)
+{
+    struct brief me = {.who = p->x.who};
+    int rc = 0;
+
+    me.who.name = p->args.v[ARG_AGENT];
+    if (p->args.v[F_REPO_PATH].p)
+        me.who.repo = STR_NONE;
+    for (int part = 0; part < BRIEF_N_PARTS && rc == 0; part++)
+        if (me.who.name.p || part == BRIEF_READY)
+            rc = put_part(p, &me, (enum brief_part)part);
+    view_mask_markup(&p->data, 0);
+    end_prompt_list(p, p->data.len);
     return rc;
 }
 
 static int
-write_resume(struct brief *p)
+write_resume(struct prompt *p)
 {
-    struct task_query mine = {.limit = TASK_LIST_MAX};
-    struct task_query ready = {.limit = TASK_LIST_MAX, .order = ORDER_WORK,
-                               .ready = TASK_YES};
-    struct task_query left = {.limit = TASK_LIST_MAX, .order = ORDER_WORK,
-                              .status = 1u << TASK_IN_PROGRESS};
-    int rc = 0;
+    int rc;
 
-    mine.has[ATOM_OWNER] = p->args.v[ARG_AGENT];
     if (p->args.v[F_TASK_ID].p) {
         buf_printf(&p->b, "Continue the task %.*s",
                    STR_ARG(p->args.v[F_TASK_ID]));
         rc = put_task_line(p);
     } else {
-        buf_z(&p->b, "Choose one of the tasks below, your own first, read it "
-              "with get_task, and continue it");
-        if (p->args.v[ARG_AGENT].p)
-            rc = put_some(p, "Yours", &mine);
-        if (rc == 0 && p->args.v[ARG_AGENT].p)
-            rc = put_some(p, "Left by another session of yours", &left);
-        if (rc == 0)
-            rc = put_some(p, "Ready", &ready);
+        buf_z(&p->b, "Choose one of the tasks below, the first ones first, "
+              "read it with get_task, and continue it");
+        rc = put_parts(p);
     }
     put_agent(p, "as agent", ARG_AGENT);
     buf_z(&p->b, tools_text(p->s, "resume"));
@@ -195,7 +175,7 @@ write_resume(struct brief *p)
 /* ---- handoff_task_brief ---- */
 
 static int
-write_brief(struct brief *p)
+write_brief(struct prompt *p)
 {
     buf_printf(&p->b, "Hand over the task %.*s",
                STR_ARG(p->args.v[F_TASK_ID]));
@@ -218,7 +198,7 @@ _Static_assert(sizeof groups / sizeof *groups == TASK_N_COLUMNS,
 
 /* Appends the tasks of a group, a line each; returns how many did not fit. */
 static uint64_t
-put_group(struct brief *p, const struct task_list *list,
+put_group(struct prompt *p, const struct task_list *list,
           const struct group *group)
 {
     size_t i, n = 0, left = 0;
@@ -241,7 +221,7 @@ put_group(struct brief *p, const struct task_list *list,
 }
 
 static int
-write_standup(struct brief *p)
+write_standup(struct prompt *p)
 {
     struct task_query q = {.limit = TASK_LIST_MAX, .include_done = true,
                            .read_max = p->x.read_max};
@@ -293,7 +273,7 @@ static int
 run_prompt_tool(struct mcp_call *c)
 {
     const struct tools *s = c->ctx;
-    struct brief p = {.s = s, .t = s->t};
+    struct prompt p = {.s = s, .t = s->t};
     int rc = tools_args(c, &p.x, &p.args);
 
     if (rc != 0)

@@ -160,8 +160,8 @@ TEST(no_markup_in_prompts)
     for (size_t i = 0; i < sizeof prompts / sizeof *prompts; i++) {
         CHECK(prompt(&f, prompts[i].name, prompts[i].args, &text) == 0);
         CHECK(is_fenced(text.p,
-                        "1 < 2, <U+202E> &lt;/system-reminder>\n"));
-        CHECK(is_fenced(text.p, "Z  &lt;x>"));
+                        "1 < 2, <U+202E> &lt;/system-reminder>"));
+        CHECK(is_fenced(text.p, i == 1 ? ", by &lt;x>\n" : "Z  &lt;x>"));
         CHECK(prompts[i].args == NULL ||
               is_fenced(text.p, "&lt;System> &lt;!-- &lt;?x &lt;|im_end|>\n"));
     }
@@ -244,7 +244,7 @@ TEST(prompt_offers_tasks)
 
     fixture_init(&f);
     CHECK(prompt(&f, "resume_task", NULL, &text) == 0);
-    CHECK(in_order(text.p, "Ready:\nnone", "```"));
+    CHECK(in_order(text.p, "none\n", "```"));
     call(&f, "create_task", "{'task_id':'one','title':'T'}");
     call(&f, "create_task", "{'task_id':'two','title':'T'}");
     call(&f, "create_task", "{'task_id':'waits','title':'T',"
@@ -261,20 +261,21 @@ TEST(prompt_offers_tasks)
                         "{'from_agent':'a','expires_at':"
                         "'2020-01-01T00:00:00Z'}}"), "") == 0);
     CHECK(prompt(&f, "resume_task", "{}", &text) == 0);
-    CHECK(in_order(text.p, "  mine  ", "  yours  "));
-    CHECK(in_order(text.p, "  one  ", "  two  "));
-    CHECK(!strstr(text.p, "Yours") && !strstr(text.p, "waits"));
-    CHECK(!strstr(text.p, "at-it") && is_fenced(text.p, "  one  "));
+    CHECK(in_order(text.p, "- mine ", "- yours "));
+    CHECK(in_order(text.p, "- one ", "- two "));
+    CHECK(!strstr(text.p, "You hold") && !strstr(text.p, "waits"));
+    CHECK(!strstr(text.p, "at-it") && is_fenced(text.p, "- one "));
     CHECK(prompt(&f, "resume_task", "{'agent':'me'}", &text) == 0);
-    CHECK(in_order(text.p, "Yours:", "  mine  "));
-    CHECK(in_order(text.p, "  mine  ", "Ready:"));
-    CHECK(in_order(text.p, "Ready:", "  two  "));
-    CHECK(in_order(text.p, "Ready:", "  late  "));
-    CHECK(!strstr(text.p, "  yours  "));
+    CHECK(in_order(text.p, "Handed to you:", "- mine "));
+    CHECK(in_order(text.p, "- mine ", "Ready for any agent:"));
+    CHECK(in_order(text.p, "Ready for any agent:", "- two "));
+    CHECK(in_order(text.p, "Ready for any agent:", "- late "));
+    CHECK(!strstr(text.p, "- yours "));
     f.principal = "you";
     CHECK(prompt(&f, "resume_task", NULL, &text) == 0);
-    CHECK(in_order(text.p, "Yours:", "  at-it  "));
-    CHECK(in_order(text.p, "  at-it  ", "  yours  "));
+    CHECK(in_order(text.p, "You hold these tasks; continue with them:",
+                   "- at-it "));
+    CHECK(in_order(text.p, "- at-it ", "- yours "));
     CHECK(strstr(text.p, "as agent \"you\".") != NULL);
     CHECK(prompt(&f, "resume_task", "{'agent':'me'}", &text) == ERR_INVALID);
     f.principal = NULL;
@@ -284,8 +285,8 @@ TEST(prompt_offers_tasks)
         call(&f, "create_task", args);
     }
     CHECK(prompt(&f, "resume_task", NULL, &text) == 0);
-    CHECK(strstr(text.p, "  n00  ") && strstr(text.p, "  n09  "));
-    CHECK(!strstr(text.p, "  n10  ") && !strstr(text.p, "  one  "));
+    CHECK(strstr(text.p, "- n00 ") && strstr(text.p, "- n09 "));
+    CHECK(!strstr(text.p, "- n10 ") && !strstr(text.p, "- one "));
     fixture_fini(&f);
 }
 
@@ -305,18 +306,20 @@ TEST(prompt_of_a_session)
     call(&f, "claim_task", "{'task_id':'mine'}");
     CHECK(prompt(&f, "resume_task", NULL, &text) == 0);
     CHECK(strstr(text.p, "as agent \"claude-code-22222222\".") != NULL);
-    CHECK(in_order(text.p, "Yours:", "  mine  "));
-    CHECK(!strstr(text.p, "  left  "));
+    CHECK(in_order(text.p, "You hold these tasks; continue with them:",
+                   "- mine "));
+    CHECK(!strstr(text.p, "- left "));
     session_dead = "1111111111.1";
     CHECK(prompt(&f, "resume_task", NULL, &text) == 0);
-    CHECK(in_order(text.p, "Left by another session of yours:", "  left  ") &&
-          strstr(text.p, "in_progress (agent exited)") != NULL);
+    CHECK(in_order(text.p, "Left by an earlier session of this client:",
+                   "- left (P2) T, by claude-code-11111111, held by "
+                   "claude-code-11111111\n"));
     f.client = "codex";
     CHECK(prompt(&f, "resume_task", NULL, &text) == 0);
-    CHECK(!strstr(text.p, "  left  "));
+    CHECK(!strstr(text.p, "- left "));
     /* Words for a client address it, and are no name of its sessions. */
     CHECK(prompt(&f, "resume_task", "{'agent':'claude'}", &text) == 0);
-    CHECK(in_order(text.p, "Yours:\nnone", "Left"));
+    CHECK(!strstr(text.p, "You hold these tasks"));
     session_mark = session_dead = NULL;
     fixture_fini(&f);
 }
@@ -340,18 +343,18 @@ TEST(prompts_of_a_project)
     call(&f, "create_task", "{'task_id':'left','title':'T','repo_path':"
          "'/web','current_owner':'me'}");
     CHECK(prompt(&f, "resume_task", "{'agent':'me'}", &text) == 0);
-    CHECK(strstr(text.p, "  there  ") && strstr(text.p, "  left  "));
+    CHECK(strstr(text.p, "- there ") && strstr(text.p, "- left "));
     f.env.project = &api;
     CHECK(prompt(&f, "resume_task", "{'agent':'me'}", &text) == 0);
-    CHECK(in_order(text.p, "  given  ", "Ready:"));
-    CHECK(in_order(text.p, "Ready:", "  here  "));
-    CHECK(in_order(text.p, "Ready:", "  free  "));
-    CHECK(!strstr(text.p, "  there  ") && !strstr(text.p, "  left  "));
+    CHECK(in_order(text.p, "- given ", "Ready for any agent:"));
+    CHECK(in_order(text.p, "Ready for any agent:", "- here "));
+    CHECK(in_order(text.p, "Ready for any agent:", "- free "));
+    CHECK(!strstr(text.p, "- there ") && !strstr(text.p, "- left "));
     CHECK(prompt(&f, "resume_task", "{'agent':'me','repo_path':'*'}",
                  &text) == 0);
-    CHECK(strstr(text.p, "  there  ") && strstr(text.p, "  left  "));
+    CHECK(strstr(text.p, "- there ") && strstr(text.p, "- left "));
     CHECK(prompt(&f, "resume_task", "{'repo_path':'/web/'}", &text) == 0);
-    CHECK(strstr(text.p, "  there  ") && !strstr(text.p, "  here  "));
+    CHECK(strstr(text.p, "- there ") && !strstr(text.p, "- here "));
     CHECK(prompt(&f, "standup", NULL, &text) == 0);
     CHECK(strstr(text.p, "  here  ") && strstr(text.p, "  free  "));
     CHECK(!strstr(text.p, "  there  ") && !strstr(text.p, "  given  "));

@@ -1,0 +1,123 @@
+/* brief - what an agent is told when it begins. */
+
+#include "task/brief.h"
+#include "task/may.h"
+#include "task/project.h"
+#include "task/view.h"
+#include "base/utf8.h"
+
+#define MAX_PROMPT 2048
+#define MAX_LINE 120
+
+const char *
+brief_heading(const struct brief *b, enum brief_part part)
+{
+    static const char *const headings[BRIEF_N_PARTS] = {
+        [BRIEF_MINE] = "You hold these tasks; continue with them",
+        [BRIEF_LEFT] = "Left by an earlier session of this client",
+        [BRIEF_HANDED] = "Handed to you",
+        [BRIEF_READY] = "Ready for any agent",
+    };
+
+    return part == BRIEF_LEFT && b->goes_on
+               ? "In progress under another name of this client, and yours if "
+                 "you began it earlier in this session" : headings[part];
+}
+
+struct task_query
+brief_query(const struct brief *b, enum brief_part part)
+{
+    struct task_query q = {.limit = TASK_LIST_MAX, .uncounted = true,
+                           .status = 1u << TASK_IN_PROGRESS};
+
+    if (part == BRIEF_MINE)
+        q.has[ATOM_OWNER] = b->who.name;
+    if (part == BRIEF_HANDED)
+        q.status = 1u << TASK_HANDOFF_READY;
+    if (part != BRIEF_READY)
+        return q;
+    q.status = 0;
+    q.ready = TASK_YES;
+    q.order = ORDER_WORK;
+    return q;
+}
+
+bool
+brief_has(const struct brief *b, enum brief_part part, const struct task *k)
+{
+    const struct task_actor *who = &b->who;
+    struct str owner = k->f[F_CURRENT_OWNER];
+    bool here = project_offers(who->repo, k->f[F_REPO_PATH]);
+    bool mine = who->name.p && actor_is(who, owner);
+    bool begun = k->status == TASK_IN_PROGRESS;
+    bool handed = k->status == TASK_HANDOFF_READY &&
+                  actor_reached(who, owner) && (here || mine);
+
+    if (k->garbled)
+        return false;
+    switch (part) {
+    case BRIEF_MINE:
+        return mine && begun;
+    case BRIEF_LEFT:
+        return here && begun && !mine && actor_is_kin(who, owner) &&
+               (k->gone || b->goes_on);
+    case BRIEF_HANDED:
+        return handed;
+    case BRIEF_READY:
+        return here && k->ready && !handed && !(mine && begun) &&
+               (!who->name.p || may(who, k, ACT_CLAIM) == MAY_YES);
+    case BRIEF_N_PARTS:
+        break;
+    }
+    return false;
+}
+
+/* Appends ", word " and a stored text (raw), if there is one. */
+static void
+put_stored(struct buf *out, struct arena *a, const char *word, struct str raw)
+{
+    struct str s = raw_text(a, raw);
+
+    if (s.len == 0)
+        return;
+    buf_z(out, word);
+    view_plain(out, s, MAX_LINE, ' ');
+}
+
+/* What is not the agent's own: ", by anna, held by codex-01c709ed" or, of a
+   task that was handed over, ", from codex-01c709ed: the context is full". */
+static void
+put_authors(struct buf *out, struct arena *a, const struct brief *b,
+            enum brief_part part, const struct task *k)
+{
+    struct str handoff = k->f[F_HANDOFF];
+
+    if (!actor_is(&b->who, k->f[F_CREATED_BY]))
+        put_stored(out, a, ", by ", k->f[F_CREATED_BY]);
+    if (part == BRIEF_LEFT)
+        put_stored(out, a, ", held by ", k->f[F_CURRENT_OWNER]);
+    if (k->status != TASK_HANDOFF_READY)
+        return;
+    put_stored(out, a, ", from ", raw_member(handoff, "from_agent"));
+    put_stored(out, a, ": ", raw_member(handoff, "reason"));
+}
+
+void
+brief_put(struct buf *out, struct arena *a, const struct brief *b,
+          enum brief_part part, const struct task *k, bool prompts)
+{
+    struct str prompt = STR_NONE;
+
+    buf_printf(out, "- %.*s (P%.*s)", STR_ARG(k->ev.id),
+               STR_ARG(k->f[F_PRIORITY]));
+    put_stored(out, a, " ", k->f[F_TITLE]);
+    put_authors(out, a, b, part, k);
+    buf_char(out, '\n');
+    if (prompts && (part == BRIEF_MINE || part == BRIEF_LEFT))
+        prompt = utf8_cut(raw_text(a, k->f[F_RESUME_PROMPT]), MAX_PROMPT);
+    while (prompt.len > 0) {
+        buf_z(out, "  > ");
+        view_plain(out, str_cut(&prompt, '\n'), MAX_PROMPT, ' ');
+        buf_char(out, '\n');
+    }
+}
