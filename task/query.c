@@ -465,7 +465,10 @@ prepare(struct scan *s)
     s->filtered = q->text.len || q->ready || q->stale || q->offered ||
                   q->needs_input || q->since_ms || q->since_n;
     for (int i = 0; i < TASK_N_ATOMS; i++)
-        s->filtered |= q->has[i].p != NULL;
+        if (q->has[i].p) {
+            s->filtered = true;
+            s->last[i].hit = matches_value(i, q->has[i], STR_NONE); /* atom 0 */
+        }
     if (q->has[ATOM_PARENT_ID].p &&
         !atoms_find(&s->t->atoms, q->has[ATOM_PARENT_ID]))
         s->statuses = 0; /* no task has this parent */

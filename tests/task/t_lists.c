@@ -125,6 +125,7 @@ TEST(filters)
         {"{'current_owner':'ann'}", 2},
         {"{'current_owner':'nobody'}", 0},
         {"{'repo_path':'/r'}", 1},
+        {"{'repo_path':'*'}", 4},
         {"{'tag':'red'}", 2},
         {"{'tag':'re'}", 0},
         {"{'parent_id':'a'}", 1},
