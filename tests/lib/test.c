@@ -15,7 +15,7 @@ test_check(bool ok, const char *file, int line, const char *expr)
     test_checks++;
     test_at.file = file;
     test_at.line = line;
-    if (strncmp(file, "tests/lib/", 10) != 0)
+    if (strstr(file, "tests/lib/") == NULL)
         test_at_test = test_at;
     test_failed += !ok;
     if (!ok)
