@@ -29,6 +29,9 @@ void nomem_start(long after, bool once);
 /* Ends the failures. Returns whether any allocation failed. */
 bool nomem_stop(void);
 
+/* Whether this allocation must fail. */
+bool nomem_now(void);
+
 /* No allocation fails until nomem_after is what this returned: the memory of
    the test itself must not fail. */
 long nomem_pause(void);
