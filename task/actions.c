@@ -281,8 +281,10 @@ run_claim(struct draft *d)
     bool begun = d->old.status == TASK_IN_PROGRESS;
     bool mine = actor_is(&d->c->who, owner);
     bool twin = d->hold == HOLD_TWIN; /* by takeover */
-    int rc = rules_set_status(d, TASK_IN_PROGRESS);
+    int rc = task_check_place(d->c, d->args->v[F_REPO_PATH], &d->old);
 
+    if (rc == 0)
+        rc = rules_set_status(d, TASK_IN_PROGRESS);
     if (rc != 0)
         return rc;
     d->renews = mine && begun && !twin;

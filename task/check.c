@@ -850,8 +850,6 @@ check_effects(struct parse *p, enum task_tool tool,
         int arg, beside; /* enum task_arg */
     } none[] = {
         {TOOL_CLAIM, ARG_TAG, F_TASK_ID},
-        {TOOL_CLAIM, F_REPO_PATH, F_TASK_ID},
-        {TOOL_WAIT, F_REPO_PATH, F_TASK_ID},
         {TOOL_ATTACH, ARG_ENCODING, ARG_PATH},
     };
 

@@ -9,7 +9,9 @@
 #include "task/index.h"
 #include "task/clash.h"
 #include "task/parts.h"
+#include "task/project.h"
 #include "base/clock.h"
+#include "base/utf8.h"
 
 #include <string.h>
 
@@ -396,6 +398,16 @@ task_of_json(struct arena *a, struct str raw, struct task *out)
                 task_kept_until(out->status, out->f[F_LEASE],
                                 out->f[F_HANDOFF], at) > clock_wall_ms();
     return 0;
+}
+
+int
+task_check_place(struct task_ctx *c, struct str asked, const struct task *k)
+{
+    if (project_offers(asked, k->f[F_REPO_PATH]))
+        return 0;
+    task_fail(c, ERR_INVALID, "repo_path", "the task is in another project, "
+              "%.*s", STR_ARG(utf8_cut(k->f[F_REPO_PATH], 256)));
+    return task_next(c, "call again without repo_path");
 }
 
 struct str

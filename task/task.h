@@ -120,6 +120,10 @@ int task_get(struct tasks *t, struct arena *a, struct str id,
    ev has raw as its v, the time, the seq and the note, and nothing else.
    ERR_FORMAT: it is neither; ERR_NOMEM. */
 int task_of_json(struct arena *a, struct str raw, struct task *out);
+/* Refuses a call that names k and, by asked (raw, .p NULL: by nothing), the
+   project of other tasks. 0, or ERR_INVALID with the error set. */
+int task_check_place(struct task_ctx *c, struct str asked,
+                     const struct task *k);
 /* The not_before of k, which has one, up to its minute. */
 struct str task_from_text(const struct task *k);
 /* The number of completed steps, and of all. */

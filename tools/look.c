@@ -477,6 +477,9 @@ look_take(struct look *w, struct task_ctx *x)
         return rc;
     if (rc != 0)
         return task_fail_read(x, w->t, w->id, rc);
+    rc = w->id.p == NULL ? 0 : task_check_place(x, w->repo_path, &w->task);
+    if (rc != 0)
+        return rc;
     if (w->seq != 0)
         return LOOK_MET;
     if (w->id.p == NULL && w->until == UNTIL_ANSWERED && w->pass == STATES &&

@@ -336,8 +336,6 @@ static const struct {
     {"get_task", "{'task_id':'a','section':'history','limit':200}", NULL},
     {"get_task", "{'task_id':'a','limit':200}", "invalid_argument"},
     {"claim_task", "{'task_id':'a','tag':'x'}", "invalid_argument"},
-    {"claim_task", "{'task_id':'a','repo_path':'*'}", "invalid_argument"},
-    {"wait_for_task", "{'task_id':'a','repo_path':'*'}", "invalid_argument"},
     {"attach_artifact", "{'task_id':'a','name':'n','path':'/x',"
      "'encoding':'utf-8'}", "invalid_argument"},
     {"get_task", "{'task_id':'a','cursor':'x'}", "invalid_argument"},
@@ -495,6 +493,45 @@ call_with_name(struct fixture *f, const char *tool, const char *before,
     buf_put(&b, behind, strlen(behind) + 1);
     call(f, tool, b.p);
     buf_fini(&b);
+}
+
+/* A call with a task's id may also name its project, and no other. */
+static void
+test_project_beside_an_id(void)
+{
+    static const struct {
+        const char *id, *path;
+        bool agrees;
+    } cases[] = {
+        {"p", "/r", true}, {"p", "/r/", true}, {"p", "*", true},
+        {"none", "/r", true}, {"p", "/other", false}, {"p", "/r/x", false},
+    };
+    static const char *const tools[][2] = {
+        {"claim_task", ""}, {"wait_for_task", ",'until':'in_progress'"},
+    };
+    struct fixture f;
+    char args[200];
+
+    fixture_init(&f);
+    call(&f, "create_task", "{'task_id':'p','title':'T','repo_path':'/r'}");
+    call(&f, "create_task", "{'task_id':'none','title':'T'}");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (size_t k = 0; k < 2; k++) {
+            snprintf(args, sizeof args, "{'task_id':'%s','agent':'me',"
+                     "'repo_path':'%s'%s}", cases[i].id, cases[i].path,
+                     tools[k][1]);
+            call(&f, tools[k][0], args);
+            if (!CHECK(cases[i].agrees ? ok(&f)
+                                       : failed(&f, "invalid_argument") &&
+                                             has(&f, "field", "repo_path") &&
+                                             has(&f, "message", "the task is "
+                                                 "in another project, "
+                                                 "\"/r\"")))
+                fprintf(stderr, "  %s %s\n", tools[k][0], args);
+        }
+    call(&f, "get_task", "{'task_id':'p'}");
+    CHECK(number(&f, "version") == 4); /* three claims */
+    fixture_fini(&f);
 }
 
 /* A caller in a project: what it creates is of that one unless it says
@@ -958,6 +995,7 @@ main(void)
     test_principals();
     test_principal_that_may_only_read();
     test_changes_are_logged();
+    test_project_beside_an_id();
     test_project_of_a_caller();
     test_claims_of_a_project();
     test_arguments_that_are_too_many();
