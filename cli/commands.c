@@ -204,8 +204,8 @@ const struct cli_command cli_commands[] = {
           TEXT("tag", 't', ARG(ARG_TAG), "TAG", "only tasks with this tag"),
           TEXT("parent", 0, ARG(F_PARENT_ID), "ID", "only children of ID"),
           TEXT("query", 'q', ARG(ARG_QUERY), "TEXT",
-               "only tasks with TEXT in title, goal, id, tags, resume prompt "
-               "or what an import carried along"),
+               "only tasks with TEXT in their record, those with TEXT in title "
+               "or id first"),
           TEXT("order", 0, ARG(ARG_ORDER), "changed|work",
                "newest change first (default), or by priority and age"),
           FLAG("ready", 0, ARG(ARG_READY),

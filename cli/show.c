@@ -202,6 +202,7 @@ show_task(void *ctx, const struct task *k)
         show_asking(s, k);
     } else {
         human_row(&s->t, k);
+        human_text(&s->t, 4, raw_text(&c->a, k->match), 1, "2");
         s->signs |= 1u << human_sign_of(k);
     }
     return ++s->shown < c->args.limit;

@@ -13,11 +13,15 @@
    3. A task that does not change keeps its n, and so its place: no part skips
       or repeats it. One that changes meanwhile gets an n above head; ask for
       changes since the first part's head to find it.
-   4. In another order than that of the index, a place is a rank, which is a
+   4. Of all hits that a part of a search finds, those in title and id come
+      first. If the others do not fit, the next part begins after the last one
+      that did, and its cursor ends with "/titles": hits in title and id from
+      that n on were listed.
+   5. In another order than that of the index, a place is a rank, which is a
       number, and n. A part walks all entries and keeps the SORT_MAX that come
       first after the place of its cursor "order/seen/n/rank". So a new order
       is a new rank and no new structure; it costs a walk of the entries, not of
-      the records. */
+      the records. A search in such an order keeps it. */
 
 #include "task/query.h"
 #include "base/clock.h"
@@ -35,6 +39,8 @@
 #define COUNT_MAX 1000 /* matches counted beyond the list, with a filter */
 /* Those of a list and those that are counted after it. */
 #define SORT_MAX (TASK_LIST_MAX + COUNT_MAX + 2)
+#define LINE_MAX 160   /* bytes of the line that has the text, and */
+#define LINE_BEFORE 48 /* of what is shown of it before the text */
 #define LIVE_BITS ((1u << TASK_DONE) - 1)
 
 /* A place in a list that is sorted, and the task there. */
@@ -42,6 +48,15 @@ struct place {
     uint64_t rank, n;
     struct task_entry *e;
 };
+
+/* A place in the walk. */
+struct spot {
+    struct task_entry *at[N_LISTS]; /* to examine next */
+    uint64_t before;                /* the n of the last one */
+};
+
+/* Where a task has the text. */
+enum hit { HIT_NONE, HIT_TEXT, HIT_TITLE /* or id */ };
 
 struct scan {
     struct tasks *t;
@@ -52,8 +67,13 @@ struct scan {
     struct str text;   /* lower case */
     uint16_t *fallback; /* of the search for text */
     bool filtered;     /* by more than status */
-    struct task_entry *at[N_LISTS]; /* to examine next */
-    uint64_t before, seen;
+    struct spot here, start;
+    uint64_t seen;
+    uint64_t titles;   /* hits in titles from this n on were listed */
+    bool ranked;       /* they come first, */
+    size_t n_texts, room; /* then the others, which wait from tasks[limit] to
+                             tasks[room], where the task is that is read */
+    struct spot *behind; /* each of the others */
     struct place *sorted, last_place; /* in another order than ORDER_CHANGED */
     size_t n_sorted, next_sorted;
     bool dropped;      /* more than SORT_MAX match */
@@ -95,55 +115,115 @@ prepare_text(struct scan *s)
     return 0;
 }
 
-static bool
-holds_text(const struct scan *s, struct str in)
+/* The end of the first place in a text that is the one sought; 0: none is. */
+static size_t
+find_text(const struct scan *s, struct str in)
 {
+    char low = *s->text.p;
+    char high = low >= 'a' && low <= 'z' ? (char)(low - 32) : low;
     size_t i, k = 0;
 
     for (i = 0; i < in.len; i++) {
-        char c = text_lower(in.p[i]);
+        char c;
 
+        while (k == 0 && i + 1 < in.len && in.p[i] != low && in.p[i] != high)
+            i++; /* most begin nothing */
+        c = text_lower(in.p[i]);
         while (k && c != s->text.p[k])
             k = s->fallback[k - 1];
         k += c == s->text.p[k];
         if (k == s->text.len)
-            return true;
+            return i + 1;
     }
-    return false;
+    return 0;
 }
 
-/* Whether a text among members that no field has, at any depth, holds it. */
+/* Whether members of this name have texts to be searched. The others have what
+   programs compare, and names of agents and projects: each task has some of
+   those, and filters find them. */
 static bool
-matches_extra(const struct scan *s, struct str extra)
+is_prose(struct str name)
 {
-    const char *p = extra.p, *end = p + extra.len, *next;
+    static const char *const others[] = {
+        "status", "type", "kind", "action", "at", "created_at", "expires_at",
+        "not_before", "sha256", "session", "client", "agent", "from_agent",
+        "to_agent", "from", "to", "by", "created_by", "current_owner",
+        "repo_path", "worktree", "parent_id", "depends_on", "task_id",
+        "question_id", "artifact_id",
+    };
+
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (str_is(name, others[i]))
+            return false;
+    return true;
+}
+
+/* The line of a text in which what is sought ends at end, with the name of the
+   member, as a raw string. */
+static struct str
+line_at(const struct scan *s, struct str name, struct str text, size_t end)
+{
+    size_t at = end - s->text.len, from = at;
+    struct str rest, line, cut;
+
+    while (from > 0 && at - from < LINE_BEFORE && text.p[from - 1] != '\n')
+        from--;
+    while (utf8_is_within(text, from))
+        from++;
+    rest = str_from(text, from);
+    line = str_cut(&rest, '\n');
+    cut = utf8_cut(line, LINE_MAX);
+    return raw_quote(s->a, arena_printf(s->a, "%.*s: %s%.*s%s",
+        STR_ARG(utf8_cut(name, LINE_BEFORE)),
+        from > 0 && text.p[from - 1] != '\n' ? "..." : "", STR_ARG(cut),
+        cut.len < line.len ? "..." : ""));
+}
+
+/* Looks for the text in the strings of a record's member, at any depth: enum
+   hit, or ERR_NOMEM. */
+static int
+find_in(const struct scan *s, struct str name, struct str raw,
+        struct str *line)
+{
+    const char *p = raw.p, *end = str_end(raw), *next;
+    struct str text;
+    size_t at;
 
     for (; p && p < end; p = next) {
         next = *p == '"' ? raw_skip(p, end) : p + 1;
-        if (*p == '"' && next && (next == end || *next != ':') &&
-            holds_text(s, raw_text(s->a, (struct str){p, (size_t)(next - p)})))
-            return true;
+        if (*p != '"' || !next)
+            continue;
+        text = (struct str){p, (size_t)(next - p)};
+        if (next < end && *next == ':') {
+            name = raw_inner(text);
+            continue;
+        }
+        text = raw_text(s->a, text);
+        if (!text.p)
+            return ERR_NOMEM;
+        at = find_text(s, text);
+        if (at == 0 || !is_prose(name))
+            continue;
+        *line = line_at(s, name, text, at);
+        return line->p ? HIT_TEXT : ERR_NOMEM;
     }
-    return false;
+    return HIT_NONE;
 }
 
-static bool
-matches_text(const struct scan *s, const struct task *k)
+/* Where the task has the text, if one is sought: enum hit, or ERR_NOMEM. */
+static int
+find_hit(const struct scan *s, const struct task_event *ev, struct str *line)
 {
-    static const uint8_t fields[] = {F_TITLE, F_TASK_ID, F_GOAL,
-                                     F_RESUME_PROMPT};
-    size_t i, n = s->q->in == TEXT_IN_TITLE ? 1 : sizeof fields;
-    struct str tag = STR_NONE;
+    bool all = s->q->in == TEXT_ANYWHERE;
+    int hit = HIT_NONE;
 
-    if (!s->text.p)
-        return true;
-    for (i = 0; i < n; i++)
-        if (holds_text(s, raw_text(s->a, k->f[fields[i]])))
-            return true;
-    while (n > 1 && (tag = raw_list_next(k->f[F_TAGS], tag)).p)
-        if (holds_text(s, raw_text(s->a, tag)))
-            return true;
-    return n > 1 && k->extra.len > 0 && matches_extra(s, k->extra);
+    if (!s->text.p || (all && find_text(s, ev->id)) ||
+        find_text(s, raw_text(s->a, raw_member(ev->v, "title"))))
+        return HIT_TITLE;
+    if (all)
+        hit = find_in(s, STR_NONE, ev->v, line);
+    return all && hit == HIT_NONE ? find_in(s, STR("note"), ev->note, line)
+                                  : hit;
 }
 
 /* ---- one task ---- */
@@ -280,7 +360,7 @@ add_place(struct scan *s, struct task_entry *e)
 static struct task_entry *
 step_index(struct scan *s)
 {
-    struct task_entry *e = tasks_walk(s->at);
+    struct task_entry *e = tasks_walk(s->here.at);
 
     if (!e || e->e.n <= s->q->since_n ||
         (s->q->since_ms && e->changed_ms < s->q->since_ms))
@@ -324,9 +404,9 @@ next_entry(struct scan *s)
     }
     do
         e = step_index(s);
-    while (e && e->e.n >= s->before);
+    while (e && e->e.n >= s->here.before);
     if (e)
-        s->before = e->e.n;
+        s->here.before = e->e.n;
     return e;
 }
 
@@ -338,24 +418,38 @@ spent(const struct scan *s)
     return s->looked >= TASK_LOOK_MAX || s->bytes >= max;
 }
 
+/* The cursor that goes on at this place, after what is listed so far; titles
+   is s->titles from there on. */
 static struct str
-cursor_here(struct scan *s)
+cursor_at(struct scan *s, const struct spot *at, uint64_t titles)
 {
+    unsigned long long seen = s->seen + s->list->n;
     struct str id[N_LISTS] = {STR_NONE};
 
     if (s->sorted)
         return arena_printf(s->a, "%s/%llu/%llu/%llu",
-                            row_choices[ORDERS][s->q->order],
-                            (unsigned long long)(s->seen + s->list->n),
+                            row_choices[ORDERS][s->q->order], seen,
                             (unsigned long long)s->last_place.n,
                             (unsigned long long)s->last_place.rank);
     for (int i = 0; i < N_LISTS; i++)
-        if (s->at[i])
-            id[i] = task_entry_id(s->at[i]);
-    return arena_printf(s->a, "%llu/%llu/%.*s/%.*s",
-                        (unsigned long long)s->before,
-                        (unsigned long long)(s->seen + s->list->n),
-                        STR_ARG(id[0]), STR_ARG(id[1]));
+        if (at->at[i])
+            id[i] = task_entry_id(at->at[i]);
+    return arena_printf(s->a, s->ranked ? "%llu/%llu/%.*s/%.*s/%llu"
+                                        : "%llu/%llu/%.*s/%.*s",
+                        (unsigned long long)at->before, seen, STR_ARG(id[0]),
+                        STR_ARG(id[1]), (unsigned long long)titles);
+}
+
+/* Adds a task to the list; then come those from the place on. */
+static int
+add_task(struct scan *s, const struct task *k, const struct spot *next,
+         uint64_t titles)
+{
+    struct task_list *l = s->list;
+
+    l->tasks[l->n++] = *k;
+    l->after[l->n - 1] = cursor_at(s, next, titles);
+    return l->after[l->n - 1].p ? 0 : ERR_NOMEM;
 }
 
 /* What can be told of a task whose record is not JSON. */
@@ -378,17 +472,25 @@ set_garbled(const struct scan *s, const struct task_entry *e,
                ? 0 : ERR_NOMEM;
 }
 
-/* Reads the task of e into k. */
+/* Reads the task of e into k, if it has what is sought: enum hit, or an
+   error. */
 static int
 read_task(struct scan *s, struct task_entry *e, struct task *k)
 {
     struct task_event ev;
-    int rc = task_entry_event(s->t, e, s->a, &ev);
+    struct str line = STR_NONE;
+    int rc = task_entry_event(s->t, e, s->a, &ev), hit;
 
     s->bytes += e->e.len;
-    if (rc == ERR_GARBLED)
-        return set_garbled(s, e, &ev, k);
-    return rc == 0 ? task_of(s->t, s->a, &ev, k) : rc;
+    if (rc == ERR_GARBLED) {
+        rc = set_garbled(s, e, &ev, k);
+        return rc == 0 ? HIT_TEXT : rc;
+    }
+    hit = rc == 0 ? find_hit(s, &ev, &line) : rc;
+    if (hit > HIT_NONE)
+        rc = task_of(s->t, s->a, &ev, k);
+    k->match = line;
+    return rc == 0 ? hit : rc;
 }
 
 /* Counts a task that matches, and adds it to the list if there is room. */
@@ -396,28 +498,31 @@ static int
 take_entry(struct scan *s, struct task_entry *e)
 {
     struct task_list *l = s->list;
-    struct task *k = &l->tasks[l->n];
+    struct task *k = &l->tasks[s->room];
     bool reads = s->q->ready != TASK_EITHER &&
                  (e->has_deps || e->atom[ENTRY_PATHS]);
-    bool room = l->n < s->limit;
-    int rc;
+    int hit = HIT_TITLE;
 
     if (!matches_entry(s, e))
         return 0;
-    if (room || reads || s->text.p) {
-        rc = read_task(s, e, k);
-        if (rc != 0)
-            return rc == ERR_FORMAT ? 0 : rc;
-        if (((reads || k->garbled) && !is_asked(s->q->ready, k->ready)) ||
-            (!k->garbled && !matches_text(s, k)))
+    if (l->n < s->limit || reads || s->text.p) {
+        hit = read_task(s, e, k);
+        if (hit <= HIT_NONE)
+            return hit == ERR_FORMAT ? 0 : hit;
+        if ((reads || k->garbled) && !is_asked(s->q->ready, k->ready))
             return 0;
     }
-    l->total++;
-    if (!room)
+    if (s->ranked && hit == HIT_TITLE && e->e.n >= s->titles)
         return 0;
-    l->n++;
-    l->after[l->n - 1] = cursor_here(s);
-    return l->after[l->n - 1].p ? 0 : ERR_NOMEM;
+    l->total++;
+    if (!s->ranked || hit == HIT_TITLE)
+        return l->n == s->limit ? 0
+            : add_task(s, k, s->ranked ? &s->start : &s->here, e->e.n);
+    if (s->n_texts < s->limit) {
+        s->behind[s->n_texts] = s->here;
+        l->tasks[s->limit + s->n_texts++] = *k;
+    }
+    return 0;
 }
 
 /* Fills the list, then goes on counting if a total is wanted. */
@@ -427,7 +532,7 @@ walk(struct scan *s)
     struct task_list *l = s->list;
     uint64_t full = s->seen + s->limit;
     struct task_entry *e = NULL;
-    int rc;
+    int rc = 0;
 
     l->total = s->seen;
     while (!spent(s) && (e = next_entry(s))) {
@@ -441,12 +546,16 @@ walk(struct scan *s)
             break;
     }
     l->exact = e == NULL && !spent(s) && !s->dropped;
+    if (s->titles > s->here.before)
+        s->titles = s->here.before;
+    for (size_t i = 0; rc == 0 && i < s->n_texts && l->n < s->limit; i++)
+        rc = add_task(s, &l->tasks[s->limit + i], &s->behind[i], s->titles);
     if (l->n == s->limit && (!l->exact || l->total > full))
         l->next = l->after[l->n - 1];
     l->partial = l->n < s->limit && !l->exact;
     if (l->partial)
-        l->next = cursor_here(s);
-    return l->partial && !l->next.p ? ERR_NOMEM : 0;
+        l->next = cursor_at(s, &s->here, s->titles);
+    return rc == 0 && l->partial && !l->next.p ? ERR_NOMEM : rc;
 }
 
 /* ---- a query ---- */
@@ -455,6 +564,7 @@ static int
 prepare(struct scan *s)
 {
     const struct task_query *q = s->q;
+    int rc;
 
     s->statuses = q->status;
     if (s->statuses == 0)
@@ -472,7 +582,10 @@ prepare(struct scan *s)
     if (q->has[ATOM_PARENT_ID].p &&
         !atoms_find(&s->t->atoms, q->has[ATOM_PARENT_ID]))
         s->statuses = 0; /* no task has this parent */
-    return prepare_text(s);
+    rc = prepare_text(s);
+    s->ranked = s->text.p && q->in == TEXT_ANYWHERE &&
+                q->order == ORDER_CHANGED;
+    return rc;
 }
 
 /* Begins at the newest tasks, or where the cursor says. */
@@ -484,12 +597,12 @@ start_scan(struct scan *s)
     struct str cursor = s->q->cursor, id;
     struct task_entry *e;
 
-    memcpy(s->at, s->t->newest, sizeof s->at);
-    s->before = UINT64_MAX;
+    memcpy(s->here.at, s->t->newest, sizeof s->here.at);
+    s->here.before = s->titles = UINT64_MAX;
     if (sorts && cursor.len > 0 && !read_sorted_cursor(s))
         return ERR_INVALID;
     if (!sorts && cursor.len > 0 &&
-        (!str_u64(str_cut(&cursor, '/'), &s->before) ||
+        (!str_u64(str_cut(&cursor, '/'), &s->here.before) ||
          !str_u64(str_cut(&cursor, '/'), &s->seen)))
         return ERR_INVALID;
     for (int i = 0; i < N_LISTS; i++) {
@@ -497,11 +610,14 @@ start_scan(struct scan *s)
             id = str_cut(&cursor, '/');
             e = id.len > 0 ? tasks_find(s->t, id) : NULL;
             if (id.len == 0 || (e && bits[i] >> e->status & 1))
-                s->at[i] = e;
+                s->here.at[i] = e;
         }
         if (!(s->statuses & bits[i]))
-            s->at[i] = NULL;
+            s->here.at[i] = NULL;
     }
+    s->start = s->here;
+    if (!sorts && cursor.len > 0 && !str_u64(cursor, &s->titles))
+        return ERR_INVALID;
     return sorts ? sort_places(s) : 0;
 }
 
@@ -563,10 +679,11 @@ tasks_list(struct tasks *t, struct arena *a, const struct task_query *q,
         rc = start_scan(&s);
     if (rc != 0)
         return rc;
-    /* One more, to read what no longer fits. */
-    out->tasks = arena_alloc(a, (s.limit + 1) * sizeof *out->tasks);
+    s.room = s.ranked ? 2 * s.limit : s.limit;
+    out->tasks = arena_alloc(a, (s.room + 1) * sizeof *out->tasks);
     out->after = arena_alloc(a, s.limit * sizeof *out->after);
-    if (!out->tasks || !out->after)
+    s.behind = arena_alloc(a, (s.room - s.limit) * sizeof *s.behind);
+    if (!out->tasks || !out->after || !s.behind)
         return ERR_NOMEM;
     rc = walk(&s);
     if (rc != 0 || s.filtered)

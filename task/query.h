@@ -15,8 +15,7 @@
 
 enum task_ask { TASK_EITHER, TASK_YES, TASK_NO };
 enum task_text { /* where to search for a text */
-    TEXT_ANYWHERE, /* in title, goal, task_id, tags, resume_prompt, and what an
-                      import carried along */
+    TEXT_ANYWHERE, /* in all text of the record */
     TEXT_IN_TITLE,
     TEXT_STARTS_ID /* compared byte by byte */
 };
@@ -61,9 +60,10 @@ void task_query_since(const struct task_args *args, int arg,
                       struct task_query *q);
 /* Reads one part of the list of matching tasks. A cursor holds a position in
    its order: changes made meanwhile cause no part to skip or repeat a task that
-   did not change. A task whose record is not JSON matches
-   any text, is not ready, and is garbled: it has only id, status, priority,
-   event, damaged, and a title that says so. ERR_INVALID: not a cursor; or an
+   did not change. By ORDER_CHANGED, a search lists those of its hits first that
+   are in title or id. A task whose record is not JSON matches any text, is not
+   ready, and is garbled: it has only id, status, priority, event, damaged, and
+   a title that says so. ERR_INVALID: not a cursor; or an
    error of store_read. */
 int tasks_list(struct tasks *t, struct arena *a, const struct task_query *q,
                struct task_list *out);

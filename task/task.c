@@ -308,6 +308,7 @@ take_derived(struct arena *a, struct task *k, const struct raw_members *m,
         {"deps_failed", offsetof(struct task, deps_failed), false},
         {"overlaps", offsetof(struct task, clashes), false},
         {"note", offsetof(struct task, ev.note), false},
+        {"match", offsetof(struct task, match), false},
         {"updated_at", offsetof(struct task, ev.r.time), true},
     };
     static const struct {

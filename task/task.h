@@ -89,6 +89,8 @@ struct task {
     struct str clashes; /* raw array of {task_id, agent}: tasks that agents work
                            on, with paths that overlap; .p NULL: none */
     int64_t clash_ms;   /* when the first of their leases ends */
+    struct str match;   /* raw: the line that a search found, unless title or
+                           id show it; else .p NULL */
     uint64_t steps_done, steps_all; /* of a summary; else f has the lists */
 };
 

@@ -177,7 +177,7 @@ static bool
 trim(struct task *k, struct why *why)
 {
     struct str *const parts[] = { /* those that count most come first */
-        &k->f[F_TITLE], &k->f[F_CURRENT_OWNER], &k->f[F_LEASE],
+        &k->f[F_TITLE], &k->match, &k->f[F_CURRENT_OWNER], &k->f[F_LEASE],
         &why->question, &why->handoff, &why->exhausted, &why->note,
         &k->deps_failed, &k->blocked_by, &k->clashes,
     };
@@ -218,6 +218,7 @@ view_summary_json(struct buf *b, const struct task *of)
     };
     static const struct member first[] = {
         {"task_id", AT(f[F_TASK_ID]), RAW}, {"title", AT(f[F_TITLE]), RAW},
+        {"match", AT(match), RAW},
     }, derived[] = {
         {"ready", AT(ready), IF_SO}, {"blocked_by", AT(blocked_by), RAW},
         {"deps_failed", AT(deps_failed), RAW}, {"overlaps", AT(clashes), RAW},
@@ -498,6 +499,8 @@ view_task_line(struct buf *b, struct arena *a, const struct task *k)
     put_field(b, a, owner.p ? owner : STR("-"), 40);
     buf_printf(b, "  %zu/%zu  ", done, total);
     put_field(b, a, k->f[F_TITLE], 256);
+    buf_z(b, k->match.p ? "  " : "");
+    put_field(b, a, k->match, SIZE_MAX);
     buf_char(b, '\n');
 }
 

@@ -207,6 +207,8 @@ has out first
 lacks out later
 run 0 list --owner codex --tag x --query NEEDED
 has out later
+run 0 list --query é
+has out '  Needed by another  deep: é'
 run 0 list -o nobody
 checks=$((checks + 1))
 [ ! -s out ] || fail "$(cat out)"

@@ -305,7 +305,7 @@ TEST(what_commands_show)
 {
     static const char *const commands[][2] = {
         {"list", "list"}, {"list --all -n 12", "list-all"},
-        {"list --ready", "list-ready"},
+        {"list --ready", "list-ready"}, {"list --all -q acquirer", "search"},
         {"list --needs-input", "needs-input"}, {"board", "board"},
         {"show PAY-1185", "show"}, {"show PAY-1182", "show-parts"},
         {"show api-41", "show-failed"},

@@ -380,9 +380,11 @@ test('a search says what it found, and that it found nothing', LIMIT,
     const hit = cardOf(page, 'ready', 'n.1').locator('.hit');
     await hit.waitFor();
     assert.match(await hit.textContent(),
-      /^\u2026.{0,24}Find the <b>Needle<\/b> in the hay\.$/);
+      /^goal: \.\.\..{0,48}Find the <b>Needle<\/b> in the hay\.$/);
     assert.equal(await hit.locator('mark').textContent(), 'Needle');
     assert.equal(await page.locator('.hit').count(), 1);
+    assert.deepEqual(await page.locator('.lane.ready .card .id')
+      .allTextContents(), ['n.2', 'n.1']); /* the title comes first */
     await page.locator('#q').fill('pin');
     await nothing.getByText('No task matches \u201cpin\u201d').waitFor();
     assert.equal(await page.locator('.lane:visible').count(), 0);
@@ -397,6 +399,31 @@ test('a search says what it found, and that it found nothing', LIMIT,
       document.activeElement.matches('.title'));
     await worker.close();
   });
+
+test('a search goes on where the server stopped', LIMIT, async (t) => {
+  const { page, worker, go } = await desk(t);
+  const steps = Array(200).fill('x'.repeat(1000));
+  let parts = 0;
+
+  await worker.tool('create_task', { task_id: 'first', title: 'Plain' });
+  await worker.tool('save_checkpoint', { task_id: 'first', agent: 'ann',
+    failed_approaches: ['A counter', 'A needle: too sharp'] });
+  for (let i = 0; i < 120; i++) { /* 24 MB */
+    await worker.tool('create_task', { task_id: `t.${i}`, title: 'Large' });
+    await worker.tool('save_checkpoint', { task_id: `t.${i}`, agent: 'ann',
+      completed_steps: steps });
+  }
+  await go();
+  await live(page);
+  page.on('request', (r) => { parts += /needle/.test(r.postData() ?? ''); });
+  await page.locator('#q').fill('needle');
+  const hit = cardOf(page, 'prog', 'first').locator('.hit');
+  await hit.waitFor();
+  assert.equal(await hit.textContent(),
+    'failed_approaches: A needle: too sharp');
+  assert.ok(parts > 10, `${parts}`);
+  await worker.close();
+});
 
 test('Tab passes the title before the answers', LIMIT, async (t) => {
   const { page, worker, go } = await desk(t);

@@ -1,6 +1,7 @@
 /* Lists of tasks: filters, search, and pages while tasks change. */
 
 #include "tests/lib/catalogue.h"
+#include "task/query.h"
 
 /* ---- lists ---- */
 
@@ -108,6 +109,156 @@ TEST(order_of_work)
     CHECK(failed(&f, "invalid_argument") && has(&f, "field", "cursor"));
     call(&f, "list_tasks", "{'cursor':'work/0/5/1'}");
     CHECK(failed(&f, "invalid_argument") && has(&f, "field", "cursor"));
+    fixture_fini(&f);
+}
+
+#define HAY "hay hay hay hay hay hay hay hay hay hay hay hay "
+#define EURO "\xe2\x82\xac"
+#define EUROS EURO EURO EURO EURO EURO EURO EURO
+
+/* A search looks in all text of a record, and shows where it found it. */
+TEST(search_whole_record)
+{
+    static const struct {
+        const char *query, *match; /* "": title or id; NULL: is not found */
+    } cases[] = {
+        {"The Whole", ""}, {"WHOLE-1", ""}, {"gOAL", "goal: The goal"},
+        {"line two", "goal: line two"}, {"goal\\nline", "goal: The goal"},
+        {"red", "tags: red"}, {"resume", "resume_prompt: Resume it."},
+        {"step one", "completed_steps: step one"},
+        {"step two", "remaining_steps: step two"},
+        {"we decided", "decisions: We decided"},
+        {"a counter", "failed_approaches: a counter"},
+        {"accepted", "acceptance: accepted"},
+        {"which way", "question: Which way?"}, {"lane 7", "options: lane 7"},
+        {"answer so", "text: answer so"}, {"note well", "notes: Note well."},
+        {"lunch", "reason: lunch"}, {"made it", "result: I made it."},
+        {"why not", "note: why not"}, {"build.log", "name: build.log"},
+        {"of the build", "description: of the build"},
+        {"make all", "command: make all"}, {"hey there", "text: Hey there."},
+        {"src/main", "paths: src/main.c"}, {"topic/x", "branch: topic/x"},
+        {"\xc3\xa4pfel", "decisions: \xc3\xa4pfel\t\\ und"},
+        {"L\\t\\\\ U", "decisions: \xc3\xa4pfel\t\\ und"},
+        {"needle", "failed_approaches: ..." HAY "needle " EUROS EUROS EUROS
+         EUROS EUROS "..."},
+        {"\xc3\x84pfel", NULL}, /* only ASCII letters have a case */
+        {"completed", NULL}, {"failed", NULL}, {"ann", NULL}, {"2026", NULL},
+        {"/r/api", NULL}, {"q5", NULL}, {"other", NULL}, {"approval", NULL},
+        {"the content", NULL}, {"needle\\nhay", NULL},
+    };
+    static const struct step steps[] = {
+        {"create_task", "{'task_id':'whole-1','title':'The whole','goal':"
+         "'The goal\\nline two','tags':['red'],'acceptance':['accepted'],"
+         "'repo_path':'/r/api','paths':['src/main.c'],'parent_id':'other'}",
+         0, 0, 0},
+        {"save_checkpoint", "{'task_id':'whole-1','agent':'ann','notes':"
+         "'Note well.','resume_prompt':'Resume it.',"
+          "'completed_steps':['step one'],"
+         "'remaining_steps':['step two'],'branch':'topic/x','decisions':["
+         "'We decided','\xc3\xa4pfel\\t\\\\ und'],'test_results':[{'command':"
+         "'make all','exit_code':0}]}", 0, 0, 0},
+        {"attach_artifact", "{'task_id':'whole-1','agent':'ann','name':"
+         "'build.log','type':'log','content':'the content','description':"
+         "'of the build'}", 0, 0, 0},
+        {"request_input", "{'task_id':'whole-1','agent':'ann','question':"
+         "'Which way?'}", 0, 0, 0},
+        {"update_task", "{'task_id':'whole-1','agent':'bob','answer':{'text':"
+         "'answer so'},'message':'Hey there.'}", 0, 0, 0},
+        {"request_input", "{'task_id':'whole-1','agent':'ann','question':"
+         "'Which?','kind':'approval','options':['lane 7']}", 0, 0, 0},
+        {"handoff_task", "{'task_id':'whole-1','from_agent':'ann','reason':"
+         "'lunch'}", 0, 0, 0},
+        {"update_task", "{'task_id':'whole-1','agent':'ann','status':'failed',"
+         "'result':'I made it.','reason':'why not','failed_approaches':["
+         "'a counter','hay\\n" HAY HAY
+          "needle " EUROS EUROS EUROS EUROS EUROS "...']}",
+         0, 0, 0},
+    };
+    struct fixture f;
+    char text[400];
+
+    fixture_init(&f);
+    call(&f, "create_task", "{'task_id':'other','title':'x'}");
+    RUN_STEPS(&f, steps);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *match = cases[i].match;
+        struct str line;
+
+        snprintf(text, sizeof text, "{'query':'%s','status':'failed'}",
+                 cases[i].query);
+        call(&f, "list_tasks", text);
+        line = json_str(&f.a, json_get(json_get(f.json, "tasks") + 1,
+                                       "match"));
+        if (!CHECK(number(&f, "total") == (match != NULL)) ||
+            !CHECK(!match || *match == '\0' ? !line.p : str_is(line, match)))
+            fprintf(stderr, "  %s: %.*s\n", cases[i].query, STR_ARG(line));
+    }
+    fixture_fini(&f);
+}
+
+/* In each part of a search, hits in title and id come first, each kind with the
+   newest change first. Together the parts have each hit once, however many
+   bytes a part may read. */
+TEST(titles_come_first)
+{
+    enum { N = 120 };
+    static const char *const kinds[] = {"'title':'%d'", "'title':'a needle%d'",
+                                        "'title':'x','goal':'needle %d'"};
+    struct fixture f;
+    char text[160], cursor[600] = "";
+    struct task_query q = {.text = STR("Needle"), .include_done = true};
+    struct task_list list;
+    bool hit[N];
+
+    fixture_init(&f);
+    for (int i = 0; i < N; i++) {
+        unsigned kind = rnd(3);
+        bool in_id = rnd(9) == 0;
+
+        hit[i] = kind != 0 || in_id;
+        snprintf(text, sizeof text, kinds[kind], i);
+        snprintf(cursor, sizeof cursor, "{'task_id':'%d%s',%s}", i,
+                 in_id ? "-NEEDLE" : "", text);
+        call(&f, "create_task", cursor);
+        snprintf(text, sizeof text, "{'task_id':'%d%s','status':'failed'}", i,
+                 in_id ? "-NEEDLE" : "");
+        if (i % 5 == 0)
+            call(&f, "update_task", text);
+    }
+    for (int round = 0; round < 60; round++) {
+        int seen[N] = {0}, parts = 0;
+        bool whole = round % 2 == 0, titles = true; /* all in one part */
+        uint64_t before = UINT64_MAX;
+
+        q.limit = 1 + rnd(9);
+        *cursor = '\0';
+        do {
+            q.cursor = str_of(cursor);
+            q.read_max = whole ? 0 : 1 + rnd(9000);
+            arena_reset(&f.a);
+            CHECK(tasks_list(f.t, &f.a, &q, &list) == 0);
+            CHECK(list.n == q.limit || list.partial || list.exact);
+            if (!whole) {
+                titles = true;
+                before = UINT64_MAX;
+            }
+            for (size_t i = 0; i < list.n; i++) {
+                const struct task *k = &list.tasks[i];
+
+                if (titles && k->match.p) {
+                    titles = false;
+                    before = UINT64_MAX;
+                }
+                CHECK(titles == !k->match.p && k->ev.r.n < before);
+                before = k->ev.r.n;
+                seen[atoi(k->ev.id.p)]++;
+            }
+            snprintf(cursor, sizeof cursor, "%.*s", STR_ARG(list.next));
+        } while (*cursor && ++parts < 4 * N);
+        for (int i = 0; i < N; i++)
+            if (!CHECK(seen[i] == hit[i]))
+                fprintf(stderr, "  %d: seen %d times\n", i, seen[i]);
+    }
     fixture_fini(&f);
 }
 
@@ -312,17 +463,18 @@ page_through(struct fixture *f, const char *filter, bool with_done)
 
 TEST(paging_while_tasks_change)
 {
-    static const char *const filters[] = {"", "'tag':'x',", "'query':'P',"};
+    static const char *const filters[] = {"", "'tag':'x',", "'query':'P',",
+                                          "'query':'X',"};
     struct fixture f;
     size_t i;
     char text[128];
     int k;
 
-    for (i = 0; i < 6; i++) {
+    for (i = 0; i < 8; i++) {
         fixture_init(&f);
         for (k = 0; k < 230; k++) {
-            snprintf(text, sizeof text, "{'task_id':'p%d','title':'p',"
-                     "'tags':['x']}", k);
+            snprintf(text, sizeof text, "{'task_id':'p%d','title':'p%s',"
+                     "'tags':['x']}", k, k % 4 ? "" : "x");
             call(&f, "create_task", text);
             if (i % 2 && k % 3 == 0) {
                 snprintf(text, sizeof text, "{'task_id':'p%d','status':"
