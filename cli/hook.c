@@ -154,7 +154,7 @@ session_digits(struct str id, char out[NAME_HEX + 1])
 
 /* Returns 0, or an exit code after printing the error. */
 static int
-take_name(struct hook *h, struct str name)
+set_name(struct hook *h, struct str name)
 {
     h->name = name;
     h->me.who.name = name.p != NULL ? raw_quote(&h->c->kept, name) : STR_NONE;
@@ -174,12 +174,12 @@ find_agent(struct hook *h, struct str session)
         return cli_fail_store(c, ERR_NOMEM);
     if (given != NULL) {
         h->me.who.chosen = true;
-        return take_name(h, str_of(given));
+        return set_name(h, str_of(given));
     }
     if (session.len == 0)
         return cli_fail(c, ERR_INVALID, "the input has no session_id");
     session_digits(session, hex);
-    if (take_name(h, name_default(&c->kept, product, str_of(hex))) != 0)
+    if (set_name(h, name_default(&c->kept, product, str_of(hex))) != 0)
         return CLI_STORE;
     h->me.who.client = name_stem(h->name);
     return 0;
@@ -280,7 +280,7 @@ filter_of(const struct hook *h, enum brief_part part)
 }
 
 static void
-put_part(struct hook *h, enum brief_part part)
+print_part(struct hook *h, enum brief_part part)
 {
     struct section s = {.h = h, .part = part};
     struct task_query q = brief_query(&h->me, part);
@@ -332,7 +332,7 @@ put_start(struct hook *h)
     h->me.goes_on = h->cause.len > 0 && !str_is(h->cause, "startup") &&
                     !str_is(h->cause, "new");
     for (int part = 0; part < BRIEF_N_PARTS; part++)
-        put_part(h, (enum brief_part)part);
+        print_part(h, (enum brief_part)part);
     if (h->text.len > named)
         buf_z(&h->text, "\nClaim one with claim_task and its task_id. The "
               "answer has everything you need. Save the state with "

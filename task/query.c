@@ -182,7 +182,7 @@ line_at(const struct scan *s, struct str name, struct str text, size_t end)
 /* Looks for the text in the strings of a record's member, at any depth: enum
    hit, or ERR_NOMEM. */
 static int
-find_in(const struct scan *s, struct str name, struct str raw,
+find_text_in(const struct scan *s, struct str name, struct str raw,
         struct str *line)
 {
     const char *p = raw.p, *end = str_end(raw), *next;
@@ -221,8 +221,8 @@ find_hit(const struct scan *s, const struct task_event *ev, struct str *line)
         find_text(s, raw_text(s->a, raw_member(ev->v, "title"))))
         return HIT_TITLE;
     if (all)
-        hit = find_in(s, STR_NONE, ev->v, line);
-    return all && hit == HIT_NONE ? find_in(s, STR("note"), ev->note, line)
+        hit = find_text_in(s, STR_NONE, ev->v, line);
+    return all && hit == HIT_NONE ? find_text_in(s, STR("note"), ev->note, line)
                                   : hit;
 }
 
@@ -442,7 +442,7 @@ cursor_at(struct scan *s, const struct spot *at, uint64_t titles)
 
 /* Adds a task to the list; then come those from the place on. */
 static int
-add_task(struct scan *s, const struct task *k, const struct spot *next,
+add_hit(struct scan *s, const struct task *k, const struct spot *next,
          uint64_t titles)
 {
     struct task_list *l = s->list;
@@ -515,9 +515,10 @@ take_entry(struct scan *s, struct task_entry *e)
     if (s->ranked && hit == HIT_TITLE && e->e.n >= s->titles)
         return 0;
     l->total++;
+    if (l->n == s->limit && (!s->ranked || hit == HIT_TITLE))
+        return 0;
     if (!s->ranked || hit == HIT_TITLE)
-        return l->n == s->limit ? 0
-            : add_task(s, k, s->ranked ? &s->start : &s->here, e->e.n);
+        return add_hit(s, k, s->ranked ? &s->start : &s->here, e->e.n);
     if (s->n_texts < s->limit) {
         s->behind[s->n_texts] = s->here;
         l->tasks[s->limit + s->n_texts++] = *k;
@@ -549,7 +550,7 @@ walk(struct scan *s)
     if (s->titles > s->here.before)
         s->titles = s->here.before;
     for (size_t i = 0; rc == 0 && i < s->n_texts && l->n < s->limit; i++)
-        rc = add_task(s, &l->tasks[s->limit + i], &s->behind[i], s->titles);
+        rc = add_hit(s, &l->tasks[s->limit + i], &s->behind[i], s->titles);
     if (l->n == s->limit && (!l->exact || l->total > full))
         l->next = l->after[l->n - 1];
     l->partial = l->n < s->limit && !l->exact;

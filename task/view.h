@@ -21,8 +21,8 @@ void view_derived_json(struct buf *b, const struct task *k);
    it is written. */
 bool view_messages_json(struct buf *b, struct str messages, uint64_t n,
                         struct str stop, size_t room);
-/* A small object for lists: task_id, title, match, the fields that are IN_SUMMARY
-   (priority unless it is TASK_PRIORITY, of the lease only its end), ready,
+/* A small object for lists: task_id, title, match, the fields that are
+   IN_SUMMARY (priority unless it is TASK_PRIORITY, of the lease only its end), ready,
    blocked_by, deps_failed, needs_input, lease_expired, stale, steps_done and
    steps_total if there are any, tests {passed, failed}, why it is where it is
    (question: the first that is open; handoff, exhausted, or note: the reason of
@@ -41,8 +41,8 @@ void view_plain(struct buf *b, struct str s, size_t max, char instead);
    text that agents stored must not pass for them. Each < that may begin a tag
    becomes &lt; so a second time changes nothing. */
 void view_mask_markup(struct buf *b, size_t from);
-/* "task-001  in_progress  P2  claude-code  3/5  Title", what a search found, and
-   a line feed; text from outside with control characters replaced. */
+/* "task-001  in_progress  P2  claude-code  3/5  Title", what a search found,
+   and a line feed; text from outside with control characters replaced. */
 void view_task_line(struct buf *b, struct arena *a, const struct task *k);
 
 /* One event of the history, an object: seq, at, task_id, op, by, status,
