@@ -183,7 +183,7 @@ line_at(const struct scan *s, struct str name, struct str text, size_t end)
    hit, or ERR_NOMEM. */
 static int
 find_text_in(const struct scan *s, struct str name, struct str raw,
-        struct str *line)
+             struct str *line)
 {
     const char *p = raw.p, *end = str_end(raw), *next;
     struct str text;
@@ -443,7 +443,7 @@ cursor_at(struct scan *s, const struct spot *at, uint64_t titles)
 /* Adds a task to the list; then come those from the place on. */
 static int
 add_hit(struct scan *s, const struct task *k, const struct spot *next,
-         uint64_t titles)
+        uint64_t titles)
 {
     struct task_list *l = s->list;
 

@@ -22,12 +22,12 @@ void view_derived_json(struct buf *b, const struct task *k);
 bool view_messages_json(struct buf *b, struct str messages, uint64_t n,
                         struct str stop, size_t room);
 /* A small object for lists: task_id, title, match, the fields that are
-   IN_SUMMARY (priority unless it is TASK_PRIORITY, of the lease only its end), ready,
-   blocked_by, deps_failed, needs_input, lease_expired, stale, steps_done and
-   steps_total if there are any, tests {passed, failed}, why it is where it is
-   (question: the first that is open; handoff, exhausted, or note: the reason of
-   the update that set the status), version, seq, updated_at, damaged; and
-   truncated, if something was too long. */
+   IN_SUMMARY (priority unless it is TASK_PRIORITY, of the lease only its end),
+   ready, blocked_by, deps_failed, needs_input, lease_expired, stale,
+   steps_done and steps_total if there are any, tests {passed, failed}, why it
+   is where it is (question: the first that is open; handoff, exhausted, or
+   note: the reason of the update that set the status), version, seq,
+   updated_at, damaged; and truncated, if something was too long. */
 void view_summary_json(struct buf *b, const struct task *k);
 /* What an agent that takes over must know, as markdown. Stored text is quoted,
    so that it cannot pass for a heading of the brief, and has no markup. */
