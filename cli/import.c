@@ -620,7 +620,7 @@ visit(const struct import *im, struct piece *p)
 static int
 order_batch(struct import *im)
 {
-    struct with_id *all = calloc(im->n + 1, sizeof(*all)), *hit, key;
+    struct with_id *all = calloc(im->n + 1, sizeof(*all)), *hit, key = {0};
     struct visit *stack = calloc(im->n + 1, sizeof(*stack)), *v;
     size_t n = 0, depth = 0;
     bool ok = all != NULL && stack != NULL;

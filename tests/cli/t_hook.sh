@@ -148,6 +148,7 @@ do
     silent
     has err 'mcptask'
 done
+# shellcheck disable=SC2088
 MCP_TASK_DB_PATH='~/x' run 0 hook claude-code
 run 2 --none list
 
