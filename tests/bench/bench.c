@@ -22,7 +22,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define FLEET 4          /* processes on one log */
 #define BARE_RECORD 300  /* bytes of a bare append */
 #define SMALL_STORE 100  /* tasks, beside the big store */
 #define REPLAY_TASKS 100000
@@ -45,38 +44,6 @@ put_write(struct server *s)
         put_create(s);
     else
         server_put_update(s);
-}
-
-/* FLEET clients, each with its own server and one request at a time. */
-static double
-run_fleet(void *ctx, double seconds)
-{
-    struct server *s = ctx;
-    struct pollfd fd[FLEET];
-    double from = rig_now();
-    size_t live = FLEET;
-    uint64_t n = 0;
-
-    for (size_t i = 0; i < FLEET; i++) {
-        fd[i] = (struct pollfd){.fd = s[i].child.out, .events = POLLIN};
-        put_write(&s[i]);
-        server_send(&s[i]);
-    }
-    while (live > 0 && poll(fd, FLEET, -1) > 0)
-        for (size_t i = 0; i < FLEET; i++) {
-            if (fd[i].revents == 0)
-                continue;
-            server_answer(&s[i]);
-            n++;
-            if (rig_now() - from < seconds) {
-                put_write(&s[i]);
-                server_send(&s[i]);
-            } else {
-                fd[i].fd = -1;
-                live--;
-            }
-        }
-    return (double)n / (rig_now() - from);
 }
 
 /* Appends to a file and syncs it, as the barest log would. */
@@ -129,36 +96,6 @@ measure_writes(const struct rig_run *run)
                BARE_RECORD, r.low, r.high);
     server_stop(&s);
     close(fd);
-    free(base);
-}
-
-static void
-measure_window(const struct rig_run *run)
-{
-    char *base = rig_make("window");
-    struct server s;
-    struct server_load l = {&s, put_write};
-
-    server_start(&s, run, base, 'a', 0);
-    rig_race(run, "64 in flight", (struct rig_side){server_window, &l},
-             (struct rig_side){server_single, &l}, "of one at a time", 6);
-    server_stop(&s);
-    free(base);
-}
-
-static void
-measure_fleet(const struct rig_run *run)
-{
-    char *base = rig_make("fleet");
-    struct server s[FLEET];
-    struct server_load l = {&s[0], put_write};
-
-    for (int i = 0; i < FLEET; i++)
-        server_start(&s[i], run, base, (char)('a' + i), 0);
-    rig_race(run, "4 processes", (struct rig_side){run_fleet, s},
-             (struct rig_side){server_single, &l}, "of one", 1);
-    for (int i = 0; i < FLEET; i++)
-        server_stop(&s[i]);
     free(base);
 }
 
@@ -522,7 +459,6 @@ measure_size(const struct rig_run *run)
 static const struct rig_measure measures[] = {
     {"size", measure_size},     {"start", measure_start},
     {"reads", measure_reads},   {"writes", measure_writes},
-    {"window", measure_window}, {"fleet", measure_fleet},
     {"replay", measure_replay}, {"scale", measure_scale},
     {"pause", measure_pause},   {NULL, NULL},
 };

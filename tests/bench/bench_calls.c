@@ -25,8 +25,6 @@
 #define CREW 8          /* processes that claim */
 #define EACH 8          /* claimers in each */
 #define READY 1000      /* tasks to be claimed */
-#define RECORDS 100000  /* of a log that is read anew */
-#define GOAL_LEN 700
 #define PAUSE_MS 100    /* at most, between a wait and its event */
 #define MAX_EVENTS 100
 #define CALL_ID_LEN 22
@@ -430,50 +428,12 @@ measure_among(const struct rig_run *run)
     free(base[1]);
 }
 
-/* ---- starting with them ---- */
-
-/* The calls come right after the tasks that they wait for, so that every other
-   record is read while they wait. */
-static double
-make_log(const struct rig_run *run, const char *base, uint64_t n_waits)
-{
-    struct server s;
-
-    server_import(run, base, 'w', WAITS, GOAL_LEN);
-    if (n_waits > 0) {
-        server_start(&s, run, base, 'w', WAITS);
-        add_waits(&s);
-        server_stop(&s);
-    }
-    server_import(run, base, 't', RECORDS - WAITS - n_waits, GOAL_LEN);
-    return rig_file_size(server_log(base)) / 1e6;
-}
-
-static void
-measure_replay(const struct rig_run *run)
-{
-    char *base[2] = {rig_make("calls"), rig_make("nocalls")};
-    struct server_starts calls = {run, base[0], true};
-    struct server_starts none = {run, base[1], true};
-    double mb[2] = {make_log(run, base[0], WAITS), make_log(run, base[1], 0)};
-    struct rig_result r = rig_compare(
-        run, (struct rig_side){server_starts, &calls},
-        (struct rig_side){server_starts, &none});
-
-    rig_report("replay with calls", r.ratio * mb[0] / mb[1],
-               "of MB/s without", ">=", 0.9, "%.0f MB/s to %.0f MB/s, %d of "
-               "%d records; a start %.1f ms to %.1f ms", mb[0] * r.a,
-               mb[1] * r.b, WAITS, RECORDS, 1e3 / r.a, 1e3 / r.b);
-    free(base[0]);
-    free(base[1]);
-}
-
 /* ---- the run ---- */
 
 static const struct rig_measure measures[] = {
     {"call-waits", measure_waits},   {"call-costs", measure_costs},
     {"call-claims", measure_claims}, {"call-among", measure_among},
-    {"call-replay", measure_replay}, {NULL, NULL},
+    {NULL, NULL},
 };
 
 int

@@ -251,66 +251,6 @@ raw_ranges(void *ctx, double seconds)
     return rig_rate(one_range, ctx, seconds);
 }
 
-/* ---- 64 raw clients ---- */
-
-struct crowd {
-    struct raw raw[WINDOW];
-    const char *path;
-    void (*put)(struct raw *r);
-    uint64_t answers;
-};
-
-/* Waits for any of them. */
-static void
-crowd_wait(struct crowd *c)
-{
-    struct pollfd p[WINDOW];
-    int64_t due;
-    bool write;
-
-    for (size_t i = 0; i < WINDOW; i++) {
-        p[i].fd = etcd_watch(c->raw[i].e, &write, &due);
-        p[i].events = write ? POLLOUT : POLLIN;
-    }
-    poll(p, WINDOW, 10);
-}
-
-/* Each has one request under way, all the time. */
-static double
-crowd_run(void *ctx, double seconds)
-{
-    struct crowd *c = ctx;
-    double from = rig_now(), took;
-    size_t i, busy = WINDOW;
-
-    c->answers = 0;
-    for (i = 0; i < WINDOW; i++) {
-        c->put(&c->raw[i]);
-        raw_begin(&c->raw[i], c->path);
-    }
-    do {
-        took = rig_now() - from;
-        for (i = 0; i < WINDOW; i++) {
-            struct raw *r = &c->raw[i];
-            bool write;
-            int64_t due;
-
-            etcd_watch(r->e, &write, &due);
-            if (due == INT64_MAX || !raw_step(r))
-                continue;
-            c->answers++;
-            busy -= took >= seconds;
-            if (took < seconds) {
-                c->put(r);
-                raw_begin(r, c->path);
-            }
-        }
-        if (busy > 0)
-            crowd_wait(c);
-    } while (busy > 0);
-    return (double)c->answers / (rig_now() - from);
-}
-
 /* ---- what is measured ---- */
 
 /* The length of the newest batch of the store with this prefix. */
@@ -423,56 +363,6 @@ measure_reads(const struct rig_run *run)
              "times one", 15);
     raw_close(&r);
     server_stop(&s);
-}
-
-static void
-measure_local(const struct rig_run *run)
-{
-    char *base = rig_make("alone");
-    struct server s[2];
-    struct server_load l[2] = {{&s[0], server_put_get},
-                               {&s[1], server_put_get}};
-
-    if (has_etcd("etcd local reads")) {
-        rig_keep_to(RIG_LAST); /* else chance places the two sides */
-        start_shared(&s[0], run, "local", "?reads=local");
-        server_import(run, base, 'a', TASKS, 0);
-        server_start(&s[1], run, base, 'a', TASKS);
-        rig_keep_to(RIG_FIRST);
-        rig_race(run, "etcd local reads",
-                 (struct rig_side){server_single, &l[0]},
-                 (struct rig_side){server_single, &l[1]}, "of no etcd", 0.9);
-        rig_keep_to(RIG_ANY);
-        server_stop(&s[0]);
-        server_stop(&s[1]);
-    }
-    free(base);
-}
-
-/* What 64 raw clients get, for comparison. */
-static void
-measure_raw(const struct rig_run *run)
-{
-    static struct crowd c;
-    char key[32];
-    size_t k;
-
-    if (!has_etcd("etcd raw, 64"))
-        return;
-    for (size_t i = 0; i < WINDOW; i++) {
-        snprintf(key, sizeof(key), "raw/%zu", i);
-        raw_open(&c.raw[i], key);
-        c.raw[i].len = 512;
-    }
-    for (k = 0; k < 2; k++) {
-        c.path = k == 0 ? "/v3/kv/txn" : "/v3/kv/range";
-        c.put = k == 0 ? put_commit : put_range;
-        rig_report(k == 0 ? "etcd raw commits" : "etcd raw ranges",
-                   crowd_run(&c, run->round_s * 2), "a second", NULL, 0,
-                   "by %d clients, each on a key of its own", WINDOW);
-    }
-    for (size_t i = 0; i < WINDOW; i++)
-        raw_close(&c.raw[i]);
 }
 
 /* ---- several hosts ---- */
@@ -695,7 +585,6 @@ measure_leader(const struct rig_run *run)
 
 static const struct rig_measure measures[] = {
     {"etcd-writes", measure_writes}, {"etcd-reads", measure_reads},
-    {"etcd-local", measure_local},   {"etcd-raw", measure_raw},
     {"etcd-hosts", measure_hosts},   {"etcd-wake", measure_wake},
     {"etcd-cold", measure_cold},     {"etcd-leader", measure_leader},
     {NULL, NULL},
