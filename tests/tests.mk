@@ -205,7 +205,8 @@ check:
 ANALYZED := $(addprefix lint_analyzer/,$(SRC) mcptask)
 LINT := lint_conflicts lint_shape lint_gcc lint_clang lint_cppcheck $(ANALYZED)
 lint: $(LINT)
-$(LINT): $(B)/version.inc $(B)/page.inc $(B)/help.inc $(B)/tools.inc
+$(LINT): $(B)/version.inc $(B)/page.inc $(B)/help.inc $(B)/tools.inc \
+  $(B)/skill.inc
 lint_builds:
 	sh tests/t_build.sh
 lint_cppcheck:
