@@ -20,7 +20,9 @@ if [ "$1" != --inside ]; then
     trap 'exit 1' HUP INT TERM
     TMPDIR=$dir timeout --foreground -s KILL 1140 unshare -mpf --kill-child \
         --mount-proc sh "tests/$me.sh" --inside
-    exit
+    code=$?
+    [ $code -ne 137 ] || echo "$me: killed after 19 minutes"
+    exit $code
 fi
 trap - EXIT # the directory is removed from outside, where nothing is mounted
 
