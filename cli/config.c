@@ -48,6 +48,13 @@ add_words(struct words *w, const char *a, const char *b)
     add_word(w, str_of(b));
 }
 
+static void
+add_all(struct words *w, const struct words *more)
+{
+    for (size_t i = 0; i < more->n; i++)
+        add_word(w, more->word[i]);
+}
+
 /* How a client is to start or reach this server. */
 struct launch {
     struct str command;
@@ -357,11 +364,10 @@ static void
 put_servers(struct buf *b, const struct client *k, const struct launch *l)
 {
     const char *t = next_of(l->url.p != NULL ? k->http : k->stdio, l);
-    struct words all = l->args;
+    struct words all = {.n = 0};
 
-    memmove(all.word + 1, l->args.word, l->args.n * sizeof(all.word[0]));
-    all.word[0] = l->command;
-    all.n = l->args.n + 1;
+    add_word(&all, l->command);
+    add_all(&all, &l->args);
     for (; *t != '\0'; t = next_of(t + 1, l)) {
         if (*t != '$')
             buf_char(b, *t);
@@ -376,41 +382,57 @@ put_servers(struct buf *b, const struct client *k, const struct launch *l)
     }
 }
 
-/* The words of a command. */
+/* Adds the words that stand for $value in a command. */
 static void
-put_client_words(struct cli *c, const char *t, const struct launch *l,
-            struct words *w)
+add_value(struct cli *c, const struct launch *l, char value, struct words *w)
 {
     const struct pair *e = l->env;
     struct buf b = {0};
-    size_t len;
 
-    for (t = next_of(t, l); *t != '\0'; t = next_of(t, l)) {
-        len = *t == '$' ? 2 : strcspn(t, " <>");
-        if (*t == ' ')
-            len = 1;
-        else if (*t != '$')
-            add_word(w, arena_str(&c->a, (struct str){t, len}));
-        else if (t[1] == 'C' || t[1] == 'U')
-            add_word(w, t[1] == 'C' ? l->command : l->url);
-        else if (t[1] == 'T')
-            add_word(w, str_of(l->token_env));
-        else if (t[1] == 'H' || t[1] == 'K')
-            add_word(w, arena_printf(&c->a, "%s%s%s", e->name, t[1] == 'H'
-                                     ? ": " : "=", e->value));
-        else if (t[1] == 'O') {
-            buf_printf(&b, "{\"name\":\"mcptask\",\"type\":\"%s\"",
-                       l->url.p != NULL ? "http" : "stdio");
-            put_launch(&b, l);
-            add_word(w, buf_take(&b, &c->a));
-        }
-        for (size_t i = 0; *t == '$' && t[1] == 'A' && i < l->args.n; i++)
-            add_word(w, l->args.word[i]);
-        for (size_t i = 0; *t == '$' && t[1] == 'V' && i < l->n_env; i++) {
+    switch (value) {
+    case 'A':
+        add_all(w, &l->args);
+        break;
+    case 'V':
+        for (size_t i = 0; i < l->n_env; i++) {
             add_word(w, STR("--env"));
             add_word(w, arena_printf(&c->a, "%s=%s", e[i].name, e[i].value));
         }
-        t += len;
+        break;
+    case 'H':
+    case 'K':
+        add_word(w, arena_printf(&c->a, "%s%s%s", e->name,
+                                 value == 'H' ? ": " : "=", e->value));
+        break;
+    case 'O':
+        buf_printf(&b, "{\"name\":\"mcptask\",\"type\":\"%s\"",
+                   l->url.p != NULL ? "http" : "stdio");
+        put_launch(&b, l);
+        add_word(w, buf_take(&b, &c->a));
+        break;
+    case 'T':
+        add_word(w, str_of(l->token_env));
+        break;
+    default:
+        add_word(w, value == 'U' ? l->url : l->command);
+    }
+}
+
+/* The words of a command. */
+static void
+put_client_words(struct cli *c, const char *t, const struct launch *l,
+                 struct words *w)
+{
+    size_t len;
+
+    for (t = next_of(t, l); *t != '\0'; t = next_of(t + len, l)) {
+        len = *t == '$' ? 2 : strcspn(t, " <>");
+        if (*t == ' ')
+            len = 1;
+        else if (*t == '$')
+            add_value(c, l, t[1], w);
+        else
+            add_word(w, arena_str(&c->a, (struct str){t, len}));
     }
 }
 
