@@ -467,8 +467,10 @@ take_origin(struct import *im, const struct json_tok *from, struct buf *notes)
 {
     struct arena *a = &im->a;
     struct str file = json_str(a, json_get(from, "file"));
-    const struct json_tok *line = json_get(from, "line"), *error;
+    const struct json_tok *line = json_get(from, "line");
     const struct json_tok *element = json_get(from, "element");
+    const struct json_tok *error = json_get(from, "error");
+    const struct json_tok *skip = json_get(from, "skip");
     struct str note = json_str(a, json_get(from, "note"));
     const struct json_tok *n = line != NULL ? line : element;
 
@@ -477,17 +479,16 @@ take_origin(struct import *im, const struct json_tok *from, struct buf *notes)
         im->place = arena_printf(a, "%.*s: %s %.*s", STR_ARG(file),
                                  line != NULL ? "line" : "element",
                                  STR_ARG(json_raw(n)));
-    error = json_get(from, "error");
     if (error != NULL) {
         bad_here(im, json_str(a, error));
-    } else if (json_get(from, "skip") != NULL) {
+    } else if (skip != NULL) {
         known_task(im, im->place);
         if (note.len > 0)
-            tell_change(im, json_str(a, json_get(from, "skip")), note);
+            tell_change(im, json_str(a, skip), note);
     } else if (note.len > 0) {
         buf_str(notes, note);
     }
-    return error == NULL && json_get(from, "skip") == NULL;
+    return error == NULL && skip == NULL;
 }
 
 static int import_batch(struct import *im);
