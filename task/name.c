@@ -2,8 +2,6 @@
 
 #include "task/name.h"
 
-#include <string.h>
-
 #define PRODUCT_MAX 100 /* longer ones say nothing */
 #define FOLDED 256      /* and names are cut here before they are compared */
 
@@ -20,13 +18,11 @@ says_nothing(struct str segment)
         STR("com"), STR("io"), STR("openai"), STR("anthropic"), STR("google"),
         STR("github"), STR("microsoft"), STR("amazon"),
     };
-    size_t i = 0, n = sizeof vague / sizeof *vague;
 
-    /* Claims ask this of every address that they pass. */
-    while (i < n && (segment.len != vague[i].len ||
-                     memcmp(segment.p, vague[i].p, segment.len) != 0))
-        i++;
-    return i < n;
+    for (size_t i = 0; i < sizeof vague / sizeof *vague; i++)
+        if (str_eq(segment, vague[i]))
+            return true;
+    return false;
 }
 
 /* Returns the segments of a name in lower case, with hyphens between them; if

@@ -232,10 +232,11 @@ find_hit(const struct scan *s, const struct task_event *ev, struct str *line)
 static bool
 matches_value(int i, struct str wanted, struct str text)
 {
-    struct name_agent agent = name_agent_of(raw_inner(text));
+    struct name_agent agent;
 
     switch ((enum task_atom)i) {
     case ATOM_OWNER:
+        agent = name_agent_of(raw_inner(text));
         return text.p && name_reaches(raw_inner(wanted), &agent);
     case ATOM_REPO_PATH:
         return project_matches(wanted, text);
