@@ -19,12 +19,6 @@ int __wrap_store_open(struct store **out, const struct store_options *o,
                       char why[256]);
 void __real_store_close(struct store *s);
 void __wrap_store_close(struct store *s);
-int __real_store_lock(struct store *s);
-int __wrap_store_lock(struct store *s);
-int __real_store_lock_patiently(struct store *s);
-int __wrap_store_lock_patiently(struct store *s);
-int __real_store_commit(struct store *s, bool *unknown);
-int __wrap_store_commit(struct store *s, bool *unknown);
 
 /* What is the remote's: table is a copy, but for step. */
 struct shared {
@@ -108,6 +102,14 @@ __wrap_store_close(struct store *s)
         shared_free((struct shared *)(uintptr_t)r);
 }
 
+#ifndef MEETS_HOSTS /* a server waits for its commits itself */
+int __real_store_lock(struct store *s);
+int __wrap_store_lock(struct store *s);
+int __real_store_lock_patiently(struct store *s);
+int __wrap_store_lock_patiently(struct store *s);
+int __real_store_commit(struct store *s, bool *unknown);
+int __wrap_store_commit(struct store *s, bool *unknown);
+
 /* Takes what a process of this host had committed when it was killed: then no
    commit comes too late. */
 static int
@@ -139,3 +141,4 @@ __wrap_store_commit(struct store *s, bool *unknown)
         store_await(s);
     return rc;
 }
+#endif
