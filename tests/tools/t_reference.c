@@ -273,15 +273,16 @@ put_result(struct str s)
     }
 }
 
-/* Makes the clock show the minute of the next call. */
+/* Makes the clock of the wall show the minute of the next call. The others go
+   on: a machine may have been up for less than the time since then. */
 static void
 set_clock(void)
 {
     struct timespec now;
 
-    clock_ahead_s = 0;
+    wall_ahead_s = 0;
     clock_gettime(CLOCK_REALTIME, &now);
-    clock_ahead_s = BASE_S + 60 * (int64_t)n_calls - now.tv_sec;
+    wall_ahead_s = BASE_S + 60 * (int64_t)n_calls - now.tv_sec;
 }
 
 static void
