@@ -49,12 +49,13 @@ static const struct err_row rows[] = { /* by -code */
         .next = "call get_task, then repeat with its version as "
                 "expected_version",
         .shell = "run \"mcptask show ID\" and try again"},
-    [-ERR_NOT_OWNER] = {
-        .name = "not_owner", .exit = 4,
-        .message = "another agent owns the task",
-        .next = "call get_task to see current_owner, the agent that can hand "
-                "it over",
-        .shell = "run \"mcptask show ID\" to see its owner"},
+    [-ERR_KEPT] = {
+        .name = "kept", .retryable = true, .exit = 4,
+        .message = "the task is kept for another agent",
+        .next = "choose another task, or claim this one with takeover and a "
+                "reason",
+        .shell = "to claim it anyway, run \"mcptask claim ID --takeover "
+                 "--reason TEXT\""},
     [-ERR_BLOCKED] = {
         .name = "blocked", .retryable = true, .exit = 4,
         .message = "tasks that it depends on are not done",

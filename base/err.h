@@ -14,7 +14,7 @@ enum err {
     ERR_EXISTS = -6,
     ERR_TOO_LARGE = -7,
     ERR_VERSION = -8,
-    ERR_NOT_OWNER = -9,
+    ERR_KEPT = -9,
     ERR_BLOCKED = -10,
     ERR_TRANSITION = -11,
     ERR_TERMINAL = -12,

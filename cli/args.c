@@ -16,6 +16,7 @@
 #include "base/base64.h"
 #include "base/clock.h"
 #include "base/utf8.h"
+#include "mcp/mark.h"
 #include "task/artifact.h"
 #include "task/project.h"
 #include "task/view.h"
@@ -402,7 +403,7 @@ cli_say_receipt(struct cli *c, struct str receipt)
     struct str id = raw_inner(raw_member(receipt, "task_id"));
     struct str from, text, seen;
 
-    if (c->json)
+    if (c->json || c->quiet)
         return;
     while ((item = raw_list_next(list, item)).p != NULL)
         if (!by_person(c) || !str_is(item, "\"done without test_results\""))
@@ -420,8 +421,8 @@ cli_say_receipt(struct cli *c, struct str receipt)
     }
     say_of(c, "%.*s asks to stop: %.*s",
            raw_member(receipt, "cancel_requested"), "by");
-    say_of(c, TAKEN, raw_member(receipt, "taken_over"), "agent");
-    if (raw_member(receipt, "renewed").p != NULL && !c->quiet)
+    say_of(c, TAKEN, raw_member(receipt, "taken_over"), "by");
+    if (raw_member(receipt, "renewed").p != NULL)
         cli_fail(c, 0, "already yours; lease renewed");
 }
 
@@ -443,7 +444,7 @@ int
 cli_refuse_call(struct cli *c, struct task_error *e)
 {
     if (!c->json)
-        say_of(c, TAKEN, e->taken, "agent");
+        say_of(c, TAKEN, e->taken, "by");
     return cli_refuse_change(c, e);
 }
 
@@ -463,13 +464,16 @@ change_once(struct cli *c, enum task_tool tool, struct str text,
     x->unread = c->quiet;
     x->who.ownership_warn = c->env->ownership_warn;
     x->who.person = tool != TOOL_HANDOFF; /* hooks hand over for an agent */
+    x->who.session = c->session;
+    x->who.client = c->client;
+    x->who.is_same = mcp_session_is;
     if (rc != 0)
         return rc;
     rc = text.p == NULL ? ERR_NOMEM
                         : task_change_text(c->s.tasks, x, tool, text, blob, r);
     if (rc == 0 && c->tool.stays)
         return 0;
-    if (rc != 0)
+    if (rc != 0 && rc != ERR_KEPT) /* that an agent is gone stays noted */
         store_unstage(s, 0);
     done = cli_commit(c, &x->e.unknown);
     return rc == 0 || done == ERR_AGAIN ? done : rc;

@@ -120,6 +120,7 @@ struct cli {
     struct cli_args args;
     union cli_value arg[TASK_N_ARGS]; /* by enum task_field and task_arg */
     struct cli_tool_args tool;
+    struct str session, client; /* in which it takes leases; or empty */
     const struct env_opt *own_agent; /* the option whose value is that of
                                         MCP_TASK_AGENT; NULL: none */
 };

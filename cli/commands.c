@@ -116,7 +116,7 @@ const struct cli_command cli_commands[] = {
                "its next owner (default: any agent)"),
           TEXT("reason", 'r', ARG(ARG_REASON), "TEXT", "the reason"),
           RANGE("expires", 0, ARG(ARG_EXPIRES_SECONDS), 60, 604800, "SECONDS",
-                "then any agent may claim it (3600)"),
+                "then any agent may claim it (900)"),
           NOT_BEFORE,
           TEXT("resume-prompt", 'p', ARG(F_RESUME_PROMPT), "TEXT",
                "how to continue"))},

@@ -18,7 +18,6 @@
 #include "cli/hook.h"
 #include "cli/args.h"
 #include "cli/call.h"
-#include "cli/runs.h"
 #include "cli/show.h"
 #include "cli/store.h"
 #include "cli/text.h"
@@ -28,6 +27,7 @@
 #include "json/write.h"
 #include "task/brief.h"
 #include "task/name.h"
+#include "task/parts.h"
 #include "task/project.h"
 #include "task/view.h"
 
@@ -54,6 +54,8 @@ struct hook {
     struct str name;         /* its own, and as whom it is told */
     struct brief me;
     struct buf text; /* for the model */
+    struct buf gone; /* ids of tasks whose holders it is the first to miss */
+    bool none;       /* there is no store */
     bool failed; /* the text lacks tasks, and an error was printed */
 };
 
@@ -252,6 +254,21 @@ read_whole(struct hook *h, struct task *k)
     return rc == 0;
 }
 
+/* If nobody has noted that the holder of k is gone, this will: the task is free
+   in a minute. */
+static void
+miss_holder(struct hook *h, struct task *k)
+{
+    struct str lease = k->f[F_LEASE];
+
+    if (!k->gone || raw_member(lease, "left").p)
+        return;
+    buf_printf(&h->gone, "%.*s\n", STR_ARG(k->ev.id));
+    k->f[F_LEASE] = task_lease_leave(&h->c->a, lease, STR("\"exited\""),
+                                     h->me.now_ms);
+    task_lease_end(k->f[F_LEASE], &k->until_ms);
+}
+
 static bool
 put_in_section(void *ctx, const struct task *k)
 {
@@ -260,6 +277,7 @@ put_in_section(void *ctx, const struct task *k)
     struct task whole = *k;
 
     if (brief_has(&h->me, s->part, k) && read_whole(h, &whole)) {
+        miss_holder(h, &whole);
         if (s->shown++ == 0)
             buf_printf(&h->text, "\n%s:\n", brief_heading(&h->me, s->part));
         brief_put(&h->text, &h->c->a, &h->me, s->part, &whole, true);
@@ -286,7 +304,7 @@ print_part(struct hook *h, enum brief_part part)
     struct task_query q = brief_query(&h->me, part);
     int rc;
 
-    if (h->failed)
+    if (h->failed || h->none)
         return;
     rc = cli_each_task(h->c, &q, filter_of(h, part), put_in_section, &s);
     if (rc < 0)
@@ -331,6 +349,7 @@ put_start(struct hook *h)
     named = h->text.len;
     h->me.goes_on = h->cause.len > 0 && !str_is(h->cause, "startup") &&
                     !str_is(h->cause, "new");
+    h->me.now_ms = h->none ? 0 : cli_now_ms(h->c);
     for (int part = 0; part < BRIEF_N_PARTS; part++)
         print_part(h, (enum brief_part)part);
     if (h->text.len > named)
@@ -388,56 +407,63 @@ note_id(void *ctx, const struct task *k)
     return true;
 }
 
-/* Whether mcptask run still keeps the task up to date. */
-static bool
-is_run(struct cli *c, const char *id)
-{
-    const char *path = runs_path(c, id);
-
-    return path != NULL && access(path, F_OK) == 0;
-}
-
+/* Reports that the holders of tasks, whose ids are on a line each, are gone.
+   That is for the store or its server to judge. */
 static void
-hand_over(struct hook *h, const char *id, const char *to)
+report_left(struct hook *h, struct str ids, const char *reason)
 {
     struct cli *c = h->c;
     struct str receipt;
+    const char *id;
 
-    cli_args_begin(c, NULL, id);
-    cli_args_put(c, "from_agent", arena_str(&c->kept, h->name).p);
-    cli_args_put(c, "to_agent", to);
-    cli_args_put(c, "reason", "the session ended");
-    cli_call(c, TOOL_HANDOFF, &receipt);
+    while (ids.len > 0 &&
+           (id = arena_str(&c->kept, str_cut(&ids, '\n')).p) != NULL) {
+        cli_args_begin(c, NULL, id);
+        cli_args_put(c, "agent", arena_str(&c->kept, h->name).p);
+        cli_args_put(c, "left", reason);
+        cli_call(c, TOOL_UPDATE, &receipt);
+    }
 }
 
-/* Hands what the session holds to the next one of its product. A name that all
-   sessions share needs none of it: the next one holds it as well. */
+/* What the session holds is its client's for a moment, and then anybody's. A
+   name that all sessions share needs none of it: the next one holds it as
+   well. */
 static void
 end_session(struct hook *h)
 {
     struct cli *c = h->c;
-    struct str to = name_stem(h->name), rest;
     struct task_query q = brief_query(&h->me, BRIEF_MINE);
-    const char *id;
     int rc;
 
-    if (to.len == 0)
+    if (name_stem(h->name).len == 0)
         return;
-    to = arena_str(&c->kept, to);
     rc = cli_each_task(c, &q, filter_of(h, BRIEF_MINE), note_id, h);
     if (rc < 0)
         cli_fail_store(c, rc);
-    for (rest = buf_view(&h->text); rest.len > 0;) {
-        id = arena_str(&c->kept, str_cut(&rest, '\n')).p;
-        if (id != NULL && to.p != NULL && !is_run(c, id))
-            hand_over(h, id, to.p);
+    report_left(h, buf_view(&h->text), "the session ended");
+}
+
+/* After a start, for which the store was not to be changed. */
+static void
+report_gone(struct hook *h)
+{
+    struct cli *c = h->c;
+
+    if (h->gone.len == 0)
+        return;
+    if (c->env->server == NULL) {
+        cli_close(c, CLI_OK);
+        c->s = (struct cli_store){.store = NULL};
+        if (cli_open(c, false) != 0)
+            return;
     }
+    report_left(h, buf_view(&h->gone), "exited");
 }
 
 /* ---- the command ---- */
 
 /* Opens the store, if there is one, for an event that has to do with it; but a
-   server has it open. */
+   server has it open. A session has a name also before the first task. */
 static void
 handle(struct hook *h)
 {
@@ -450,15 +476,16 @@ handle(struct hook *h)
     if (starts)
         keep_name(h);
     c->answer_by = clock_mono_ms() + (starts ? ANSWER_MS : ANSWER_END_MS);
-    if ((!starts && !ends && !sub) || (!served && cli_is_gone(c)) ||
-        (!served && !sub && cli_open(c, starts) != 0))
+    h->none = !served && cli_is_gone(c);
+    if ((!starts && !ends && !sub) || (ends && h->none) ||
+        (!served && !sub && !h->none && cli_open(c, starts) != 0))
         return;
-    if (sub)
-        tell_model(h, put_sub);
-    else if (starts)
-        tell_model(h, put_start);
-    else
+    if (ends) {
         end_session(h);
+    } else {
+        tell_model(h, sub ? put_sub : put_start);
+        report_gone(h);
+    }
 }
 
 int
@@ -473,5 +500,6 @@ cli_hook(struct cli *c)
     cli_close(c, CLI_OK);
     c->s = (struct cli_store){.store = NULL};
     buf_fini(&h.text);
+    buf_fini(&h.gone);
     return CLI_OK;
 }

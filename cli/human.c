@@ -313,6 +313,7 @@ deed_text(const struct task_event *ev)
         {"handoff", NULL, "handed over"}, {"exhaust", NULL, "stopped"},
         {"attach", NULL, "attached"}, {"claim", NULL, "claimed"},
         {"ask", NULL, "asked"}, {"import", NULL, "imported"},
+        {"leave", NULL, "left"},
         {"update", "\"questions\"", "answered"},
         {"update", "\"messages\"", "message"},
         {"update", "\"cancel_requested\"", "asked to stop"},

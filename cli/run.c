@@ -3,8 +3,9 @@
 
    There are four processes. The foreground one copies the output, and may end
    at any time. The watcher, in a session of its own, waits for the supervisor.
-   The supervisor opens the store and holds the lease. The command leads a
-   process group.
+   The supervisor opens the store and holds the lease, in a session of its own,
+   so that it does not end with that of the agent. The command leads a process
+   group.
 
    1. The supervisor locks and writes the file runs/ID before it claims the
       task. The command says there that it has started, and inherits the lock,
@@ -36,7 +37,9 @@
 #include "base/os.h"
 #include "base/text.h"
 #include "task/artifact.h"
+#include "mcp/mark.h"
 #include "task/may.h"
+#include "task/parts.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -705,7 +708,7 @@ static int
 supervise(struct run *r)
 {
     struct cli *c = r->c;
-    int rc = cli_open(c, false);
+    int rc = cli_open(c, false), status;
 
     c->n_operands = r->id != NULL; /* those that are ids */
     rc = rc == 0 ? cli_complete_ids(c) : rc;
@@ -713,6 +716,9 @@ supervise(struct run *r)
         rc = cli_fail_store(c, ERR_READONLY);
     r->id = c->n_operands > 0 ? c->operand[0] : NULL;
     r->file.supervisor = getpid();
+    if (rc == 0)
+        c->session = mcp_process_mark(&c->kept, c->s.store);
+    c->client = STR(TASK_RUN_CLIENT);
     rc = rc == 0 ? take_up(r) : rc;
     if (rc != 0)
         return rc;
@@ -720,7 +726,9 @@ supervise(struct run *r)
     fcntl(r->output.out, F_SETFL, O_NONBLOCK);
     if (r->detach)
         leave_foreground(r);
-    rc = tell_end(r, attend(r));
+    status = attend(r);
+    c->session = STR_NONE; /* what follows gives the lease back */
+    rc = tell_end(r, status);
     output_end(&r->output);
     free(r->said);
     return rc;

@@ -48,29 +48,40 @@ await_news(struct cli *c, int64_t until)
     return rc != 0 ? rc : 1;
 }
 
-/* "; 12 blocked by a, b", if the answer says so; and what to do if one of these
-   is an agent that has exited. */
+/* "; 12 blocked by a, b", if the answer says so. */
 static void
 put_blockers(struct cli *c, struct buf *b, struct str answer, const char *what,
              const char *list, const char *who)
 {
     struct str n = raw_member(answer, what), item = STR_NONE;
     const char *before = " by ";
-    bool exited, any = false;
+    bool exited;
 
     if (n.p != NULL)
         buf_printf(b, "; %.*s %s", STR_ARG(n), what);
     while ((item = raw_list_next(raw_member(answer, list), item)).p != NULL) {
         exited = raw_member(item, "agent_gone").p != NULL;
-        any = any || exited;
         buf_printf(b, "%s%.*s%s", before,
                    STR_ARG(raw_text(&c->a, raw_member(item, who))),
                    exited ? " (exited)" : "");
         before = ", ";
     }
-    if (any)
-        buf_z(b, "; to take over from an agent that has exited, run \"mcptask "
-              "claim ID --takeover --reason TEXT\"");
+}
+
+/* "; t-1 was left by codex, exited 20 s ago", for what could be claimed, and
+   how as the next step. */
+static void
+put_yielding(struct cli *c, struct buf *b, struct buf *next, struct str answer)
+{
+    struct str list = raw_member(answer, "could_claim"), item = STR_NONE;
+
+    while ((item = raw_list_next(list, item)).p != NULL)
+        buf_printf(b, "; %.*s was %.*s",
+                   STR_ARG(raw_text(&c->a, raw_member(item, "task_id"))),
+                   STR_ARG(raw_text(&c->a, raw_member(item, "was"))));
+    if (raw_list_n(list) > 0)
+        buf_z(next, "if that agent will not come, run \"mcptask claim ID "
+              "--takeover --reason TEXT\"");
 }
 
 /* "2 ready in other projects; use --any-repo, or --repo /a /b" */
@@ -112,7 +123,9 @@ show_none(struct cli *c, struct str answer)
                    STR_ARG(raw_text(&c->a, raw_member(answer, "later_from"))));
     if (damaged.p != NULL)
         buf_printf(&b, "; %.*s damaged", STR_ARG(damaged));
-    put_elsewhere(c, &next, answer);
+    put_yielding(c, &b, &next, answer);
+    if (next.len == 0)
+        put_elsewhere(c, &next, answer);
     rc = cli_fail(c, ERR_NOT_FOUND, next.len > 0 ? "%.*s%.*s\n%.*s"
                                                  : "%.*s%.*s%.*s",
                   STR_ARG(what), STR_ARG(buf_view(&b)),

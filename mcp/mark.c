@@ -12,6 +12,15 @@
 #define WEB_TAG 16 /* digits of the tag of a session over HTTP; else 10 */
 
 struct str
+mcp_process_mark(struct arena *a, struct store *s)
+{
+    unsigned long long me = store_instance(s);
+
+    return me == 0 ? STR_NONE : arena_printf(a, "%010llx.%llu",
+                                             me & 0xffffffffff, me);
+}
+
+struct str
 mcp_session_mark(const struct mcp_call *c)
 {
     const struct mcp_message *m = c->of->m;
@@ -22,7 +31,7 @@ mcp_session_mark(const struct mcp_call *c)
     if (me == 0 || (!m->s->local && m->s->id[0] == '\0'))
         return STR_NONE;
     return m->s->local
-        ? arena_printf(c->arena, "%010llx.%llu", me & 0xffffffffff, me)
+        ? mcp_process_mark(c->arena, m->m->store)
         : arena_printf(c->arena, "%016llx.%llu",
                        (unsigned long long)str_hash(str_of(m->s->id)), me);
 }

@@ -10,6 +10,8 @@
    other processes understand; in c's memory. It begins with eight characters
    that differ from session to session. .p is NULL if there is no session. */
 struct str mcp_session_mark(const struct mcp_call *c);
+/* The mark of this process, in a; .p NULL: it has none. */
+struct str mcp_process_mark(struct arena *a, struct store *s);
 /* Whether two marks are of one session. */
 bool mcp_session_is(struct str a, struct str b);
 /* What can be seen of the session of a mark; of is a struct mcp, or a struct

@@ -7,7 +7,7 @@
 #include "task/actions.h"
 #include "base/clock.h"
 #include "base/utf8.h"
-#include "task/claim.h"
+#include "task/cause.h"
 #include "task/index.h"
 #include "task/parts.h"
 #include "task/project.h"
@@ -75,6 +75,31 @@ is_garbled(struct draft *d, bool whole)
            (!whole || task_event_whole(d->t, d->c->a, &ev) == ERR_GARBLED);
 }
 
+/* The caller, an agent, works on the task: it takes or renews a lease. */
+static void
+take_lease(struct draft *d)
+{
+    struct str lease = d->old.f[F_LEASE];
+    struct str seconds = d->args->v[ARG_LEASE_SECONDS];
+    bool mine = actor_is(&d->c->who, d->old.f[F_CURRENT_OWNER]);
+
+    if (!seconds.p && mine)
+        seconds = raw_member(lease, "seconds");
+    d->k.f[F_LEASE] = draft_keep(d, task_lease_make(d->c->a, d->by, seconds,
+        mine ? task_seat(lease) : STR(""), 0));
+    d->hold = HOLD_OWN;
+}
+
+/* The same where a change begins or goes on with the task, unless it is another
+   agent's. A person at a page or a terminal is not seen to stop. */
+static void
+work_on(struct draft *d)
+{
+    if (actor_is_named(&d->c->who) && !d->c->who.person &&
+        d->hold < HOLD_TWIN && actor_is(&d->c->who, d->k.f[F_CURRENT_OWNER]))
+        take_lease(d);
+}
+
 /* Fills in the defaults of a new task. */
 static void
 set_defaults(struct draft *d)
@@ -102,12 +127,14 @@ static int
 begin_work(struct draft *d, const char *field)
 {
     struct str *owner = &d->k.f[F_CURRENT_OWNER];
-    bool named = actor_is_named(&d->c->who) && !d->args->own_name;
+    bool named = actor_is_named(&d->c->who);
     int rc = rules_check_begin(d, field);
 
     if (rc == 0 && named && (!owner->p || (d->exists &&
         d->old.status != TASK_OPEN && !draft_given(d, F_CURRENT_OWNER))))
         *owner = d->by;
+    if (rc == 0)
+        work_on(d);
     return rc;
 }
 
@@ -196,6 +223,7 @@ run_checkpoint(struct draft *d)
     if (starts && d->k.blocked)
         draft_warn(d, "tasks that it depends on are not done");
     set_checkpoint(d);
+    work_on(d);
     return 0;
 }
 
@@ -247,27 +275,19 @@ run_leave(struct draft *d)
 
 /* ---- claim_task ---- */
 
-int
-actions_choose(struct draft *d, struct task_receipt *out)
-{
-    struct task_want w = task_want_of(d->args);
-    int rc;
-
-    w.who = d->c->who;
-    rc = tasks_find_ready(d->t, &w, &d->id);
-    *out = (struct task_receipt){.partial = w.partial, .more = w.more,
-                                 .due_ms = w.due_ms};
-    return rc == 0 ? 0 : task_fail_store(d->c, rc);
-}
-
-/* Notes that the task was taken from its owner. */
+/* Notes that the task was taken from its owner, who is told so if it comes
+   back. */
 static void
 set_takeover(struct draft *d)
 {
     static const char *const names[] = {"from_agent", "agent", "reason", "at"};
-    const struct str raw[] = {d->old.f[F_CURRENT_OWNER], d->by,
-                              d->args->v[ARG_REASON], d->now};
+    struct str reason = d->args->v[ARG_REASON];
+    struct str left = raw_member(d->old.f[F_LEASE], "left");
+    struct str raw[] = {d->old.f[F_CURRENT_OWNER], d->by, reason, d->now};
 
+    if (!reason.p)
+        raw[2] = d->old.gone || left.p ? STR("\"the agent had exited\"")
+                                       : STR("\"the lease had expired\"");
     d->k.f[F_TAKEOVER] = draft_object(d, names, raw, 4);
 }
 
@@ -276,8 +296,6 @@ static int
 run_claim(struct draft *d)
 {
     struct str owner = d->old.f[F_CURRENT_OWNER];
-    struct str seconds = d->args->v[ARG_LEASE_SECONDS];
-    struct str lease = d->old.f[F_LEASE];
     bool begun = d->old.status == TASK_IN_PROGRESS;
     bool mine = actor_is(&d->c->who, owner);
     bool twin = d->hold == HOLD_TWIN; /* by takeover */
@@ -288,20 +306,16 @@ run_claim(struct draft *d)
     if (rc != 0)
         return rc;
     d->renews = mine && begun && !twin;
-    if (d->act == ACT_TAKE_OVER && owner.p &&
-        (mine ? twin : begun || d->old.status == TASK_HANDOFF_READY))
+    if (owner.p && (mine ? twin : begun || (d->act == ACT_TAKE_OVER &&
+                                            d->old.kept)))
         set_takeover(d);
-    if (!seconds.p && mine)
-        seconds = raw_member(lease, "seconds");
-    if (d->act == ACT_CLAIM && d->old.gone && !mine)
-        d->resumed = raw_member(lease, "agent");
+    if (!mine)
+        d->was = task_was(d->c->a, &d->old, store_now_ms(d->t->store));
     if (!d->renews)
         d->k.f[F_ATTEMPTS] =
             draft_number(d, raw_u64(d->old.f[F_ATTEMPTS]) + 1);
     d->k.f[F_CURRENT_OWNER] = d->by;
-    d->k.f[F_LEASE] = draft_keep(d, task_lease_make(d->c->a, d->by, seconds,
-        mine ? task_seat(lease) : STR(""), 0));
-    d->hold = HOLD_OWN;
+    take_lease(d);
     return 0;
 }
 
@@ -514,8 +528,11 @@ check_update_status(struct draft *d)
 {
     enum task_status to = d->k.status;
 
-    if (to == d->old.status)
+    if (to == d->old.status) {
+        if (to == TASK_IN_PROGRESS && draft_given(d, F_STATUS))
+            work_on(d);
         return 0;
+    }
     if (to == TASK_IN_PROGRESS)
         return begin_work(d, "status");
     if (to != TASK_DONE)
@@ -547,7 +564,26 @@ update_fields(struct draft *d)
     draft_take_fields(d);
     if (task_status_ended(d->old.status))
         d->k.f[F_CANCEL_REQUESTED] = STR_NONE;
+    /* An open task's owner is whom it is meant for. */
+    if (d->k.status == TASK_OPEN && d->old.status != TASK_OPEN &&
+        !draft_given(d, F_CURRENT_OWNER))
+        d->k.f[F_CURRENT_OWNER] = STR_NONE;
     return check_update_status(d);
+}
+
+/* A hook reports that the holder's session ended, or is gone. A command of
+   mcptask run goes on. */
+static int
+run_left(struct draft *d)
+{
+    struct str lease = d->old.f[F_LEASE];
+
+    if (!d->old.leased || raw_member(lease, "left").p ||
+        task_lease_is_run(lease) ||
+        !(d->old.gone || actor_is(&d->c->who, raw_member(lease, "agent"))))
+        return DRAFT_UNCHANGED;
+    rules_leave(d, d->args->v[ARG_LEFT]);
+    return 0;
 }
 
 static int
@@ -557,10 +593,13 @@ run_update(struct draft *d)
     bool says = draft_given(d, ARG_MESSAGE);
     int rc = 0;
 
-    if (!fields && !answers && !says && !draft_given(d, F_CANCEL_REQUESTED))
+    if (!fields && !answers && !says && !draft_given(d, F_CANCEL_REQUESTED) &&
+        !draft_given(d, ARG_LEFT))
         return task_fail(d->c, ERR_INVALID, NULL,
                          "pass at least one field to change");
     d->only_says = !fields && !answers;
+    if (draft_given(d, ARG_LEFT))
+        return run_left(d);
     if (answers)
         rc = take_answer(d);
     if (rc == 0 && says)

@@ -15,8 +15,4 @@ struct task_action {
 };
 extern const struct task_action task_actions[];
 
-/* Chooses a task for a claim without a task_id. Sets the draft's id or, if no
-   task is ready, the receipt. Returns as run does. */
-int actions_choose(struct draft *d, struct task_receipt *out);
-
 #endif

@@ -1,6 +1,7 @@
 /* brief - what an agent is told when it begins. */
 
 #include "task/brief.h"
+#include "base/clock.h"
 #include "task/may.h"
 #include "task/project.h"
 #include "task/view.h"
@@ -13,9 +14,12 @@ const char *
 brief_heading(const struct brief *b, enum brief_part part)
 {
     static const char *const headings[BRIEF_N_PARTS] = {
+        [BRIEF_LOST] = "Taken over from you; do not continue these",
         [BRIEF_MINE] = "You hold these tasks; continue with them",
         [BRIEF_LEFT] = "Left by an earlier session of this client",
         [BRIEF_HANDED] = "Handed to you",
+        [BRIEF_OTHERS] = ("Left by another agent; if it will not come back, "
+                          "claim the task with takeover and a reason"),
         [BRIEF_READY] = "Ready for any agent",
     };
 
@@ -50,21 +54,28 @@ brief_has(const struct brief *b, enum brief_part part, const struct task *k)
     bool here = project_offers(who->repo, k->f[F_REPO_PATH]);
     bool mine = who->name.p && actor_is(who, owner);
     bool begun = k->status == TASK_IN_PROGRESS;
+    bool left = k->gone || (k->lease_expired && k->sight != SIGHT_ALIVE);
     bool handed = k->status == TASK_HANDOFF_READY &&
                   actor_reached(who, owner) && (here || mine);
 
     if (k->garbled)
         return false;
     switch (part) {
+    case BRIEF_LOST:
+        return b->goes_on && begun && !mine &&
+               actor_is(who, raw_member(k->f[F_TAKEOVER], "from_agent"));
     case BRIEF_MINE:
         return mine && begun;
     case BRIEF_LEFT:
         return here && begun && !mine && actor_is_kin(who, owner) &&
-               (k->gone || b->goes_on);
+               (left || b->goes_on);
     case BRIEF_HANDED:
         return handed;
+    case BRIEF_OTHERS:
+        return here && k->gone && !mine && !actor_is_kin(who, owner);
     case BRIEF_READY:
         return here && k->ready && !handed && !(mine && begun) &&
+               !brief_has(b, BRIEF_LEFT, k) &&
                (!who->name.p || may(who, k, ACT_CLAIM) == MAY_YES);
     case BRIEF_N_PARTS:
         break;
@@ -92,10 +103,19 @@ put_authors(struct buf *out, struct arena *a, const struct brief *b,
 {
     struct str handoff = k->f[F_HANDOFF];
 
-    if (!actor_is(&b->who, k->f[F_CREATED_BY]))
+    if (!actor_is(&b->who, k->f[F_CREATED_BY]) && part != BRIEF_LOST)
         put_stored(out, a, ", by ", k->f[F_CREATED_BY]);
+    if (part == BRIEF_LOST) {
+        put_stored(out, a, ", by ", raw_member(k->f[F_TAKEOVER], "agent"));
+        put_stored(out, a, ": ", raw_member(k->f[F_TAKEOVER], "reason"));
+    }
     if (part == BRIEF_LEFT)
         put_stored(out, a, ", held by ", k->f[F_CURRENT_OWNER]);
+    if (part == BRIEF_OTHERS) {
+        buf_z(out, ", ");
+        view_plain(out, task_was(a, k, b->now_ms), MAX_LINE, ' ');
+        buf_printf(out, "; else free at %.8sZ", time_text(k->until_ms) + 11);
+    }
     if (k->status != TASK_HANDOFF_READY)
         return;
     put_stored(out, a, ", from ", raw_member(handoff, "from_agent"));

@@ -10,9 +10,11 @@
 
 /* In the order in which claim_task chooses. A task is in one part at most. */
 enum brief_part {
+    BRIEF_LOST,   /* it was taken from it */
     BRIEF_MINE,   /* under its name */
     BRIEF_LEFT,   /* by another session of its client */
     BRIEF_HANDED, /* to it, by its name or its client's */
+    BRIEF_OTHERS, /* left by another agent a moment ago */
     BRIEF_READY,  /* for any agent */
     BRIEF_N_PARTS
 };
@@ -21,6 +23,7 @@ enum brief_part {
 struct brief {
     struct task_actor who; /* without a name: for anybody */
     bool goes_on; /* the same session may have had another name before */
+    int64_t now_ms;
 };
 
 const char *brief_heading(const struct brief *b, enum brief_part part);

@@ -5,6 +5,7 @@
    An agent that may have died counts more than what its task depends on. */
 
 #include "task/cause.h"
+#include "base/clock.h"
 #include "json/raw.h"
 #include "task/parts.h"
 
@@ -179,4 +180,76 @@ task_cause_text(struct arena *a, const struct task *k)
         break;
     }
     return STR("");
+}
+
+/* ---- whose it was ---- */
+
+/* A duration: "20 s", "3 min". */
+static struct str
+span(struct arena *a, int64_t ms)
+{
+    static const struct {
+        int32_t s;
+        const char *name;
+    } units[] = {{86400, "days"}, {3600, "h"}, {60, "min"}, {1, "s"}};
+    int64_t s = ms > 0 ? ms / 1000 : 0;
+    int i = 0;
+
+    while (units[i].s > 1 && s < 2 * units[i].s)
+        i++;
+    return arena_printf(a, "%lld %s", (long long)(s / units[i].s),
+                        units[i].name);
+}
+
+/* "given up 20 s ago"; an import may lack the time (raw). */
+static struct str
+since(struct arena *a, struct str what, struct str at, int64_t now)
+{
+    int64_t ms;
+
+    if (!time_parse(raw_inner(at), &ms))
+        return what;
+    return arena_printf(a, "%.*s %.*s ago", STR_ARG(what),
+                        STR_ARG(span(a, now - ms)));
+}
+
+/* The same of an object, by its member who. */
+static struct str
+done_by(struct arena *a, struct str what, struct str of, const char *who,
+        int64_t now)
+{
+    struct str by = stored_text(a, raw_member(of, who));
+
+    return since(a, arena_printf(a, "%.*s%s%.*s", STR_ARG(what),
+                                 by.len > 0 ? " by " : "", STR_ARG(by)),
+                 raw_member(of, "at"), now);
+}
+
+struct str
+task_was(struct arena *a, const struct task *k, int64_t now)
+{
+    struct str owner = stored_text(a, k->f[F_CURRENT_OWNER]);
+    struct str lease = k->f[F_LEASE], left = raw_member(lease, "left");
+    struct str why = stored_text(a, raw_member(left, "reason"));
+
+    if (k->status == TASK_EXHAUSTED)
+        return done_by(a, STR("given up"), k->f[F_EXHAUSTED], "agent", now);
+    if (k->status == TASK_HANDOFF_READY)
+        return done_by(a, arena_printf(a, "handed %s%.*s",
+                                       owner.len > 0 ? "to " : "over",
+                                       STR_ARG(owner)),
+                       k->f[F_HANDOFF], "from_agent", now);
+    if (owner.len == 0)
+        return STR_NONE;
+    if (k->status == TASK_OPEN)
+        return arena_printf(a, "meant for %.*s", STR_ARG(owner));
+    if (k->gone || left.p)
+        return since(a, arena_printf(a, "left by %.*s, %.*s", STR_ARG(owner),
+                                     STR_ARG(left.p ? why : STR("exited"))),
+                     raw_member(left, "at"), now);
+    if (lease.p)
+        return arena_printf(a, "held by %.*s%s", STR_ARG(owner),
+                            k->lease_expired ? ", whose lease expired" : "");
+    return arena_printf(a, "in progress by %.*s without a lease",
+                        STR_ARG(owner));
 }

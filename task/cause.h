@@ -30,6 +30,11 @@ enum task_cause task_cause(const struct task *k);
    NULL: no memory. */
 struct str task_cause_text(struct arena *a, const struct task *k);
 
+/* Whose the task was up to now, and how it came to be left, for agents: "left
+   by codex-01c709ed, exited 20 s ago". Names are as agents stored them. In a;
+   .p NULL: nobody's, or no memory. */
+struct str task_was(struct arena *a, const struct task *k, int64_t now_ms);
+
 /* What a task waits for. People see tasks sorted by this. */
 enum task_column {
     COLUMN_NEEDS_INPUT, /* an answer */

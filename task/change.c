@@ -12,6 +12,7 @@
 #include "task/change.h"
 #include "base/sha256.h"
 #include "task/actions.h"
+#include "task/claim.h"
 #include "task/index.h"
 #include "base/clock.h"
 
@@ -37,7 +38,7 @@ static struct str
 loss_of(const struct draft *d, struct str owner, struct str takeover)
 {
     return actor_is(&d->c->who, owner) && d->hold != HOLD_TWIN
-               ? STR_NONE : actor_loss(&d->c->who, takeover);
+               ? STR_NONE : actor_loss(d->c->a, &d->c->who, takeover);
 }
 
 /* The request to stop, if by is the owner. */
@@ -391,7 +392,7 @@ stage(struct draft *d, struct task_receipt *out)
         .artifact_id = d->artifact_id,
         .question_id = d->question_id,
         .renewed = d->renews,
-        .resumed = d->resumed,
+        .was = d->was,
     };
     put_task(d, &d->k, d->by, out);
     return rc;
@@ -433,6 +434,33 @@ load(struct draft *d, struct task_receipt *out)
     return rules_meet_holder(d) ? find_replay(d, out) : 0;
 }
 
+int
+task_leave(struct tasks *t, struct arena *a, const struct task *k)
+{
+    struct task_args args = {.notes = STR_NONE};
+    struct task_ctx c = {.a = a};
+    struct draft d = {.t = t, .c = &c, .args = &args, .tool = TOOL_CLAIM,
+                      .exists = true, .id = k->ev.id, .k = *k, .old = *k};
+    struct task_receipt r;
+
+    d.by = c.who.name = raw_member(k->f[F_LEASE], "agent");
+    d.now = draft_quoted(&d, time_text(store_now_ms(t->store)));
+    rules_leave(&d, STR("\"exited\""));
+    return stage(&d, &r);
+}
+
+/* The first to be refused what an agent left begins the time for which that is
+   kept. */
+static int
+refuse_left(struct draft *d)
+{
+    if (raw_member(d->old.f[F_LEASE], "left").p ||
+        task_leave(d->t, d->c->a, &d->old) != 0 ||
+        task_get(d->t, d->c->a, d->id, &d->old) != 0)
+        return ERR_KEPT;
+    return may_refuse(d->c, &d->old, MAY_NOT_LEFT);
+}
+
 /* Makes the checks that all changes share. */
 static int
 check(struct draft *d)
@@ -448,7 +476,8 @@ check(struct draft *d)
         d->c->e.version = d->old.version;
         return rc;
     }
-    return rules_check_may(d);
+    rc = rules_check_may(d);
+    return rc == ERR_KEPT && d->old.gone ? refuse_left(d) : rc;
 }
 
 static void
@@ -473,6 +502,21 @@ begin_draft(struct draft *d)
     d->warnings = d->args->notes;
     if (draft_given(d, ARG_IDEMPOTENCY_KEY))
         make_idem(d);
+}
+
+/* Finds a task to claim. */
+static int
+choose(struct draft *d, struct task_receipt *out)
+{
+    struct task_want w = task_want_of(d->args);
+    int rc;
+
+    w.who = d->c->who;
+    w.leave = task_leave;
+    rc = tasks_find_ready(d->t, &w, &d->id);
+    *out = (struct task_receipt){.partial = w.partial, .more = w.more,
+                                 .due_ms = w.due_ms};
+    return rc == 0 ? 0 : task_fail_store(d->c, rc);
 }
 
 /* Runs the action and stages its result. */
@@ -505,7 +549,7 @@ task_change(struct tasks *t, struct task_ctx *c, enum task_tool tool,
             return rc;
     }
     if (tool == TOOL_CLAIM && !d.id.p) {
-        rc = actions_choose(&d, out);
+        rc = choose(&d, out);
         if (rc != 0 || !d.id.p)
             return rc;
     }

@@ -23,8 +23,8 @@ struct task_receipt {
     struct str agent;       /* raw: the caller's, if it need not give one */
     bool token;             /* a token proved who the caller is */
     bool renewed;           /* a claim of a task that the caller held */
-    struct str resumed;     /* raw: the agent that is gone, whose task the
-                               caller claimed; .p NULL: none */
+    struct str was;         /* whose it was before: see task_was; .p NULL: no
+                               other agent's */
     /* if no task was found to claim: as in struct task_want */
     bool partial, more;
     int64_t due_ms;
@@ -48,6 +48,9 @@ int task_change_text(struct tasks *t, struct task_ctx *c, enum task_tool tool,
 int task_create_all(struct tasks *t, struct task_ctx *c,
                     const struct task_args *args, struct task_receipt *out,
                     size_t *n);
+/* Stages that the holder of k, which is seen to be gone, has left it. Under the
+   lock. 0 or an error. */
+int task_leave(struct tasks *t, struct arena *a, const struct task *k);
 /* Takes over a task from elsewhere as a whole: an object as view_task_json
    writes it, or the predecessor's. Its task_id, created_at, steps and all
    other fields are kept once checked, derived ones dropped, unknown ones

@@ -1,7 +1,7 @@
 /* claim - the next task to claim, and why there is none.
 
-   1. What was left by an agent that is gone comes first, if it is the caller's
-      to go on with; then what was handed to it; then what anybody may begin.
+   1. What a holder of the caller's client left comes first; then what was
+      handed to it; then, by priority, what was begun, and what was not.
       A search passes by any number of tasks that the index alone rules out,
       such as those of other projects: a ready task must be found behind them.
       It reads READY_BYTES of records; then it passes over tasks that depend on
@@ -13,11 +13,14 @@
       that only a newer version can read, or nobody, does not get in the way. */
 
 #include "task/claim.h"
+#include "task/cause.h"
 #include "task/clash.h"
 #include "task/may.h"
 #include "task/name.h"
 #include "task/project.h"
 #include "task/query.h"
+
+#include <string.h>
 
 #define READY_BYTES (TASK_READ_MAX / 4) /* under the lock: others wait */
 #define N_PLACES 64
@@ -168,6 +171,8 @@ look_at(struct search *s, struct task_entry *e)
         return 0;
     if (free && !task_entry_is_early(e, s->now_ms))
         return is_ready(s, e);
+    if (!free && e->status == TASK_OPEN)
+        return 0; /* no time makes it anybody's */
     due = free ? e->from_ms : task_entry_due(s->t, e, s->now_ms);
     due = due < e->from_ms ? e->from_ms : due;
     note_due(s, due);
@@ -203,46 +208,89 @@ is_kin(const struct search *s, const struct task_entry *e)
 {
     struct str client = task_entry_text(s->t, e, ENTRY_CLIENT);
 
-    return actor_is(&s->w->who, task_entry_text(s->t, e, ATOM_OWNER)) ||
-           (client.p && name_is_product(raw_inner(client), s->w->who.client));
+    struct str owner = task_entry_text(s->t, e, ATOM_OWNER);
+
+    return actor_is(&s->w->who, owner) ||
+           (client.p ? name_is_product(raw_inner(client), s->w->who.client)
+                     : actor_is_kin(&s->w->who, owner));
 }
 
-/* Searches for a task whose holder is gone and which is the caller's to go on
-   with. Returns as find_in. */
+/* Whether the task of e, under a lease, is the caller's to go on with: it had
+   the lease, or may continue for a session of its client that is not seen to
+   live. 1, 0, or an error. */
+static int
+is_inherited(struct search *s, struct task_entry *e, enum sight sight)
+{
+    const struct task_actor *who = &s->w->who;
+    struct task_holder holder;
+    struct task k;
+    int rc;
+
+    if (!is_kin(s, e) || !is_here(s, s->w, e) || !is_wanted(s->t, s->w, e) ||
+        (sight == SIGHT_ALIVE &&
+         !actor_is(who, task_entry_text(s->t, e, ATOM_OWNER))))
+        return 0;
+    rc = read_candidate(s, e, &k);
+    if (rc != 0)
+        return rc == ERR_FORMAT || rc == ERR_GARBLED ? 0 : rc;
+    holder = task_holder_of(&k);
+    return (actor_is(who, holder.name) || actor_inherits(who, &holder)) &&
+           may(who, &k, ACT_CLAIM) == MAY_YES;
+}
+
+/* Notes that the holder of e is gone, which nobody has seen before: the time
+   begins for which its task is kept. Without the lock, and if the disk is full,
+   the next search does. */
+static int
+note_gone(struct search *s, struct task_entry *e)
+{
+    struct task k;
+    int rc;
+
+    if (!s->w->leave || !store_locked(s->t->store))
+        return 0;
+    rc = read_candidate(s, e, &k);
+    if (rc == 0 && k.gone)
+        rc = s->w->leave(s->t, &s->a, &k);
+    return rc == ERR_NOMEM ? rc : 0;
+}
+
+/* Searches for what a holder of the caller's own client left, or it itself.
+   Returns as find_in. */
 static int
 find_left(struct search *s, const struct task_queue *q, struct str *out)
 {
-    struct task_entry *e = q->first;
-    struct task k;
+    struct task_entry *e = q->first, *next;
+    enum sight sight;
+    bool free;
     int rc = 0;
 
-    for (; e && rc == 0 && s->bytes <= READY_BYTES; e = e->later) {
-        if (!is_kin(s, e) || !is_here(s, s->w, e) ||
-            !is_wanted(s->t, s->w, e) ||
-            task_entry_sight(s->t, e, &s->seen) != SIGHT_GONE)
+    for (; e && rc == 0 && s->bytes <= READY_BYTES; e = next) {
+        next = e->later;
+        free = task_entry_free(s->t, e, s->now_ms);
+        sight = task_entry_sight(s->t, e, &s->seen);
+        if (!free && sight != SIGHT_GONE)
             continue;
         *out = task_entry_id(e);
-        rc = read_candidate(s, e, &k);
-        if (rc == 0)
-            rc = may(&s->w->who, &k, ACT_CLAIM) == MAY_YES;
-        else if (rc == ERR_FORMAT || rc == ERR_GARBLED)
-            rc = 0;
+        rc = is_inherited(s, e, sight);
+        if (rc == 0 && !free && !e->has_left)
+            rc = note_gone(s, e);
     }
     return rc;
 }
 
-/* Searches the queues of one priority for the tasks that were handed to w->who
-   or, unless handed, for all others. 1: *out is the task's id; 0: none found;
-   or an error. */
+/* Searches some of the queues of one priority for tasks that were handed to
+   w->who or, unless handed, for all others. 1: *out is the task's id; 0: none
+   found; or an error. */
 static int
-find_in(struct search *s, const struct task_queue q[N_QUEUES], bool handed,
-        struct str *out)
+find_in(struct search *s, const struct task_queue q[N_QUEUES], size_t from,
+        size_t n, bool handed, struct str *out)
 {
     struct task_entry *at[N_QUEUES] = {NULL}, *e;
     bool mine;
     int rc = 0;
 
-    for (size_t i = handed ? QUEUE_HANDED : 0; i < N_QUEUES; i++)
+    for (size_t i = from; i < from + n; i++)
         at[i] = q[i].first;
     while (rc == 0 && (e = next_in(s, at)) != NULL) {
         *out = task_entry_id(e);
@@ -270,7 +318,8 @@ tasks_due_ms(struct tasks *t, struct str id)
 
     if (free && task_entry_is_early(e, now))
         return e->from_ms;
-    if (!e || (free && !task_entry_kept_for(t, e, now).p))
+    if (!e || (free && (e->status == TASK_OPEN ||
+                        !task_entry_kept_for(t, e, now).p)))
         return 0;
     due = task_entry_due(t, e, now);
     return due < e->from_ms ? e->from_ms : due;
@@ -281,18 +330,19 @@ tasks_find_ready(struct tasks *t, struct task_want *w, struct str *out)
 {
     struct search s = {.t = t, .w = w, .now_ms = store_now_ms(t->store)};
     uint32_t parked = t->n_parked;
-    int i, rc = store_loaded(t->store) ? 0 : ERR_IO;
+    int rc = store_loaded(t->store) ? 0 : ERR_IO;
+    size_t i;
 
     w->partial = w->more = false;
     w->due_ms = 0;
     for (i = 0; i < TASK_N_PRIORITIES && rc == 0 && w->who.name.p; i++)
-        rc = find_left(&s, &t->queue[i][QUEUE_HELD], out);
-    s.bytes = 0;
-    for (i = 0; i < 2 * TASK_N_PRIORITIES && rc == 0; i++) {
-        if (i == TASK_N_PRIORITIES)
-            s.bytes = 0;
-        rc = find_in(&s, t->queue[i % TASK_N_PRIORITIES],
-                     i < TASK_N_PRIORITIES, out);
+        rc = find_left(&s, t->queue[i] + QUEUE_HELD, out);
+    for (i = s.bytes = 0; i < TASK_N_PRIORITIES && rc == 0; i++)
+        rc = find_in(&s, t->queue[i], QUEUE_HANDED, 1, true, out);
+    for (i = s.bytes = 0; i < TASK_N_PRIORITIES && rc == 0; i++) {
+        rc = find_in(&s, t->queue[i], QUEUE_HELD, 3, false, out);
+        if (rc == 0)
+            rc = find_in(&s, t->queue[i], QUEUE_PLAIN, 2, false, out);
     }
     if (rc != 1)
         *out = STR_NONE;
@@ -318,6 +368,41 @@ count_reason(struct task_reason r[TASK_REASONS], struct str who)
     return &r[i];
 }
 
+/* Notes a task that only a preference keeps from w->who. */
+static int
+note_could(struct search *s, struct arena *a, const struct task_want *w,
+           struct task_entry *e, struct task_why *out)
+{
+    bool timed = e->status != TASK_OPEN;
+    int64_t due = timed ? task_entry_due(s->t, e, s->now_ms) : 0;
+    struct task_could *c = out->could;
+    size_t i = out->n_could;
+    enum task_may why;
+    struct task k;
+    int rc;
+
+    while (i > 0 && timed && (c[i - 1].free_ms == 0 || due < c[i - 1].free_ms))
+        i--;
+    if (i == TASK_COULD || !w->who.name.p)
+        return 0;
+    rc = read_candidate(s, e, &k);
+    if (rc != 0)
+        return rc == ERR_FORMAT || rc == ERR_GARBLED ? 0 : rc;
+    why = may(&w->who, &k, ACT_CLAIM);
+    if ((why != MAY_NOT_LEFT && why != MAY_NOT_KEPT) ||
+        may(&w->who, &k, ACT_TAKE_OVER) != MAY_YES ||
+        actor_clash(&w->who, &k).p)
+        return 0;
+    out->n_could += out->n_could < TASK_COULD;
+    memmove(c + i + 1, c + i, (out->n_could - i - 1) * sizeof *c);
+    c[i] = (struct task_could){
+        .id = arena_str(a, k.f[F_TASK_ID]), .title = arena_str(a, k.f[F_TITLE]),
+        .was = task_was(a, &k, s->now_ms), .free_ms = due};
+    if (k.status == TASK_HANDOFF_READY)
+        c[i].to = arena_str(a, k.f[F_CURRENT_OWNER]);
+    return c[i].id.p && c[i].title.p && c[i].was.p ? 0 : ERR_NOMEM;
+}
+
 /* Counts a task that an agent holds, or that was handed to one. */
 static void
 count_held(struct search *s, const struct task_entry *e, struct task_why *out)
@@ -328,7 +413,7 @@ count_held(struct search *s, const struct task_entry *e, struct task_why *out)
 
     out->held++;
     r = count_reason(out->holders, owner.p ? owner : STR("\"unknown\""));
-    if (r && (r->until_ms == 0 || due < r->until_ms))
+    if (r && e->status != TASK_OPEN && (r->until_ms == 0 || due < r->until_ms))
         r->until_ms = due;
     if (r && e->has_lease)
         r->gone |= task_entry_sight(s->t, e, &s->seen) == SIGHT_GONE;
@@ -420,6 +505,8 @@ tasks_why_none(struct tasks *t, struct arena *a, const struct task_want *w,
                 rc = count_elsewhere(&s, a, e, out);
         } else if (!is_free_for(&s, w, e)) {
             count_held(&s, e, out);
+            if (!e->has_lease || e->has_left)
+                rc = note_could(&s, a, w, e, out);
         } else if (task_entry_is_early(e, s.now_ms)) {
             if (out->later++ == 0 || e->from_ms < out->later_ms)
                 out->later_ms = e->from_ms;

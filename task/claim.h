@@ -13,6 +13,9 @@ struct task_want {
     struct str repo_path; /* raw; .p NULL: of who's project, or what is handed
                              to who by its name; "*": any; a list: one */
     struct str tag;       /* raw, .p NULL: any */
+    /* Notes that the holder of a task is gone: see task_leave. NULL: nothing
+       does. */
+    int (*leave)(struct tasks *t, struct arena *a, const struct task *k);
     bool partial;         /* out: not all tasks were examined, */
     bool more;            /* but the next search examines others */
     int64_t due_ms;       /* out: when time alone brings the next; 0: never */
@@ -20,11 +23,13 @@ struct task_want {
 
 /* From the arguments of claim_task; who has only the name that they give. */
 struct task_want task_want_of(const struct task_args *args);
-/* Finds the first of the tasks that who may claim. First come those whose
-   holder is gone and was who, or a session that who inherits from (task/may.h);
-   then those that are ready and not handed to somebody else: those handed to
-   who, then the lowest priority number, then the longest wait. *out is its id;
-   .p NULL: no task is ready. 0, or an error of store_read. */
+/* Finds the first of the tasks that who may claim. First come those under
+   leases that ended, or whose holder is gone, of who or of a session that who
+   inherits from (task/may.h); then those that were handed to who; then all that
+   are ready and that no preference keeps from it, by priority, what was begun
+   first, then by the longest wait. *out is its id; .p NULL: no task is ready.
+   Under the lock it also has those noted whose holders are gone. 0, or an error
+   of store_read. */
 int tasks_find_ready(struct tasks *t, struct task_want *w, struct str *out);
 
 /* The tasks, up to max, under running leases of who's name, or of its session
@@ -37,9 +42,10 @@ int tasks_held(struct tasks *t, struct arena *a, const struct task_actor *who,
    without a lease, it counts as stale. 0: it does not depend on time. */
 int64_t tasks_due_ms(struct tasks *t, struct str id);
 
-/* Why no task is ready: how many are blocked and by which tasks, how many are
-   held and by whom, how many are for later, how many have a record that is
-   not JSON; and how many are ready in other projects than those of w, and in
+/* Why no task is ready: up to three that who could claim by takeover; how many
+   are blocked and by which tasks, how many are held and by whom, how many are
+   for later, how many have a record that is not JSON; and how many are ready in
+   other projects than those of w, and in
    which. */
 #define TASK_REASONS 4
 struct task_reason {
@@ -51,7 +57,17 @@ struct task_reason {
                                 a blocker */
     bool gone;               /* the agent is seen to be gone */
 };
+/* A task that only a preference keeps from who. All in memory of its own. */
+#define TASK_COULD 3
+struct task_could {
+    struct str id, title; /* raw */
+    struct str was;       /* see task_was */
+    struct str to;        /* raw: to whom it was handed; .p NULL: to nobody */
+    int64_t free_ms;      /* when it is anybody's; 0: at no time */
+};
 struct task_why {
+    struct task_could could[TASK_COULD]; /* those that are free first */
+    size_t n_could;
     uint64_t blocked, held, damaged, elsewhere;
     struct task_reason blockers[TASK_REASONS], holders[TASK_REASONS];
     struct task_reason projects[TASK_REASONS];

@@ -32,7 +32,7 @@ struct draft {
     struct str warnings;    /* raw array, .p NULL: no warning */
     struct str artifact_id; /* raw, of an attached one */
     struct str question_id; /* raw, of one that was asked */
-    struct str resumed;     /* raw: the agent, now gone, that had the lease */
+    struct str was;         /* whose the task was before; .p NULL: nobody's */
     struct task k;     /* the new state; f and status only */
     struct task old;
 };

@@ -13,7 +13,7 @@ struct task_event {
     struct store_rec r;
     struct str id;   /* the task's */
     struct str op;   /* create checkpoint handoff exhaust attach update claim
-                        ask import; newer versions may add some */
+                        ask import leave; newer versions may add some */
     struct str by;   /* raw JSON string: the agent */
     struct str set;  /* raw JSON array of field names, .p NULL: absent */
     struct str note; /* raw JSON string, .p NULL: absent */

@@ -64,7 +64,7 @@ const char *const *const row_choices[] = {
 
 enum {
     TEST, HANDOFF, EXHAUSTED, CHECKPOINT, ARTIFACT, LEASE, ANSWER, ASKED,
-    STOP, MESSAGE, TAKEOVER
+    STOP, MESSAGE, TAKEOVER, LEFT
 };
 
 static const struct row test_rows[] = {
@@ -112,13 +112,19 @@ static const struct row artifact_rows[] = {
     {NAME(agent), AGENT},
     {NAME(at), .type = T_TIME},
 };
+static const struct row left_rows[] = {
+    {NAME(at), .type = T_TIME},
+    {NAME(reason), TEXT, .max = 2 * KiB},
+};
 static const struct row lease_rows[] = {
     {NAME(agent), AGENT, .needs = 1},
     {NAME(expires_at), .type = T_TIME, .needs = 1},
     {NAME(seconds), LEASE_SECONDS},
+    {NAME(left), OBJECT(LEFT, left_rows)},
     {NAME(session), TEXT, .flags = ONE, .max = 64},
     {NAME(client), TEXT, .max = MAX_AGENT},
     {NAME(first), .type = T_BOOL},
+    {NAME(many), .type = T_BOOL},
 };
 #define QUESTION NAME(question), TEXT, .flags = ONE, .max = 4 * KiB
 #define OPTIONS NAME(options), TEXT, .flags = CHARS | ONE, .items = 10, \
@@ -160,7 +166,7 @@ const struct row *const row_objects[] = {
     [ARTIFACT] = artifact_rows, [LEASE] = lease_rows,
     [ANSWER] = answer_rows, [ASKED] = question_rows,
     [STOP] = stop_rows, [MESSAGE] = message_rows,
-    [TAKEOVER] = takeover_rows,
+    [TAKEOVER] = takeover_rows, [LEFT] = left_rows,
 };
 
 const struct row task_rows[TASK_N_ARGS] = {
@@ -209,7 +215,7 @@ const struct row task_rows[TASK_N_ARGS] = {
     [F_PATHS] = {NAME(paths), TEXT, .flags = ONE | SET | RELATIVE, .items = 32,
                  .max = 256, .tools = WHOLE},
     [F_TAKEOVER] = {NAME(takeover), OBJECT(TAKEOVER, takeover_rows),
-                    .tools = BIT(IMPORT)},
+                    .shown = IN_SUMMARY, .tools = BIT(IMPORT)},
     [F_EXHAUSTED] = {NAME(exhausted), OBJECT(EXHAUSTED, exhausted_rows),
                      .tools = BIT(IMPORT)},
     [F_CHECKPOINT] = {NAME(checkpoint), OBJECT(CHECKPOINT, checkpoint_rows),
@@ -311,6 +317,8 @@ const struct row task_rows[TASK_N_ARGS] = {
     [ARG_EXPIRES_SECONDS] = {NAME(expires_seconds), LIMIT(60, 7 * DAY_S),
                              .tools = BIT(HANDOFF)},
     [ARG_TAKEOVER] = {NAME(takeover), .type = T_BOOL, .tools = BIT(CLAIM)},
+    [ARG_LEFT] = {NAME(left), TEXT, .flags = ONE, .max = 2 * KiB,
+                  .shown = UNSHOWN, .tools = BIT(UPDATE)},
     [ARG_LEASE_SECONDS] = {NAME(lease_seconds), LEASE_SECONDS, .flags = CLAMP,
                            .tools = BIT(CLAIM)},
     [ARG_QUESTION] = {QUESTION, .tools = BIT(ASK), .needs = BIT(ASK)},
@@ -558,7 +566,7 @@ put_properties(struct json_w *w, const struct row *r, size_t n, unsigned tools)
     json_put_obj(w, "properties");
     for (int first = 1; first >= 0; first--)
         for (size_t i = 0; i < n; i++)
-            if ((own || r[i].tools & tools) &&
+            if ((own || (r[i].tools & tools && r[i].shown != UNSHOWN)) &&
                 stands_first(&r[i], tools) == (first == 1))
                 put_property(w, &r[i], tools);
     json_close(w);

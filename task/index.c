@@ -18,11 +18,11 @@
    6. Whether a lease is running is computed from the current time; no record
       marks its end.
    7. A live task is in one queue, chosen by its priority, by whether it was
-      handed to an agent or is under a lease, and by whether it has
-      dependencies: only then must a
-      record be read to tell whether it is ready. A queue is in rising order of
-      n: apply puts a task at its end; undo puts the old one back after the
-      task it followed, or finds its place again if that has left the queue.
+      begun, was handed to an agent or is under a lease, and by whether it has
+      dependencies: only then must a record be read to tell whether it is
+      ready. A queue is in rising order of n: apply puts a task at its end; undo
+      puts the old one back after the task it followed, or finds its place again
+      if that has left the queue.
    8. A task that was found blocked is parked: it leaves its queue for a list
       of tasks whose blockers share a hash. It returns to its queue when its
       blocker is done, whether by an event or by undoing one, and when the task
@@ -121,8 +121,10 @@ struct str
 task_entry_kept_for(const struct tasks *t, const struct task_entry *e,
                     int64_t now_ms)
 {
-    return e->status == TASK_HANDOFF_READY && e->atom[ATOM_OWNER] &&
-           !e->parked && task_entry_due(t, e, now_ms) > now_ms
+    return e->atom[ATOM_OWNER] && !e->parked &&
+           (e->status == TASK_OPEN ||
+            (e->status == TASK_HANDOFF_READY &&
+             task_entry_due(t, e, now_ms) > now_ms))
         ? task_entry_text(t, e, ATOM_OWNER) : STR_NONE;
 }
 
@@ -146,6 +148,8 @@ queue_of(struct tasks *t, const struct task_entry *e)
         return &t->queue[e->priority][QUEUE_HANDED];
     if (e->has_lease)
         return &t->queue[e->priority][QUEUE_HELD];
+    if (e->status != TASK_OPEN)
+        return &t->queue[e->priority][QUEUE_BEGUN];
     return &t->queue[e->priority][e->has_deps ? QUEUE_DEPS : QUEUE_PLAIN];
 }
 
@@ -363,10 +367,13 @@ read_head(struct task_entry *e, const struct str f[TASK_N_HEAD])
                             ? priority : TASK_N_PRIORITIES - 1);
     e->has_deps = f[F_DEPENDS_ON].len > 2;
     e->has_lease = e->status == TASK_IN_PROGRESS && f[F_LEASE].p;
+    e->has_left = e->has_lease && raw_member(f[F_LEASE], "left").p;
     e->from_ms = task_from_ms(f[F_NOT_BEFORE]);
     at = kept_since(e, e->changed_ms);
     end = task_kept_until((enum task_status)e->status, f[F_LEASE],
                           f[F_HANDOFF], at);
+    if (end == INT64_MAX)
+        end = at;
     e->kept_ms = end < at ? -1 : (int32_t)(end - at);
     e->has_open = f[F_QUESTIONS].p && task_open_question(f[F_QUESTIONS]).p;
 }
@@ -620,8 +627,9 @@ task_entry_sight(const struct tasks *t, const struct task_entry *e,
                  struct sights *seen)
 {
     uint32_t atom = e->atom[ENTRY_SESSION], i = atom % N_SIGHTS;
-    enum sight sight;
 
+    if (e->has_left)
+        return SIGHT_GONE;
     if (!t->see || atom == 0)
         return SIGHT_UNKNOWN;
     if (seen->atom[i] != atom) {
@@ -629,23 +637,22 @@ task_entry_sight(const struct tasks *t, const struct task_entry *e,
         seen->sight[i] = (uint8_t)t->see(t->see_of, raw_inner(
             atoms_text(&t->atoms, atom)));
     }
-    sight = (enum sight)seen->sight[i];
-    if (sight == SIGHT_GONE && task_entry_free(t, e, store_now_ms(t->store)))
-        return SIGHT_UNKNOWN;
-    return sight;
+    return (enum sight)seen->sight[i];
 }
 
 bool
 tasks_lost(struct tasks *t)
 {
     struct sights seen = {{0}, {0}};
+    int64_t now = store_now_ms(t->store);
     uint64_t sum = 0;
     bool more;
 
     for (int p = 0; p < TASK_N_PRIORITIES; p++)
         for (const struct task_entry *e = t->queue[p][QUEUE_HELD].first; e;
              e = e->later)
-            if (task_entry_sight(t, e, &seen) == SIGHT_GONE)
+            if (!task_entry_free(t, e, now) &&
+                task_entry_sight(t, e, &seen) == SIGHT_GONE)
                 sum += mix(t, e->e.n, task_entry_id(e));
     more = sum != 0 && sum != t->lost;
     t->lost = sum;

@@ -34,6 +34,7 @@ struct task_entry {
     bool has_deps : 1;
     bool has_open : 1;  /* has an open question */
     bool has_lease : 1; /* is in progress under one, which may have run out */
+    bool has_left : 1;  /* and its holder was seen to be gone */
     bool seen : 1;  /* visited by the current walk; else false */
     bool known : 1; /* a record was applied: it has a status and a place */
     bool archived : 1; /* in an archive: unreadable, but its id is taken */
@@ -49,7 +50,11 @@ struct task_queue {
     struct task_entry *first, *last;
 };
 #define TASK_N_PRIORITIES 5
-enum { QUEUE_PLAIN, QUEUE_DEPS, QUEUE_HELD, QUEUE_HANDED, N_QUEUES };
+/* Open tasks, and those of them that depend on others; then what was begun:
+   under a lease, handed to an agent, and all else. */
+enum {
+    QUEUE_PLAIN, QUEUE_DEPS, QUEUE_HELD, QUEUE_HANDED, QUEUE_BEGUN, N_QUEUES
+};
 #define TASK_PARKS 256
 
 struct tasks {
@@ -72,8 +77,9 @@ struct tasks {
 /* What can be seen of who holds the lease (raw). The first call of a session
    over HTTP may be its only one: its end says nothing. */
 enum sight tasks_see(const struct tasks *t, struct str lease);
-/* The same of the lease of e; unknown if it has run out. *seen, zeroed before,
-   holds what was seen in the same walk: many leases are of one session. */
+/* The same of the lease of e; gone also if somebody saw that before. *seen,
+   zeroed before, holds what was seen in the same walk: many leases are of one
+   session. */
 #define N_SIGHTS 64
 struct sights {
     uint32_t atom[N_SIGHTS];
@@ -123,7 +129,8 @@ bool task_entry_is_offered(const struct tasks *t, const struct task_entry *e,
    tell. .p NULL: no memory. */
 struct str tasks_unseen(const struct tasks *t, struct arena *a,
                         const struct task_actor *who, struct str address);
-/* The agent (raw) to whom the task of e was just handed over; or .p NULL. */
+/* The agent (raw) to whom the task of e was just handed over, or for whom it is
+   meant; or .p NULL. */
 struct str task_entry_kept_for(const struct tasks *t,
                                const struct task_entry *e, int64_t now_ms);
 /* Returns whether dep (a raw JSON string) is the id of a failed or cancelled

@@ -1,17 +1,16 @@
 /* may - who holds a task, who may do what to it, why not, and what to do next.
 
-   1. A running lease keeps all others out. Two sessions of one name are two
-      agents as long as the one with the lease is seen to live; what is unknown
-      never refuses the name. Names that nobody chose, and words for the client,
-      are one agent within a session and, where the holder is not seen to live,
-      within a client; a claim does not make them one. A holder that is seen to
-      be gone has no lease towards its product's next session, nor towards a
-      takeover.
-   2. Without a lease an owner keeps a task until it has not changed for a day,
-      and the agent that it was handed to until the handoff's time is up.
-      So it does towards a change that begins the task, as towards a claim.
-   3. Takeover passes by 2, but for a handoff only for the agent that made it.
-      A person's takeover passes by leases and handoffs, too.
+   1. Only a live lease locks. Two sessions of one name are two agents as long
+      as the one with the lease is seen to live; what is unknown never refuses
+      the name. Names that nobody chose, and words for the client, are one agent
+      within a session and, where the holder is not seen to live, within a
+      client; a claim does not make them one.
+   2. All else is a preference: what a holder that is gone left, for its
+      client's next session; what was handed to somebody; an owner without a
+      lease; and of an open task its owner. task/parts.h has their clocks.
+      Takeover passes by them, and a person's by leases, too.
+   3. Preferences keep out claims, and changes that begin or hand over the task.
+      What was left keeps out all changes.
    4. What is only said, an answer, a message or a request to stop, changes no
       work, so any agent may say it until the task has ended. */
 
@@ -72,7 +71,8 @@ task_holder_of(const struct task *k)
                                 .client = raw_inner(raw_member(lease,
                                                                "client")),
                                 .sight = k->sight,
-                                .runs = k->leased};
+                                .runs = k->leased,
+                                .gone = k->gone};
 }
 
 static bool
@@ -141,7 +141,10 @@ enum task_hold
 actor_hold(const struct task_actor *who, const struct task_holder *h)
 {
     bool same = is_same_session(who, h);
-    bool elsewhere = h->runs && h->sight == SIGHT_ALIVE && !same;
+    bool runs = str_is(who->client, TASK_RUN_CLIENT) ||
+                str_is(h->client, TASK_RUN_CLIENT);
+    bool elsewhere = h->runs && !h->gone && h->sight == SIGHT_ALIVE &&
+                     !same && !runs; /* its command is no other agent */
 
     if (actor_is(who, h->name))
         return elsewhere && who->session.len > 0 ? HOLD_TWIN : HOLD_OWN;
@@ -166,8 +169,8 @@ actor_has_token_name(const struct task_actor *who, struct str name)
 bool
 actor_inherits(const struct task_actor *who, const struct task_holder *h)
 {
-    if (!h->runs || h->sight != SIGHT_GONE || !h->client.p ||
-        !name_is_product(h->client, who->client) ||
+    if (!h->name.p || (h->runs && !h->gone) ||
+        (h->client.p && !name_is_product(h->client, who->client)) ||
         !name_says_product(who->client))
         return false;
     return who->principal.len > 0 ? actor_has_token_name(who, h->name)
@@ -186,10 +189,17 @@ actor_is_kin(const struct task_actor *who, struct str name)
 }
 
 struct str
-actor_loss(const struct task_actor *who, struct str takeover)
+actor_loss(struct arena *a, const struct task_actor *who, struct str takeover)
 {
-    return actor_is(who, raw_member(takeover, "from_agent")) ? takeover
-                                                             : STR_NONE;
+    struct str by = raw_member(takeover, "agent");
+    struct str at = raw_member(takeover, "at");
+    struct str reason = raw_member(takeover, "reason");
+
+    if (!actor_is(who, raw_member(takeover, "from_agent")) || !by.p)
+        return STR_NONE;
+    return arena_printf(a, "{\"by\":%.*s%s%.*s%s%.*s}", STR_ARG(by),
+                        at.p ? ",\"at\":" : "", STR_ARG(at),
+                        reason.p ? ",\"reason\":" : "", STR_ARG(reason));
 }
 
 bool
@@ -212,61 +222,30 @@ actor_clash(const struct task_actor *who, const struct task *k)
 
 /* ---- who may do what ---- */
 
-/* Invariant 1. */
+/* Whether, and how, the task is somebody else's: invariants 1 and 2. */
 static enum task_may
-judge_lease(const struct task_actor *who, const struct task *k,
-            enum task_act what)
-{
-    struct task_holder holder = task_holder_of(k);
-    enum task_hold hold = actor_hold(who, &holder);
-    bool takes = what == ACT_TAKE_OVER, claims = what == ACT_CLAIM || takes;
-    bool gone = holder.runs && holder.sight == SIGHT_GONE;
-
-    if ((who->ownership_warn && !claims) ||
-        (claims && actor_inherits(who, &holder)) || (takes && gone))
-        return MAY_YES;
-    /* A claim without a name would make two holders of one lease. One for the
-       product has none yet, and is the first session's that claims it. */
-    if (hold == HOLD_CLIENT && claims && holder.runs &&
-        (holder.client.p || !is_word_for(holder.name, who->client)))
-        hold = HOLD_OTHER;
-    if (hold == HOLD_OTHER && !(takes && who->person))
-        return MAY_NOT_LEASED;
-    return hold == HOLD_TWIN && !takes ? MAY_NOT_TWIN : MAY_YES;
-}
-
-/* Invariants 2 and 3. */
-static enum task_may
-judge_owner(const struct task_actor *who, const struct task *k,
-            enum task_act what)
+judge_holder(const struct task_actor *who, const struct task *k, bool claims)
 {
     struct str owner = k->f[F_CURRENT_OWNER];
     struct task_holder holder = task_holder_of(k);
-    bool takes = what == ACT_TAKE_OVER;
+    enum task_hold hold = actor_hold(who, &holder);
+    bool word = is_word_for(owner, who->client);
 
-    if (!owner.p || actor_is(who, owner) ||
-        (who->unnamed && is_word_for(owner, who->client)) ||
-        (what == ACT_CLAIM && actor_inherits(who, &holder)) ||
-        (k->status == TASK_HANDOFF_READY && actor_reached(who, owner)))
+    /* A claim without a name would make two holders of one lease. One for the
+       product has none yet, and is the first session's that claims it. */
+    if (hold == HOLD_CLIENT && claims && holder.runs &&
+        (holder.client.p || !word))
+        hold = HOLD_OTHER;
+    if (hold == HOLD_OTHER && claims && actor_inherits(who, &holder))
         return MAY_YES;
-    if (what == ACT_HAND_OVER)
-        return who->person || actor_gave(who, k) ? MAY_YES : MAY_NOT_OWNED;
-    if (what == ACT_TAKE_UP && who->ownership_warn)
+    if (hold == HOLD_OTHER)
+        return holder.gone ? MAY_NOT_LEFT : MAY_NOT_LEASED;
+    if (hold == HOLD_TWIN)
+        return MAY_NOT_TWIN;
+    if (!k->kept || actor_is(who, owner) || (who->unnamed && word) ||
+        (k->status != TASK_IN_PROGRESS && actor_reached(who, owner)))
         return MAY_YES;
-    if (!k->free && !takes)
-        return MAY_NOT_WORKED_ON;
-    if (k->kept && !(takes && (who->person || actor_gave(who, k))))
-        return MAY_NOT_HANDED;
-    return MAY_YES;
-}
-
-/* A person need not wait. */
-static enum task_may
-judge_not_before(const struct task_actor *who, const struct task *k,
-                 enum task_act what)
-{
-    return k->early && !(what == ACT_TAKE_OVER && who->person) ? MAY_NOT_YET
-                                                               : MAY_YES;
+    return MAY_NOT_KEPT;
 }
 
 /* An agent that works on the task already may go on. */
@@ -281,11 +260,49 @@ judge_blockers(const struct task_actor *who, const struct task *k,
     return k->deps_failed.p ? MAY_NOT_FAILED : MAY_NOT_BLOCKED;
 }
 
+/* The only function that judges a claim. Paths are advice: a reason to pass by
+   it is enough. A person need not wait for a time either. */
+static enum task_may
+judge_claim(const struct task_actor *who, const struct task *k, bool takes)
+{
+    enum task_may answer = judge_holder(who, k, true);
+
+    if (takes && (answer != MAY_NOT_LEASED || who->person))
+        answer = MAY_YES;
+    if (answer == MAY_YES && k->early && !(takes && who->person))
+        answer = MAY_NOT_YET;
+    if (answer == MAY_YES)
+        answer = judge_blockers(who, k, ACT_CLAIM);
+    return answer == MAY_YES && !takes && actor_clash(who, k).p
+               ? MAY_NOT_BESIDE : answer;
+}
+
+/* The only function that judges a write: invariant 3. A person hands over
+   whatever nobody works on. */
+static enum task_may
+judge_write(const struct task_actor *who, const struct task *k,
+            enum task_act what)
+{
+    bool hands = what == ACT_HAND_OVER, takes_up = what == ACT_TAKE_UP;
+    bool begins = what == ACT_BEGIN || takes_up;
+    enum task_may answer = judge_holder(who, k, false);
+
+    if (who->ownership_warn ||
+        (answer == MAY_NOT_KEPT && !hands && !takes_up) ||
+        (answer >= MAY_NOT_LEFT && hands && who->person))
+        answer = MAY_YES;
+    if (answer == MAY_YES && begins && k->early)
+        answer = MAY_NOT_YET;
+    if (answer == MAY_YES && what == ACT_BEGIN)
+        answer = judge_blockers(who, k, what);
+    return answer == MAY_YES && begins && actor_clash(who, k).p
+               ? MAY_NOT_BESIDE : answer;
+}
+
 enum task_may
 may(const struct task_actor *who, const struct task *k, enum task_act what)
 {
     bool claims = what == ACT_CLAIM || what == ACT_TAKE_OVER;
-    enum task_may answer = MAY_YES;
 
     if (claims && !actor_is_named(who))
         return MAY_NOT_UNNAMED;
@@ -293,22 +310,10 @@ may(const struct task_actor *who, const struct task *k, enum task_act what)
         return MAY_YES;
     if (task_status_ended(k->status) && what != ACT_REOPEN)
         return MAY_NOT_ENDED;
-    if (what != ACT_SAY)
-        answer = judge_lease(who, k, what);
-    if (answer == MAY_YES &&
-        (claims || what == ACT_HAND_OVER || what == ACT_TAKE_UP))
-        answer = judge_owner(who, k, what);
-    if (answer == MAY_YES &&
-        (claims || what == ACT_BEGIN || what == ACT_TAKE_UP))
-        answer = judge_not_before(who, k, what);
-    if (answer == MAY_YES && (claims || what == ACT_BEGIN))
-        answer = judge_blockers(who, k, what);
-    /* Paths are advice: a reason to pass by it is enough. */
-    if (answer == MAY_YES && what != ACT_TAKE_OVER &&
-        (claims || what == ACT_BEGIN || what == ACT_TAKE_UP) &&
-        actor_clash(who, k).p)
-        answer = MAY_NOT_BESIDE;
-    return answer;
+    if (what == ACT_SAY)
+        return MAY_YES;
+    return claims ? judge_claim(who, k, what == ACT_TAKE_OVER)
+                  : judge_write(who, k, what);
 }
 
 /* ---- why not, and what next ---- */
@@ -324,13 +329,6 @@ refuse_leased(struct task_ctx *c, const struct task *k, bool twin)
                   "holds the lease");
         task_next(c, "call claim_task with a different agent name, or with "
                   "takeover and a reason");
-    } else if (k->gone) {
-        task_fail(c, ERR_LEASE, NULL, "another agent holds a lease on the task "
-                  "%.*s until %.*s, but has exited", STR_ARG(k->ev.id),
-                  STR_ARG(raw_inner(expires)));
-        task_next(c, "call claim_task with takeover and a reason, or work on "
-                  "another task; if the lease is yours, pass the same agent");
-        c->e.gone = true;
     } else {
         task_fail(c, ERR_LEASE, NULL, "another agent holds a lease on the "
                   "task %.*s until %.*s", STR_ARG(k->ev.id),
@@ -338,44 +336,30 @@ refuse_leased(struct task_ctx *c, const struct task *k, bool twin)
     }
     c->e.holder = raw_member(lease, "agent");
     c->e.expires = expires;
-    c->e.taken = actor_loss(&c->who, k->f[F_TAKEOVER]);
     return ERR_LEASE;
 }
 
-/* Another agent owns the task, and it was not handed over. */
+/* A preference keeps the task for another agent. */
 static int
-refuse_owned(struct task_ctx *c, const struct task *k, bool claims)
+refuse_kept(struct task_ctx *c, const struct task *k)
 {
-    if (claims) {
-        task_fail(c, ERR_NOT_OWNER, "agent", "another agent is working on the "
-                  "task; any agent may claim it after 24 hours without a "
-                  "change");
-        task_next(c, "claim another task, or this one with takeover and a "
-                  "reason");
-    } else {
-        task_fail(c, ERR_NOT_OWNER, "from_agent", "from_agent does not own "
-                  "the task");
-    }
-    c->e.holder = k->f[F_CURRENT_OWNER];
-    return ERR_NOT_OWNER;
-}
+    const char *why = "another agent is working on it, without a lease";
 
-static int
-refuse_handed(struct task_ctx *c, const struct task *k)
-{
-    int64_t at, from = task_from_ms(k->f[F_NOT_BEFORE]);
-
-    task_fail(c, ERR_NOT_OWNER, "agent", "the task was handed over to another "
-              "agent");
-    task_next(c, "claim another task, or try again after expires_at");
-    if (!time_parse(k->ev.r.time, &at))
-        at = 0;
-    at = from > at ? from : at;
+    if (k->gone)
+        why = "the agent that worked on it has exited, but may come back";
+    else if (k->status == TASK_HANDOFF_READY)
+        why = "it was handed over to another agent";
+    else if (k->status == TASK_OPEN)
+        why = "it is meant for another agent";
+    task_fail(c, ERR_KEPT, "agent", "%s", why);
     c->e.holder = k->f[F_CURRENT_OWNER];
-    c->e.expires = arena_printf(c->a, "\"%s\"", time_text(
-        task_handoff_end(k->f[F_HANDOFF], at)));
-    c->e.for_now = true;
-    return ERR_NOT_OWNER;
+    c->e.gone = k->gone;
+    if (k->until_ms == 0)
+        return ERR_KEPT;
+    task_next(c, "claim another task, or this one after expires_at; if that "
+              "agent will not come, claim it with takeover and a reason");
+    c->e.expires = arena_printf(c->a, "\"%s\"", time_text(k->until_ms));
+    return ERR_KEPT;
 }
 
 static int
@@ -429,8 +413,8 @@ refuse_beside(struct task_ctx *c, const struct task *k)
     return ERR_BLOCKED;
 }
 
-int
-may_refuse(struct task_ctx *c, const struct task *k, enum task_may why)
+static int
+refuse_act(struct task_ctx *c, const struct task *k, enum task_may why)
 {
     switch (why) {
     case MAY_NOT_UNNAMED:
@@ -442,10 +426,8 @@ may_refuse(struct task_ctx *c, const struct task *k, enum task_may why)
                          "be changed", task_status_name(k->status));
     case MAY_NOT_LEASED: case MAY_NOT_TWIN:
         return refuse_leased(c, k, why == MAY_NOT_TWIN);
-    case MAY_NOT_OWNED: case MAY_NOT_WORKED_ON:
-        return refuse_owned(c, k, why == MAY_NOT_WORKED_ON);
-    case MAY_NOT_HANDED:
-        return refuse_handed(c, k);
+    case MAY_NOT_LEFT: case MAY_NOT_KEPT:
+        return refuse_kept(c, k);
     case MAY_NOT_YET:
         return refuse_early(c, k);
     case MAY_NOT_BESIDE:
@@ -458,9 +440,19 @@ may_refuse(struct task_ctx *c, const struct task *k, enum task_may why)
     return 0;
 }
 
+int
+may_refuse(struct task_ctx *c, const struct task *k, enum task_may why)
+{
+    int rc = refuse_act(c, k, why);
+
+    if (rc == ERR_LEASE || rc == ERR_KEPT)
+        c->e.taken = actor_loss(c->a, &c->who, k->f[F_TAKEOVER]);
+    return rc;
+}
+
 bool
 may_later(const struct task_error *e)
 {
-    return e->code == ERR_LEASE || e->code == ERR_NOT_OWNER ||
+    return e->code == ERR_LEASE || e->code == ERR_KEPT ||
            (e->code == ERR_BLOCKED && !e->deps_failed.p);
 }

@@ -33,6 +33,7 @@ struct task_holder {
     struct str client;  /* the product of that; .p NULL: a lease of 0.2.0 */
     enum sight sight;   /* of the session, while the lease runs */
     bool runs;          /* it has not run out */
+    bool gone;          /* but the holder is seen to be gone, or was */
 };
 struct task_holder task_holder_of(const struct task *k);
 
@@ -50,15 +51,17 @@ enum task_hold {
 enum task_hold actor_hold(const struct task_actor *who,
                           const struct task_holder *h);
 /* Whether the caller may go on where the holder, a session of its product under
-   a default name or a hook's, was when it ended. Names that somebody chose come
-   back under their name. With a token it is a session of the token's agent. */
+   a default name or a hook's, was when it ended or its lease did. Names that
+   somebody chose come back under their name. With a token it is a session of
+   the token's agent. */
 bool actor_inherits(const struct task_actor *who, const struct task_holder *h);
 /* Whether name (raw) is one that sessions of the caller's client have by
    default, or from a hook. */
 bool actor_is_kin(const struct task_actor *who, struct str name);
-/* Returns takeover (raw) if the task was taken from the caller by it; else .p
-   is NULL. */
-struct str actor_loss(const struct task_actor *who, struct str takeover);
+/* Who took the task from the caller by takeover (raw), {by, at, reason}; .p
+   NULL: nobody did. In a. */
+struct str actor_loss(struct arena *a, const struct task_actor *who,
+                      struct str takeover);
 
 /* ---- who may do what ---- */
 
@@ -69,7 +72,7 @@ enum task_act {
     ACT_REOPEN,    /* set an ended task to a status that may follow */
     ACT_HAND_OVER,
     ACT_CLAIM,
-    ACT_TAKE_OVER, /* claim it from its owner */
+    ACT_TAKE_OVER, /* claim it from whom it is kept for */
     ACT_TAKE_UP    /* begin it by a change, which makes the caller its owner */
 };
 enum task_may {
@@ -78,9 +81,9 @@ enum task_may {
     MAY_NOT_ENDED,      /* the task has ended */
     MAY_NOT_LEASED,     /* another agent has the lease */
     MAY_NOT_TWIN,       /* another session of the caller's name has it */
-    MAY_NOT_OWNED,      /* only the owner hands a task over */
-    MAY_NOT_WORKED_ON,  /* its owner, without a lease, works on it */
-    MAY_NOT_HANDED,     /* it was just handed to another agent */
+    MAY_NOT_LEFT,       /* its holder is gone since a moment, */
+    MAY_NOT_KEPT,       /* or it is another agent's without a lease: both are
+                           preferences, which takeover passes by */
     MAY_NOT_YET,        /* its not_before has not come */
     MAY_NOT_BESIDE,     /* another agent works on paths that overlap */
     MAY_NOT_BLOCKED,    /* a task that it depends on is not done, */

@@ -5,7 +5,8 @@
 #include "json/raw.h"
 
 #define LEASE_S "900" /* if nobody says how long */
-#define HANDOFF_MS (3600 * 1000)
+#define HANDOFF_MS (900 * 1000) /* the same */
+#define LEFT_MS (60 * 1000)
 
 bool
 task_lease_end(struct str lease, int64_t *ms)
@@ -47,6 +48,10 @@ task_kept_until(enum task_status status, struct str lease, struct str handoff,
 
     if (status == TASK_HANDOFF_READY)
         return task_handoff_end(handoff, at);
+    if (status == TASK_OPEN)
+        return INT64_MAX;
+    if (status == TASK_EXHAUSTED)
+        return at;
     /* Most tasks have no lease, and replay must be fast. */
     if (lease.p && task_lease_end(lease, &end))
         return task_end_within(end, at, TASK_LEASE_MAX_MS);
@@ -73,11 +78,37 @@ task_lease_make(struct arena *a, struct str agent, struct str seconds,
 
 struct str
 task_seat_make(struct arena *a, struct str session, struct str client,
-               bool first)
+               bool first, bool many)
 {
-    return arena_printf(a, ",\"session\":\"%.*s\",\"client\":\"%.*s\"%s",
+    return arena_printf(a, ",\"session\":\"%.*s\",\"client\":\"%.*s\"%s%s",
                         STR_ARG(session), STR_ARG(client),
-                        first ? ",\"first\":true" : "");
+                        first ? ",\"first\":true" : "",
+                        many ? ",\"many\":true" : "");
+}
+
+struct str
+task_lease_leave(struct arena *a, struct str lease, struct str reason,
+                 int64_t now)
+{
+    struct str seconds = raw_member(lease, "seconds");
+    int64_t end = now + LEFT_MS, own;
+    char at[TIME_LEN + 1];
+
+    if (task_lease_end(lease, &own) && (own < end || raw_member(lease,
+                                                                "many").p))
+        end = own;
+    time_format(now, at);
+    return arena_printf(a, "{\"agent\":%.*s,\"expires_at\":\"%s\",\"seconds\":"
+                        "%.*s,\"left\":{\"at\":\"%s\",\"reason\":%.*s}%.*s}",
+                        STR_ARG(raw_member(lease, "agent")), time_text(end),
+                        STR_ARG(seconds.p ? seconds : STR(LEASE_S)), at,
+                        STR_ARG(reason), STR_ARG(task_seat(lease)));
+}
+
+bool
+task_lease_is_run(struct str lease)
+{
+    return str_is(raw_inner(raw_member(lease, "client")), TASK_RUN_CLIENT);
 }
 
 struct str

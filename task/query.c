@@ -307,7 +307,7 @@ rank_of(const struct scan *s, const struct task_entry *e)
 {
     switch (s->q->order) {
     case ORDER_WORK:
-        return e->priority;
+        return 2u * e->priority + (e->status == TASK_OPEN);
     case ORDER_CHANGED:
     case TASK_N_ORDERS:
         break;
@@ -759,7 +759,8 @@ task_names(struct str key, struct str body, char *buf)
     if (status >= TASK_DONE)
         of_status = "\t" TASK_ENDED "\t" TASK_FREE;
     else if (status >= 0 &&
-             (status != TASK_IN_PROGRESS || str_is(ev.op, "claim")))
+             (status != TASK_IN_PROGRESS || str_is(ev.op, "claim") ||
+              str_is(ev.op, "leave")))
         of_status = "\t" TASK_FREE;
     n = owner.len + text_put(buf + owner.len, TASK_NAMES_MAX - owner.len,
                              "%s%s", of_status,

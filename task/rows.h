@@ -29,8 +29,9 @@ enum {
 };
 
 /* Where views show a field without a place of its own: in the summary of a
-   list, and as a line of the brief. */
-enum { IN_SUMMARY = 1, IN_BRIEF = 2 };
+   list, and as a line of the brief. UNSHOWN: an argument that our own programs
+   pass, which no schema has. */
+enum { IN_SUMMARY = 1, IN_BRIEF = 2, UNSHOWN = 4 };
 
 struct row {
     const char *name;

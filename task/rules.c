@@ -175,16 +175,20 @@ rules_forget_loss(struct draft *d)
 }
 
 /* Where the lease is taken or renewed: in the caller's session or, if that is
-   unknown, where it was, unless that is seen to be gone. */
+   unknown or a command of mcptask run has it, where it was, unless that is seen
+   to be gone. */
 static struct str
 seat_of(struct draft *d, struct str lease)
 {
     const struct task_actor *who = &d->c->who;
+    struct str was = raw_inner(raw_member(lease, "session"));
+    bool runs = str_is(who->client, TASK_RUN_CLIENT), gone = d->old.gone;
 
-    if (who->session.len > 0)
+    if (who->session.len > 0 && (runs || gone || !task_lease_is_run(lease)))
         return draft_keep(d, task_seat_make(d->c->a, who->session, who->client,
-                                            who->first));
-    return d->old.sight == SIGHT_GONE ? STR("") : task_seat(lease);
+            who->first, !runs && was.len > 0 &&
+            (raw_member(lease, "many").p || !who->is_same(was, who->session))));
+    return gone || runs ? STR("") : task_seat(lease);
 }
 
 void
@@ -204,6 +208,18 @@ rules_renew_lease(struct draft *d)
         *lease = draft_keep(d, task_lease_make(d->c->a, agent,
             raw_member(*lease, "seconds"),
             seat_of(d, *lease), now));
+}
+
+void
+rules_leave(struct draft *d, struct str reason)
+{
+    d->op = "leave";
+    d->note = reason;
+    d->only_says = true;
+    d->hold = HOLD_NONE;   /* it renews nothing, */
+    d->c->unread = true;   /* and nobody reads the messages */
+    d->k.f[F_LEASE] = draft_keep(d, task_lease_leave(d->c->a,
+        d->old.f[F_LEASE], reason, store_now_ms(d->t->store)));
 }
 
 /* ---- messages ---- */

@@ -30,6 +30,9 @@ void rules_forget_loss(struct draft *d);
    renews it with every write of its holder. An imported lease that is longer
    than a day is dropped. */
 void rules_renew_lease(struct draft *d);
+/* Notes that the holder, who has a lease, is gone; reason is raw. Earlier
+   versions see a lease that ends sooner. */
+void rules_leave(struct draft *d, struct str reason);
 /* Marks the messages as seen that the owner gets with the answer to this
    change, as many as fit into it. */
 void rules_deliver(struct draft *d);

@@ -187,6 +187,21 @@ task_answered(const struct task *k, struct str question)
     return 0;
 }
 
+/* Sets for whom the task is kept, and until when, after a record of the time
+   at. Returns whether a lease runs or a preference counts: an open task is
+   its owner's at any time. */
+static bool
+set_kept(struct task *k, int64_t at, int64_t now)
+{
+    int64_t end = task_kept_until(k->status, k->f[F_LEASE], k->f[F_HANDOFF],
+                                  at);
+    bool open = k->status == TASK_OPEN, kept = end > now;
+
+    k->until_ms = kept && !open ? end : 0;
+    k->kept = k->f[F_CURRENT_OWNER].p && kept && !k->f[F_LEASE].p;
+    return kept;
+}
+
 /* Sets what depends on the time. Most tasks have nothing that does. */
 static void
 judge_time(const struct tasks *t, struct task *k)
@@ -200,17 +215,15 @@ judge_time(const struct tasks *t, struct task *k)
     at = store_past_ms(at, now);
     if (k->status == TASK_HANDOFF_READY && from > at)
         at = from;
-    kept = task_kept_until(k->status, k->f[F_LEASE], k->f[F_HANDOFF], at) >
-           now;
+    kept = set_kept(k, at, now);
     if (task_lease_end(k->f[F_LEASE], &end)) {
         k->leased = kept;
         k->lease_expired = !kept;
-        k->sight = kept ? tasks_see(t, k->f[F_LEASE]) : SIGHT_UNKNOWN;
-        k->gone = k->sight == SIGHT_GONE;
+        k->sight = tasks_see(t, k->f[F_LEASE]);
+        k->gone = kept && (k->sight == SIGHT_GONE ||
+                           raw_member(k->f[F_LEASE], "left").p);
     }
     k->stale = k->status == TASK_IN_PROGRESS && now - at > TASK_STALE_MS;
-    k->kept = k->status == TASK_HANDOFF_READY && k->f[F_CURRENT_OWNER].p &&
-              kept;
     k->free = k->status != TASK_IN_PROGRESS || !kept;
 }
 
@@ -241,8 +254,8 @@ derive(struct tasks *t, struct arena *a, struct task *k)
     k->recent = failed_lately(k, store_now_ms(t->store));
     k->needs_input = !ended && task_open_question(k->f[F_QUESTIONS]).p;
     k->free = true;
-    if (k->f[F_LEASE].p || k->status == TASK_IN_PROGRESS ||
-        k->status == TASK_HANDOFF_READY)
+    if (!ended && (k->f[F_CURRENT_OWNER].p || k->f[F_LEASE].p ||
+                   k->status == TASK_IN_PROGRESS))
         judge_time(t, k);
     k->early = !ended && k->free &&
                task_from_ms(k->f[F_NOT_BEFORE]) > store_now_ms(t->store);
@@ -394,10 +407,10 @@ task_of_json(struct arena *a, struct str raw, struct task *out)
                  (out->status != TASK_IN_PROGRESS || out->lease_expired ||
                   out->stale) &&
                  task_from_ms(out->f[F_NOT_BEFORE]) > clock_wall_ms();
-    out->kept = out->status == TASK_HANDOFF_READY &&
-                out->f[F_CURRENT_OWNER].p && time_parse(out->ev.r.time, &at) &&
-                task_kept_until(out->status, out->f[F_LEASE],
-                                out->f[F_HANDOFF], at) > clock_wall_ms();
+    out->sight = out->gone ? SIGHT_GONE : SIGHT_UNKNOWN;
+    if (!time_parse(out->ev.r.time, &at))
+        at = 0;
+    set_kept(out, at, clock_wall_ms());
     return 0;
 }
 

@@ -75,11 +75,13 @@ struct task {
     bool able;  /* it may be begun, but for clashes */
     bool ready; /* it may be begun */
     bool leased, lease_expired; /* a lease runs, or has run out */
-    enum sight sight;           /* of the holder, while the lease runs */
+    enum sight sight;           /* of the holder, also after that */
     bool gone;                  /* it is seen to be gone */
     bool needs_input;           /* it has an open question */
     bool recent;                /* it failed less than TASK_RECENT_MS ago */
-    bool kept;          /* for its owner, to whom it was just handed over */
+    bool kept;          /* for its owner, which works without a lease, to whom
+                           it was just handed over, or whom it is meant for */
+    int64_t until_ms;   /* when that, or the lease, ends; 0: at no time */
     bool garbled;       /* its record is not JSON: see tasks_list */
     struct task_event ev;
     struct str f[TASK_N_FIELDS]; /* raw JSON, .p NULL: absent */

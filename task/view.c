@@ -381,6 +381,33 @@ put_reasons(struct buf *b, const char *name, const char *list, const char *who,
     buf_char(b, ']');
 }
 
+/* The tasks that could be claimed, and what to do about the first: a fleet that
+   asks again and again should wait. */
+static void
+put_could(struct buf *b, const struct task_why *w)
+{
+    const struct task_could *c = w->could;
+
+    for (size_t i = 0; i < w->n_could; i++) {
+        buf_printf(b, "%s{\"task_id\":%.*s,\"title\":%.*s,\"was\":",
+                   i > 0 ? "," : ",\"could_claim\":[", STR_ARG(c[i].id),
+                   STR_ARG(c[i].title));
+        json_quote(b, c[i].was);
+        if (c[i].free_ms != 0)
+            buf_printf(b, ",\"free_at\":\"%s\"", time_text(c[i].free_ms));
+        buf_char(b, '}');
+    }
+    if (w->n_could == 0)
+        return;
+    buf_printf(b, "],\"next\":\"%s", c->free_ms != 0
+                   ? "wait until free_at with wait_seconds" : "wait for work");
+    if (c->to.p)
+        buf_printf(b, "; if %.*s is you, pass that name as agent",
+                   STR_ARG(raw_inner(c->to)));
+    buf_z(b, "; if its agent will not come, claim it with task_id, takeover "
+          "and a reason\"");
+}
+
 void
 view_none_json(struct buf *b, const struct task_why *w, bool partial)
 {
@@ -388,6 +415,7 @@ view_none_json(struct buf *b, const struct task_why *w, bool partial)
                partial ? " in the part that was searched" : "",
                w->elsewhere > 0 ? "; other projects have ready tasks, so pass "
                                   "repo_path * or one of elsewhere_in" : "");
+    put_could(b, w);
     put_reasons(b, "blocked", "blocked_by", "task_id", w->blocked,
                 w->blockers);
     put_reasons(b, "held", "held_by", "agent", w->held, w->holders);

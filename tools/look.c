@@ -381,7 +381,8 @@ find_work(struct look *w)
     bool own = w->until == UNTIL_READY;
     struct task_want want = {.who = w->who,
                              .owner = own ? w->agent : STR_NONE,
-                             .repo_path = w->repo_path};
+                             .repo_path = w->repo_path,
+                             .leave = task_leave};
     struct str id;
     int rc;
 

@@ -139,14 +139,15 @@ put_part(struct prompt *p, const struct brief *me, enum brief_part part)
 static int
 put_parts(struct prompt *p)
 {
-    struct brief me = {.who = p->x.who};
+    struct brief me = {.who = p->x.who,
+                       .now_ms = store_now_ms(tasks_store(p->t))};
     int rc = 0;
 
     me.who.name = p->args.v[ARG_AGENT];
     if (p->args.v[F_REPO_PATH].p)
         me.who.repo = STR_NONE;
     for (int part = 0; part < BRIEF_N_PARTS && rc == 0; part++)
-        if (me.who.name.p || part == BRIEF_READY)
+        if (me.who.name.p || part >= BRIEF_OTHERS)
             rc = put_part(p, &me, (enum brief_part)part);
     view_mask_markup(&p->data, 0);
     end_prompt_list(p, p->data.len);

@@ -184,8 +184,10 @@ put_claimed(struct mcp_call *c, struct tools_change *w)
         c->out->len--; /* its brace */
     if (!w->args.v[F_TASK_ID].p)
         put_held(c, w, start);
-    if (w->r.resumed.p)
-        buf_printf(c->out, ",\"resumed_from\":%.*s", STR_ARG(w->r.resumed));
+    if (w->r.was.p) {
+        buf_z(c->out, ",\"was\":");
+        json_quote(c->out, w->r.was);
+    }
     buf_printf(c->out, ",\"claimed\":true%s%s%.*s%s%s%.*s}",
                w->r.renewed ? ",\"renewed\":true" : "",
                w->r.agent.p ? ",\"agent\":" : "", STR_ARG(w->r.agent),

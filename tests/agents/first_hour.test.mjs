@@ -88,19 +88,29 @@ test('one that ended has its task back, and writes to it by its id',
     assert.equal(claimed.task_id, created.task_id, JSON.stringify(claimed));
 });
 
-test('another product takes it while the lease runs only by takeover',
-     async () => {
-    const first = start('claude-code', [...work, stay]);
-    const [{task_id}] = await model.stays();
-    await end_client(first.child);
-    const [none, refused, claimed] = await run('codex', [
-        call('claim_task'), call('claim_task', {task_id}),
-        call('claim_task', {task_id, takeover: true, reason: 'killed'})]);
+for (const other of ['codex', 'gemini'])
+    test(`${other} is told of it, and has it by takeover, or a minute later`,
+         async () => {
+        for (const waits of [false, true]) {
+            const first = start('claude-code', [...work, stay]);
+            const [{task_id}] = await model.stays();
+            await end_client(first.child);
+            const takes = {task_id, takeover: true, reason: 'killed'};
+            const [none, refused, ...rest] = await run(other, [
+                call('claim_task'), call('claim_task', {task_id}),
+                call('claim_task', waits ? {wait_seconds: 50} : takes),
+                ...waits ? [call('claim_task', {wait_seconds: 50})] : []]);
 
-    assert.equal(none.claimed, false, JSON.stringify(none));
-    assert.match(JSON.stringify(refused), /lease_held.*but has exited/);
-    assert.match(JSON.stringify(claimed), /lines 1 to 40 are done/);
-});
+            assert.equal(none.claimed, false, JSON.stringify(none));
+            assert.equal(none.could_claim[0].task_id, task_id);
+            assert.match(none.could_claim[0].was,
+                         /^left by claude-code-[0-9a-f]{8}, exited \d+ s ago$/);
+            assert.match(JSON.stringify(refused), /kept/);
+            assert.match(JSON.stringify(rest), /lines 1 to 40 are done/);
+            shell(['done', task_id, '--agent',
+                   rest.find(r => r.claimed).current_owner]);
+        }
+    });
 
 test('two live sessions of one product have one task each', async () => {
     shell(['add', 'one']);

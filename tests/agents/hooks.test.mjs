@@ -39,7 +39,7 @@ for (const kind of ['claude-code', 'codex', 'gemini']) {
         assert.match(text, /Ready for any agent:.*other-1/);
     });
 
-    test(`${kind} hands over at its end what it holds by that name`,
+    test(`${kind} notes at its end what it holds by that name`,
          async () => {
         const from = model.seen.length;
 
@@ -53,15 +53,15 @@ for (const kind of ['claude-code', 'codex', 'gemini']) {
         assert.equal(claimed.current_owner, name, JSON.stringify(claimed));
         const mine = task('mine-1');
 
-        assert.equal(mine.status, 'handoff_ready', JSON.stringify(mine));
-        assert.equal(mine.handoff.from_agent, name);
-        assert.equal(mine.handoff.to_agent, kind);
-        assert.equal(task('yours-1').status, 'in_progress');
+        assert.equal(mine.status, 'in_progress', JSON.stringify(mine));
+        assert.equal(mine.current_owner, name);
+        assert.equal(mine.lease.left.reason, 'the session ended');
+        assert.equal(task('yours-1').lease.left, undefined);
 
         const again = model.seen.length;
 
         await run_client(kind, [call('list_tasks')], hooks);
-        assert.match(told(again), /Handed to you:.*mine-1/);
+        assert.match(told(again), /Left by an earlier.*mine-1/);
     });
 
     test(`${kind} reads what it left when it was killed, and gets it`,

@@ -11,6 +11,10 @@ tasks() {
 {"task_id":"evil","title":"\u202eright\u001b[31m \u0007to left","status":"in_progress","goal":"# not a heading"}
 END
 }
+# The same, but meant for nobody.
+free_tasks() {
+    tasks | sed 's/"current_owner":"codex",//'
+}
 
 sum() {
     if command -v sha256sum >/dev/null; then sha256sum; else shasum -a 256; fi |
@@ -396,7 +400,7 @@ run 1 claim --agent me
 has err 'no task is ready'
 
 begin claims_and_answers
-tasks | "$bin" import - >out
+free_tasks | "$bin" import - >out
 run 2 claim --agent me --lease soon
 has err '--lease needs a number from'
 run 1 claim --agent me --tag z
@@ -458,7 +462,7 @@ has err 'enforce or warn'
 
 begin the_agent_of_the_environment
 export MCP_TASK_AGENT=env
-tasks | "$bin" import - >out
+free_tasks | "$bin" import - >out
 run 0 history later
 has out env import
 run 0 show first --json
@@ -493,7 +497,7 @@ run 0 show later --json
 has out "\"current_owner\":\"${login:-user-$(id -u)}\""
 
 begin checkpoints_and_handoffs
-tasks | "$bin" import - >out
+free_tasks | "$bin" import - >out
 run 1 checkpoint none --agent me
 run 0 checkpoint later --agent me --resume-prompt 'Go on' -n 'at the end'
 has out 'later  in_progress  P0  me'
@@ -524,13 +528,15 @@ run 0 show later --json
 has out '"resume_prompt":"Tests"' '"completed_steps":["a","\"b\""]'
 run 0 history later -n 4
 has out 'at the end'
+run 0 claim later --agent me
 run 4 handoff later
-has err "does not own"
-run 4 handoff later --agent you
-has err 'does not own'
+has err 'me is working on it'
 run 2 handoff later --agent me --to you --expires soon
 has err --expires
 run 0 handoff later --agent me --to yuo --expires 60
+run 4 handoff later --agent me --to you
+has err 'it was handed over to another agent (yuo)' '--takeover --reason'
+run 0 claim later --agent me --takeover --reason 'a typo'
 run 0 handoff later --agent me --to you --reason 'no time'
 has out 'later  handoff_ready  P0  you'
 run 0 show later
@@ -543,7 +549,7 @@ has out '## Taken over' '- reason: you left'
 run 4 checkpoint later --agent you
 has err 'me took the task over: you left' 'later: me is working on it'
 run 4 checkpoint later --agent you --json
-has err '"taken_over":{"from_agent":"you","agent":"me","reason":"you left"' \
+has err '"taken_over":{"by":"me","at":"2' '"reason":"you left"}' \
     '"expires_at":"2'
 run 0 claim later --agent you --takeover --reason 'no' --json
 lacks out renewed
@@ -588,6 +594,7 @@ checks=$((checks + 1))
 run 0 wait later --since-seq 1 --timeout 60
 run 0 wait --agent codex --since-seq 1 --json
 has out '"met":true,"seq":2'
+run 0 edit later --owner ''
 
 # begin_wait ARGUMENT..., woken TEXT...: the wait ends and prints each TEXT
 begin_wait() {
@@ -614,7 +621,7 @@ call 1 request_input '{"task_id":"later","agent":"you","question":"Sure?"}' |
     "$bin" >out
 begin_wait later --until answered --since-seq 7 --json
 run 0 answer later yes
-woken '{"met":true,"seq":8'
+woken '{"met":true,"seq":9'
 run 1 wait first --until open
 has out 'first  done'
 has err 'the task has ended, so this can no longer happen'

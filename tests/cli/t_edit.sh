@@ -478,7 +478,7 @@ COLUMNS=300 run 0 board
 has out 'from 2999-01-01: quota'
 run 0 show a --json
 has out '"not_before":"2999-01-01T00:00:00.000Z"' \
-    '"expires_at":"2999-01-01T01:00:00.000Z"'
+    '"expires_at":"2999-01-01T00:15:00.000Z"'
 lacks out checkpoint
 run 0 export a
 has out '"not_before":"2999-01-01T00:00:00.000Z"'

@@ -51,10 +51,20 @@ owns() {
     same want held
 }
 task() { run 0 "$@"; }
+# left ID, stays ID: the end of its holder is noted with the task, or not
+left() {
+    run 0 show "$1" --json
+    has out '"left":{"at":"' '"reason":"the session ended"}' '"agent_gone":true'
+}
+stays() {
+    run 0 show "$1" --json
+    lacks out '"left":'
+}
 
 begin no_store
 starts startup $one
-silent
+has out "Your name in mcptask is $own. Pass it as agent in each call of its tools."
+lacks out 'Claim one'
 ends other $one
 silent
 check test ! -e "$MCP_TASK_BASE_DIR"
@@ -83,7 +93,7 @@ sed 's/SessionStart/SessionEnd/; s/source/reason/' in >end
 mv end in
 leaves_open
 silent
-owns claude-code-6789abcd
+left first
 for event in SessionStart SessionEnd; do # braces and quotes in a text
     printf '{"a":"}\\"}","session_id":"%s","hook_event_name":"%s"' $one \
         $event >in
@@ -137,7 +147,7 @@ task claim held --agent cursor-b81d4e77
 echo '{"hook_event_name":"sessionEnd","session_id":"'$two'"}' >in
 run_hook cursor
 silent
-owns cursor-b81d4e77
+left held
 
 # Clients take an exit code for a veto.
 name=exit_code
@@ -244,7 +254,7 @@ lacks out 'lines 1 to 40'
 # After /clear the client has another id for the same session.
 name=clear
 ends clear $one
-owns $own first
+stays first
 starts clear $two
 has out 'In progress under another name of this client' 'lines 1 to 40'
 starts clear $two "$web"
@@ -255,16 +265,15 @@ task add --id yours Yours
 task claim yours --agent $you
 ends prompt_input_exit $one
 silent
-# shellcheck disable=SC2119
-owns $own
+owns $own first
 owns $you yours
-run 0 show first --json
-has out "\"from_agent\":\"$own\",\"to_agent\":\"claude-code\"" \
-    '"reason":"the session ended"'
+left first
+stays yours
 starts startup $two
-has out 'Handed to you:\n- first (P2) Something to do, by anna, from '"$own: the"
+has out 'Left by an earlier session of this client:\n- first (P2) Something to do' \
+    "held by $own" '> lines 1 to 40'
 hook codex SessionStart startup $one
-lacks out first
+has out "first (P2) Something to do, by anna, left by $own, the session ended "
 starts startup $two "$web"
 lacks out first
 
@@ -286,6 +295,7 @@ task cancel tagged
 # A session that was killed ran no hook: the next one of its client learns what
 # it left, and gets it, under the names of hooks, too.
 name=what_was_left
+task handoff first --agent $own --to anna --reason 'it is late'
 # asks CLIENT TOOL ARGUMENTS: a session that calls it and is gone
 asks() {
     printf '{"jsonrpc":"2.0","id":%s,"method":%s}\n' 0 '"initialize","params":{
@@ -305,14 +315,33 @@ for names in codex:codex-mcp-client claude-code:claude-code; do
     hook "$client" SessionStart startup $two
     has out 'Left by an earlier session of this client:\n- left-'"$client (P2)" \
         ", held by $client-0f3c9a52"
+    # Of another client they are told, too, and that writes down when.
     hook gemini SessionStart startup $two
-    lacks out "left-$client"
+    has out 'Left by another agent; if it will not come back, claim the task' \
+        "- left-$client (P2) Left, by root, left by $client-0f3c9a52, exited 0 s ago; else free at "
+    run 0 show "left-$client" --json
+    has out '"reason":"exited"}' '"version":2'
     asks "$mcp" claim_task '{"agent":"'"$client-b81d4e77"'"}'
     has out '\"task_id\":\"left-'"$client"'\"' \
-        '\"resumed_from\":\"'"$client-0f3c9a52"'\"'
+        '\"was\":\"left by '"$client-0f3c9a52"', exited '
     lacks out warnings
-    task cancel "left-$client"
+    task done "left-$client" --agent "$client-b81d4e77"
 done
+
+# Who lost a task hears it when it goes on.
+name=what_was_taken
+task add --id taken Taken --repo "$api"
+task claim taken --agent $own
+task claim taken --agent codex-1 --takeover --reason 'quiet for an hour'
+for cause in resume compact; do
+    starts $cause $one
+    has out 'Taken over from you; do not continue these:\n- taken (P2) Taken, by codex-1: quiet for an hour\n'
+done
+starts startup $one
+lacks out 'Taken over'
+starts resume $two
+lacks out 'Taken over'
+task done taken --agent codex-1
 
 name=whom_a_name_reaches
 for to in codex Codex codex-mcp-client codex-0f3c9a52; do
@@ -336,7 +365,7 @@ run 0 run -d --agent $own --title Build -- \
     sh -c 'read -r code <"$0"; exit "$code"' "$dir/go"
 id=$(cat out)
 ends other $one
-owns $own "$id"
+stays "$id"
 check timeout 60 sh -c 'echo 3 >go'
 check "$bin" wait "$id" --until failed --timeout 2
 
@@ -345,7 +374,7 @@ name=a_name_of_all
 task claim any --agent anna
 export MCP_TASK_AGENT=anna
 ends other $one
-owns anna any
+stays any
 unset MCP_TASK_AGENT
 
 name=bounded
@@ -471,9 +500,7 @@ export MCP_TASK_SERVER="unix:$dir/s"
 MCP_TASK_BASE_DIR=$dir/none ends other $one
 silent
 unset MCP_TASK_SERVER
-owns $own
-run 0 show mine --json
-has out "\"from_agent\":\"$own\",\"to_agent\":\"claude-code\""
+left mine
 check test ! -e none
 kill $server
 wait $server

@@ -40,13 +40,15 @@ echo '{"hook_event_name":"SessionStart","session_id":"01234567"}' |
     PATH=$dir/bin:$PATH sh commands >out 2>err
 has out 'claude-code-01234567' first
 
-# The words with an underscore are tools, their arguments and error codes.
+# The words with an underscore are tools, their arguments and error codes, or
+# members of answers that the concepts explain.
 name=skill
 skill=$plugin/skills/mcptask/SKILL.md
 has "$skill" 'name: mcptask' 'description: '
 ask tools/list '{}'
 mv out tools
 awk '/^\|/' "$docs/errors.md" >>tools
+cat "$docs/concepts.md" >>tools
 # shellcheck disable=SC2016 # backticks of Markdown
 grep -o '`[a-z]*_[a-z_]*`' "$skill" | tr -d '`' | sort -u >words
 check test "$(wc -l <words)" -gt 15

@@ -326,6 +326,43 @@ touch go
 until_true shows one '"exit_code":4'
 until_true no_file one
 
+# The agent's session and its hook may end: the lease is the supervisor's.
+begin a_session_that_ends
+run 0 add --id one One
+mkfifo to
+"$bin" <to >answers 2>err &
+server=$!
+exec 3>to
+cat >&3 <<END
+{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":\
+"2025-11-25","capabilities":{},"clientInfo":{"name":"claude-code","version":"1"}}}
+{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"claim_task",\
+"arguments":{"task_id":"one","agent":"claude-code-0f3c9a52"}}}
+END
+until_true grep -q '"id":1' answers
+waiting -a claude-code-0f3c9a52 one
+# It still works on its task, and does not take the lease back by that.
+cat >&3 <<END
+{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":\
+"save_checkpoint","arguments":{"task_id":"one","agent":"claude-code-0f3c9a52"}}}
+END
+until_true grep -q '"id":2' answers
+lacks answers isError
+exec 3>&-
+killed $server
+echo '{"hook_event_name":"SessionEnd","session_id":"x-0f3c9a52"}' >in
+run 0 hook claude-code <in
+run 4 claim -a codex-1 one
+has err 'claude-code-0f3c9a52 is working on it'
+run 0 show one --json
+has out '"client":"mcptask run"'
+lacks out agent_gone '"left"'
+touch go
+until_true shows one '"exit_code":4'
+until_true no_file one
+run 0 show one --json
+lacks out '"client":"mcptask run"' agent_gone
+
 begin a_request_to_stop
 waiting -a me
 read -r id <out

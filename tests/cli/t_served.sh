@@ -209,8 +209,11 @@ gone() {
     mt 0 board
     mt 4 handoff one --agent bob --to cyd
     grep -q 'claim one --takeover --reason TEXT' "$all" || fail "$(cat "$all")"
+    # Who is refused has noted it.
+    run 0 show one --json
+    has out '"left":{"at":"' '"reason":"exited"}'
     mt 1 claim --agent bob
-    grep -q '; 1 held by ann (exited); to take over' "$all" ||
+    grep -q '; 1 held by ann (exited); one was left by ann, exited' "$all" ||
         fail "$(cat "$all")"
     mt 0 claim one --agent bob --takeover --reason 'it is gone'
 }

@@ -102,8 +102,9 @@ for (const [how, end] of [
       await codex.tool('create_task', { title: 'B', priority: 0 });
       const again = await Agent.start(t, kind, store, CLAUDE);
       const task = await again.tool('claim_task', {});
-      assert.deepEqual([task.task_id, task.resume_prompt, task.resumed_from],
-        ['a', HALF.resume_prompt, owner]);
+      assert.deepEqual([task.task_id, task.resume_prompt],
+        ['a', HALF.resume_prompt]);
+      assert.match(task.was, new RegExp(`^left by ${owner}, exited`));
       await close(codex, again);
     });
 }
@@ -116,8 +117,8 @@ eachKind('another product takes it over', ON_STDIO, async (t, kind, store) => {
   assert.equal(await any(codex), null);
   const { code, message } = await codex.refused('claim_task',
     { task_id: 'a' });
-  assert.equal(code, 'lease_held');
-  assert.match(message, /, but has exited$/);
+  assert.equal(code, 'kept');
+  assert.match(message, /has exited, but may come back$/);
   const task = await codex.tool('claim_task',
     { task_id: 'a', takeover: true, reason: 'it was killed' });
   assert.equal(task.resume_prompt, HALF.resume_prompt);

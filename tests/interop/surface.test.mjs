@@ -162,7 +162,10 @@ onEach('what a task refuses is data', async (agent) => {
   await is('dependency_cycle', 'update_task',
     { task_id: 'e.1', depends_on: ['e.1'] });
   await agent.tool('save_checkpoint', { task_id: 'e.1', agent: 'a' });
-  await is('not_owner', 'handoff_task', { task_id: 'e.1', from_agent: 'b' });
+  await is('lease_held', 'handoff_task', { task_id: 'e.1', from_agent: 'b' });
+  await agent.tool('handoff_task', { task_id: 'e.1', agent: 'a', to_agent: 'c' });
+  await is('kept', 'claim_task', { task_id: 'e.1', agent: 'b' });
+  await agent.tool('update_task', { task_id: 'e.1', status: 'open' });
   await agent.tool('update_task', { task_id: 'e.1', status: 'done' });
   await is('terminal', 'save_checkpoint', { task_id: 'e.1', agent: 'a' });
   await is('too_large', 'create_task', { title: 'x'.repeat(257) });
@@ -407,8 +410,7 @@ inBoth('what is said survives a restart', async (agent, t, store) => {
   const me = { task_id: 'a', agent: 'me' };
   const you = { task_id: 'a', agent: 'you' };
   await agent.tool('create_task', { task_id: 'a', title: 'A' });
-  await agent.tool('update_task',
-    { ...you, status: 'in_progress', current_owner: 'you' });
+  await agent.tool('update_task', { task_id: 'a', current_owner: 'you' });
   await agent.tool('claim_task',
     { ...me, takeover: true, reason: 'it is gone' });
   await agent.tool('request_input', { ...me, question: 'Which?', to: 'ann' });
@@ -424,7 +426,7 @@ inBoth('what is said survives a restart', async (agent, t, store) => {
   const { task } = await waits(next, { agent: 'ann', until: 'question' });
   assert.equal(task.question.question, 'Which?');
   const { taken_over: taken } = await next.refused('save_checkpoint', you);
-  assert.deepEqual([taken.agent, taken.reason], ['me', 'it is gone']);
+  assert.deepEqual([taken.by, taken.reason], ['me', 'it is gone']);
   const { messages, cancel_requested: stop } =
     await next.tool('save_checkpoint', me);
   assert.deepEqual(messages.map(({ from, text }) => [from, text]),

@@ -479,7 +479,10 @@ dump_queues(const struct tasks *t, struct buf *b)
                       (k == QUEUE_HANDED ? e->status == TASK_HANDOFF_READY
                        : k == QUEUE_HELD
                            ? e->status == TASK_IN_PROGRESS && e->has_lease
-                           : e->has_deps == (k == QUEUE_DEPS)));
+                       : k == QUEUE_BEGUN
+                           ? e->status != TASK_OPEN && !e->has_lease
+                           : e->status == TASK_OPEN &&
+                                 e->has_deps == (k == QUEUE_DEPS)));
                 if (k != QUEUE_DEPS)
                     buf_printf(b, "%d %d: %.*s\n", i, k,
                                STR_ARG(task_entry_id(e)));

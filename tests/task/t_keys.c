@@ -24,6 +24,7 @@ TEST(idempotency)
     int round;
 
     fixture_init(&f);
+    f.env.ownership_warn = true;
     call(&f, "create_task", "{'task_id':'a','title':'A'}");
     call(&f, "save_checkpoint", first);
     CHECK(ok(&f) && f.out.len < sizeof answer);
@@ -103,6 +104,7 @@ TEST(keys_of_principals)
     size_t i;
 
     fixture_init(&f);
+    f.env.ownership_warn = true;
     call(&f, "create_task", "{'task_id':'a','title':'A'}");
     for (i = 0; i < sizeof cases / sizeof *cases; i++) {
         const char *p = f.principal = cases[i].principal;
@@ -154,9 +156,9 @@ TEST(who_takes_over_owns)
          "'to_agent':'y'}");
     call(&f, "update_task", "{'task_id':'a','agent':'w',"
          "'status':'in_progress'}");
-    CHECK(failed(&f, "not_owner"));
+    CHECK(failed(&f, "kept"));
     call(&f, "save_checkpoint", "{'task_id':'a','agent':'w'}");
-    CHECK(failed(&f, "not_owner") && has(&f, "holder", "y"));
+    CHECK(failed(&f, "kept") && has(&f, "holder", "y"));
     call(&f, "update_task", "{'task_id':'a','agent':'y',"
          "'status':'in_progress'}");
     CHECK(ok(&f));
@@ -164,10 +166,12 @@ TEST(who_takes_over_owns)
     CHECK(has(&f, "current_owner", "y"));
     call(&f, "update_task", "{'task_id':'a','agent':'w',"
          "'status':'in_progress'}");
-    CHECK(failed(&f, "not_owner"));
+    CHECK(failed(&f, "lease_held"));
     /* A checkpoint of work that goes on takes nothing from its owner. */
+    clock_ahead_s = 960;
     call(&f, "save_checkpoint", "{'task_id':'a','agent':'w'}");
     CHECK(ok(&f) && warned(&f, "another agent owns this task"));
+    clock_ahead_s = 0;
     call(&f, "mark_exhausted", "{'task_id':'a','agent':'y'}");
     call(&f, "update_task", "{'task_id':'a','agent':'v','status':"
          "'in_progress','current_owner':'u'}");
@@ -175,7 +179,7 @@ TEST(who_takes_over_owns)
     call(&f, "create_task", "{'task_id':'b','title':'B',"
          "'depends_on':['a']}");
     call(&f, "save_checkpoint", "{'task_id':'b','agent':'x'}");
-    call(&f, "update_task", "{'task_id':'b','status':'done'}");
+    call(&f, "update_task", "{'task_id':'b','agent':'x','status':'done'}");
     CHECK(answer_has(&f, "done, but tasks that it depends on are not"));
     call(&f, "get_task", "{'task_id':'a','section':'artifact',"
          "'artifact_id':'a9'}");

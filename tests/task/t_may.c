@@ -43,8 +43,8 @@ static const struct task_actor callers[N_CALLERS] = {
 #define HANDOFF STR("{\"from_agent\":\"giver\",\"to_agent\":\"me\"}")
 
 enum {
-    OPEN, LEASED, EXPIRED, UNLEASED, STALE, HANDED, OFFERED, EXHAUSTED,
-    BLOCKED, FAILED, GOES_ON, EARLY, BESIDE, ENDED, N_TASKS
+    OPEN, MEANT, LEASED, LEFT, EXPIRED, UNLEASED, STALE, HANDED, OFFERED,
+    EXHAUSTED, BLOCKED, FAILED, GOES_ON, EARLY, BESIDE, ENDED, N_TASKS
 };
 
 /* As task_of derives it from a record. */
@@ -62,18 +62,26 @@ task_in(int state)
         k.status = TASK_EXHAUSTED;
     } else if (state == ENDED) {
         k.status = TASK_DONE;
-    } else if (state != OPEN && state != BLOCKED && state != FAILED &&
-               state != EARLY && state != BESIDE) {
+    } else if (state != OPEN && state != MEANT && state != BLOCKED &&
+               state != FAILED && state != EARLY && state != BESIDE) {
         k.status = TASK_IN_PROGRESS;
-        k.leased = state == LEASED || state == GOES_ON;
+        k.leased = state == LEASED || state == GOES_ON || state == LEFT;
         k.lease_expired = state == EXPIRED;
         k.stale = state == STALE;
         k.free = state == EXPIRED || state == STALE;
+        k.kept = state == UNLEASED;
     }
+    k.kept = k.kept || state == MEANT;
     if (k.leased || k.lease_expired)
         k.f[F_LEASE] = LEASE;
     k.sight = k.leased ? here : SIGHT_UNKNOWN;
-    if (k.status == TASK_IN_PROGRESS || k.status == TASK_HANDOFF_READY)
+    k.gone = state == LEFT || k.sight == SIGHT_GONE;
+    if (k.gone || k.kept)
+        k.until_ms = INT64_C(1767323100000);
+    if (state == MEANT)
+        k.until_ms = 0;
+    if (k.status == TASK_IN_PROGRESS || k.status == TASK_HANDOFF_READY ||
+        state == MEANT)
         k.f[F_CURRENT_OWNER] = STR("\"me\"");
     k.blocked = state == BLOCKED || state == FAILED || state == GOES_ON;
     k.early = state == EARLY;
@@ -93,25 +101,29 @@ task_in(int state)
 /* ---- the table ---- */
 
 /* A letter for each answer, in the order of enum task_may. */
-static const char letters[] = "yUELTOWHNPBF";
+static const char letters[] = "yUELTGKNPBF";
 
 /* By task and caller, an answer for each act: say, work, begin, reopen, hand
    over, claim, take over. */
 static const char *const expected[N_TASKS][N_CALLERS] = {
     [OPEN] = {"yyyyyyy", "yyyyyyy", "yyyyyyy", "yyyyyyy", "yyyyyyy", "yyyyyyy",
               "yyyyyyy", "yyyyyUU"},
+    [MEANT] = {"yyyyyyy", "yyyyyyy", "yyyyyyy", "yyyyKKy", "yyyyKKy",
+               "yyyyyKy", "yyyyyKy", "yyyyKUU"},
     [LEASED] = {"yyyyyyy", "yyyyyyy", "yTTTTTy", "yLLLLLL", "yLLLLLL",
-                "yLLLLLy", "yyyyOLL", "yLLLLUU"},
-    [EXPIRED] = {"yyyyyyy", "yyyyyyy", "yyyyyyy", "yyyyOyy", "yyyyOyy",
-                 "yyyyyyy", "yyyyOyy", "yyyyOUU"},
-    [UNLEASED] = {"yyyyyyy", "yyyyyyy", "yyyyyyy", "yyyyOWy", "yyyyOWy",
-                  "yyyyyWy", "yyyyOWy", "yyyyOUU"},
-    [STALE] = {"yyyyyyy", "yyyyyyy", "yyyyyyy", "yyyyOyy", "yyyyOyy",
-               "yyyyyyy", "yyyyOyy", "yyyyOUU"},
-    [HANDED] = {"yyyyyyy", "yyyyyyy", "yyyyyyy", "yyyyyHy", "yyyyOHH",
-                "yyyyyHy", "yyyyOHH", "yyyyOUU"},
-    [OFFERED] = {"yyyyyyy", "yyyyyyy", "yyyyyyy", "yyyyyyy", "yyyyOyy",
-                 "yyyyyyy", "yyyyOyy", "yyyyOUU"},
+                "yLLLLLy", "yyyyyLL", "yLLLLUU"},
+    [LEFT] = {"yyyyyyy", "yyyyyyy", "yyyyyyy", "yGGGGGy", "yGGGGGy",
+              "yGGGyGy", "yyyyyGy", "yGGGGUU"},
+    [EXPIRED] = {"yyyyyyy", "yyyyyyy", "yyyyyyy", "yyyyyyy", "yyyyyyy",
+                 "yyyyyyy", "yyyyyyy", "yyyyyUU"},
+    [UNLEASED] = {"yyyyyyy", "yyyyyyy", "yyyyyyy", "yyyyKKy", "yyyyKKy",
+                  "yyyyyKy", "yyyyyKy", "yyyyKUU"},
+    [STALE] = {"yyyyyyy", "yyyyyyy", "yyyyyyy", "yyyyyyy", "yyyyyyy",
+               "yyyyyyy", "yyyyyyy", "yyyyyUU"},
+    [HANDED] = {"yyyyyyy", "yyyyyyy", "yyyyyyy", "yyyyKKy", "yyyyKKy",
+                "yyyyyKy", "yyyyyKy", "yyyyKUU"},
+    [OFFERED] = {"yyyyyyy", "yyyyyyy", "yyyyyyy", "yyyyyyy", "yyyyyyy",
+                 "yyyyyyy", "yyyyyyy", "yyyyyUU"},
     [EXHAUSTED] = {"yyyyyyy", "yyyyyyy", "yyyyyyy", "yyyyyyy", "yyyyyyy",
                    "yyyyyyy", "yyyyyyy", "yyyyyUU"},
     [BLOCKED] = {"yyByyBB", "yyByyBB", "yyByyBB", "yyByyBB", "yyByyBB",
@@ -119,7 +131,7 @@ static const char *const expected[N_TASKS][N_CALLERS] = {
     [FAILED] = {"yyFyyFF", "yyFyyFF", "yyFyyFF", "yyFyyFF", "yyFyyFF",
                 "yyFyyFF", "yyFyyFF", "yyFyyUU"},
     [GOES_ON] = {"yyByyyy", "yyByyyy", "yTTTTTy", "yLLLLLL", "yLLLLLL",
-                 "yLLLLLB", "yyByOLL", "yLLLLUU"},
+                 "yLLLLLB", "yyByyLL", "yLLLLUU"},
     [EARLY] = {"yyNyyNN", "yyNyyNN", "yyNyyNN", "yyNyyNN", "yyNyyNN",
                "yyNyyNy", "yyNyyNN", "yyNyyUU"},
     [BESIDE] = {"yyyyyyy", "yyyyyyy", "yyyyyyy", "yyPyyPy", "yyPyyPy",
@@ -158,8 +170,8 @@ TEST(a_session_that_is_not_seen)
     k = task_in(LEASED);
     for (int act = ACT_SAY; act <= ACT_TAKE_OVER; act++)
         CHECK(may(&callers[TWIN], &k, (enum task_act)act) == MAY_YES);
-    CHECK(may(&callers[YOU], &k, ACT_CLAIM) == MAY_NOT_LEASED);
-    CHECK(may(&callers[YOU], &k, ACT_WORK) == MAY_NOT_LEASED);
+    CHECK(may(&callers[YOU], &k, ACT_CLAIM) == MAY_NOT_LEFT);
+    CHECK(may(&callers[YOU], &k, ACT_WORK) == MAY_NOT_LEFT);
     CHECK(may(&callers[YOU], &k, ACT_TAKE_OVER) == MAY_YES);
     here = SIGHT_ALIVE;
 }
@@ -322,6 +334,7 @@ TEST(holders_under_default_names)
         struct task_holder h = {
             .name = arena_printf(&a, "\"%s\"", rows[i].holder),
             .session = HERE, .sight = rows[i].sight, .runs = true,
+            .gone = rows[i].sight == SIGHT_GONE,
             .client = rows[i].client ? str_of(rows[i].client) : STR_NONE};
 
         if (!CHECK(actor_hold(&rows[i].who, &h) == rows[i].hold) ||
@@ -402,16 +415,21 @@ TEST(what_a_refusal_says)
          "another session with this agent name holds the lease",
          "call claim_task with a different agent name, or with takeover and a "
          "reason"},
-        {MAY_NOT_OWNED, UNLEASED, ERR_NOT_OWNER, "from_agent",
-         "from_agent does not own the task",
-         "call get_task to see current_owner, the agent that can hand it over"},
-        {MAY_NOT_WORKED_ON, UNLEASED, ERR_NOT_OWNER, "agent",
-         "another agent is working on the task; any agent may claim it after "
-         "24 hours without a change",
-         "claim another task, or this one with takeover and a reason"},
-        {MAY_NOT_HANDED, HANDED, ERR_NOT_OWNER, "agent",
-         "the task was handed over to another agent",
-         "claim another task, or try again after expires_at"},
+        {MAY_NOT_LEFT, LEFT, ERR_KEPT, "agent",
+         "the agent that worked on it has exited, but may come back",
+         "claim another task, or this one after expires_at; if that agent "
+         "will not come, claim it with takeover and a reason"},
+        {MAY_NOT_KEPT, UNLEASED, ERR_KEPT, "agent",
+         "another agent is working on it, without a lease",
+         "claim another task, or this one after expires_at; if that agent "
+         "will not come, claim it with takeover and a reason"},
+        {MAY_NOT_KEPT, HANDED, ERR_KEPT, "agent",
+         "it was handed over to another agent",
+         "claim another task, or this one after expires_at; if that agent "
+         "will not come, claim it with takeover and a reason"},
+        {MAY_NOT_KEPT, MEANT, ERR_KEPT, "agent",
+         "it is meant for another agent",
+         "choose another task, or claim this one with takeover and a reason"},
         {MAY_NOT_YET, EARLY, ERR_BLOCKED, "not_before",
          "work on the task may not start before 2026-01-02T14:00:00.000Z",
          "claim another task, wait for this one with wait_seconds, or call "
@@ -435,7 +453,7 @@ TEST(what_a_refusal_says)
         struct task_ctx c = {.a = &a, .who = callers[YOU]};
         struct task k = task_in(rows[i].state);
         bool owned = rows[i].code == ERR_LEASE ||
-                     rows[i].code == ERR_NOT_OWNER;
+                     rows[i].code == ERR_KEPT;
         bool beside = rows[i].why == MAY_NOT_BESIDE;
 
         CHECK(may_refuse(&c, &k, rows[i].why) == rows[i].code);
@@ -453,11 +471,10 @@ TEST(what_a_refusal_says)
               (rows[i].why == MAY_NOT_YET));
         CHECK(str_is(c.e.deps_failed, "[\"t-2\"]") ==
               (rows[i].why == MAY_NOT_FAILED));
-        /* A handoff without a time is kept for an hour after it. */
-        CHECK(str_is(c.e.expires, "\"2026-01-02T04:00:00.000Z\"") ==
-              (rows[i].why == MAY_NOT_HANDED));
-        CHECK(c.e.for_now == (rows[i].why == MAY_NOT_HANDED || beside ||
-                              rows[i].why == MAY_NOT_YET));
+        CHECK(str_is(c.e.expires, "\"2026-01-02T03:05:00.000Z\"") ==
+              (rows[i].code == ERR_KEPT && rows[i].state != MEANT));
+        CHECK(c.e.gone == (rows[i].state == LEFT));
+        CHECK(c.e.for_now == (beside || rows[i].why == MAY_NOT_YET));
         CHECK(may_later(&c.e) == (owned || beside ||
                                   rows[i].why == MAY_NOT_BLOCKED ||
                                   rows[i].why == MAY_NOT_YET));
@@ -475,7 +492,7 @@ TEST(who_lost_it)
 
     k.f[F_TAKEOVER] = STR("{\"from_agent\":\"you\",\"agent\":\"me\"}");
     may_refuse(&c, &k, MAY_NOT_LEASED);
-    CHECK(str_eq(c.e.taken, k.f[F_TAKEOVER]));
+    CHECK(str_is(c.e.taken, "{\"by\":\"me\"}"));
     c.who = callers[GIVER];
     may_refuse(&c, &k, MAY_NOT_LEASED);
     CHECK(c.e.taken.p == NULL);

@@ -87,8 +87,8 @@ make_in(struct fixture *f, const char *id, enum task_status s)
     }
     if (s == TASK_OPEN)
         return;
-    snprintf(text, sizeof text, "{'task_id':'%s','status':'%s'}", id,
-             task_status_name(s));
+    snprintf(text, sizeof text, "{'task_id':'%s','status':'%s'%s}", id,
+             task_status_name(s), s == TASK_DONE ? ",'agent':'x'" : "");
     call(f, "update_task", text);
     CHECK(ok(f) && has(f, "status", task_status_name(s)));
 }
@@ -175,9 +175,7 @@ test_rules(void)
         {"update_task", "{'task_id':'a','status':'in_progress',"
          "'agent':'me'}", 0, 0, 0},
         {"get_task", "{'task_id':'a'}", 0, "current_owner", "me"},
-        {"handoff_task", "{'task_id':'a','from_agent':'you'}", "not_owner",
-         "field", "from_agent"},
-        {"handoff_task", "{'task_id':'a','from_agent':'you'}", "not_owner",
+        {"handoff_task", "{'task_id':'a','from_agent':'you'}", "lease_held",
          "holder", "me"},
         {"handoff_task", "{'task_id':'a','from_agent':'me'}", 0, "status",
          "handoff_ready"},
@@ -192,9 +190,9 @@ test_rules(void)
          "invalid_transition", 0, 0},
         {"save_checkpoint", "{'task_id':'a','agent':'me'}", 0, "status",
          "in_progress"},
-        {"update_task", "{'task_id':'a','status':'done','test_results':"
-         "[{'command':'make test','exit_code':0,'passed':3}]}", 0, "status",
-         "done"},
+        {"update_task", "{'task_id':'a','agent':'me','status':'done',"
+         "'test_results':[{'command':'make test','exit_code':0,'passed':3}]}",
+         0, "status", "done"},
         {"save_checkpoint", "{'task_id':'a','agent':'me'}", "terminal", 0,
          0},
         {"attach_artifact", "{'task_id':'a','name':'n','content':'c'}",
@@ -203,8 +201,8 @@ test_rules(void)
          "field", "reason"},
         {"update_task", "{'task_id':'a','status':'open','reason':'bug'}", 0,
          "status", "open"},
-        {"handoff_task", "{'task_id':'a'}", "not_owner", "field",
-         "from_agent"},
+        {"update_task", "{'task_id':'a','current_owner':'me'}", 0, 0, 0},
+        {"handoff_task", "{'task_id':'a'}", "kept", "holder", "me"},
         {"save_checkpoint", "{'task_id':'a'}", 0, "current_owner", "me"},
         {"create_task", "{}", "invalid_argument", "field", "title"},
         {"create_task", "{'title':'x','nonsense':1}", "invalid_argument",
@@ -219,7 +217,7 @@ test_rules(void)
     call(&f, "update_task", "{'task_id':'a','expected_version':1,'goal':"
          "'C'}");
     CHECK(failed(&f, "version_conflict") &&
-          number(&f, "current_version") == 11);
+          number(&f, "current_version") == 12);
     call(&f, "create_task", "{'title':'x'}");
     CHECK(ok(&f) && str_starts(json_str(&f.a, json_get(f.json, "task_id")),
                                "t-"));
@@ -236,6 +234,7 @@ test_evidence_and_warnings(void)
     call(&f, "create_task", "{'task_id':'a','title':'A','status':"
          "'in_progress','agent':'me'}");
     CHECK(ok(&f) && !json_get(f.json, "current_owner")); /* the caller's */
+    clock_ahead_s = 960;
     call(&f, "save_checkpoint", "{'task_id':'a','agent':'you',"
          "'remaining_steps':['r']}");
     CHECK(has(&f, "current_owner", "me"));
@@ -247,10 +246,11 @@ test_evidence_and_warnings(void)
     call(&f, "update_task", "{'task_id':'a','status':'done'}");
     CHECK(ok(&f) && warned(&f, "done without test_results"));
     CHECK(warned(&f, "done, but remaining_steps is not empty"));
+    clock_ahead_s = 0;
     fixture_fini(&f);
 }
 
-#define DONE "'task_id':'a','status':'done'"
+#define DONE "'task_id':'a','agent':'me','status':'done'"
 
 static const struct json_tok *
 ends(struct fixture *f, const char *args)
@@ -535,7 +535,8 @@ test_dependencies(void)
          "in_progress"},
         {"update_task", "{'task_id':'a','status':'in_progress'}", 0, 0, 0},
         {"update_task", "{'task_id':'a','status':'done'}", 0, 0, 0},
-        {"update_task", "{'task_id':'b','status':'open'}", 0, 0, 0},
+        {"update_task", "{'task_id':'b','agent':'x','status':'open'}", 0, 0,
+         0},
         {"update_task", "{'task_id':'b','status':'in_progress'}", 0, 0, 0},
         {"update_task", "{'task_id':'c','depends_on':[]}", 0, 0, 0},
     };
@@ -878,7 +879,7 @@ test_archived_tasks(void)
          "'current_owner':'ann'}");
     call(&f, "create_task", "{'task_id':'b','title':'B','depends_on':['a']}");
     call(&f, "save_checkpoint", "{'task_id':'a','agent':'ann'}");
-    call(&f, "update_task", "{'task_id':'a','status':'done'}");
+    call(&f, "update_task", "{'task_id':'a','agent':'ann','status':'done'}");
     CHECK(ok(&f) &&
           store_read(f.s, store_find(f.s, STR("task/a")), &f.a, &r) == 0);
     CHECK(archive(&f, "task/a") == 0);
@@ -1198,8 +1199,8 @@ test_no_memory(void)
         {"create_task", "{'task_id':'a','title':'A','tags':['t']}"},
         {"save_checkpoint", "{'task_id':'a','agent':'me','notes':'n',"
          "'idempotency_key':'k','completed_steps':['x\\n','y']}"},
-        {"update_task", "{'task_id':'a','repo_path':'/new','depends_on':"
-         "['b'],'current_owner':'you','reason':'r\\n'}"},
+        {"update_task", "{'task_id':'a','agent':'me','repo_path':'/new',"
+         "'depends_on':['b'],'current_owner':'you','reason':'r\\n'}"},
         {"handoff_task", "{'task_id':'a','from_agent':'you','to_agent':"
          "'him'}"},
         {"get_task", "{'task_id':'a'}"},

@@ -701,6 +701,13 @@ TEST(reasons)
     DO("handoff_task", "'task_id':'h','from_agent':'me','to_agent':'you'");
     said = DO("claim_task", "'agent':'ann'");
     CHECK(text_has(said, "'claimed':false,'message':'no task is ready',"
+                   "'could_claim':[{'task_id':'h','title':'t',"
+                   "'was':'handed to you by me "));
+    CHECK(text_has(said, "{'task_id':'m','title':'t','was':'in progress by me "
+                   "without a lease','free_at':'2"));
+    CHECK(text_has(said, "'next':'wait until free_at with wait_seconds; if you "
+                   "is you, pass that name as agent; if its agent will not "
+                   "come, claim it with task_id, takeover and a reason',"
                    "'blocked':3,'blocked_by':["));
     CHECK(text_has(said, "{'task_id':'d','tasks':2,'status':'in_progress'}"));
     CHECK(text_has(said, "{'task_id':'x','tasks':1,'status':'open'}"));

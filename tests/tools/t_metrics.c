@@ -75,7 +75,7 @@ TEST(figures_follow_the_time)
           {"request_input", "{'task_id':'a','agent':'me','question':'q'}", 0,
            0, 0});
     figures_are_those_of_the_lists(&f);
-    CHECK(figure(&f, "leases") == 2 && figure(&f, "tasks_asking") == 1);
+    CHECK(figure(&f, "leases") == 3 && figure(&f, "tasks_asking") == 1);
     CHECK(figure(&f, "tasks{status=\"done\"}") == 1);
     clock_ahead_s = 60;
     call(&f, "request_input", "{'task_id':'b','agent':'me','question':'q'}");

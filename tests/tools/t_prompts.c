@@ -71,7 +71,8 @@ TEST(changes_of_the_list)
     call(&f, "update_task", "{'task_id':'a','goal':'status'}");
     call(&f, "save_checkpoint", "{'task_id':'a','agent':'x'}");
     call(&f, "save_checkpoint", "{'task_id':'a','agent':'x'}");
-    call(&f, "attach_artifact", "{'task_id':'a','name':'n','content':''}");
+    call(&f, "attach_artifact", "{'task_id':'a','agent':'x','name':'n',"
+         "'content':''}");
     call(&f, "handoff_task", "{'task_id':'a','from_agent':'x'}");
     CHECK(store_scan(f.s, 1, ask_change, &s) == 0);
     CHECK(strcmp(s.said, "y-y--y") == 0);
@@ -316,7 +317,10 @@ TEST(prompt_of_a_session)
                    "claude-code-11111111\n"));
     f.client = "codex";
     CHECK(prompt(&f, "resume_task", NULL, &text) == 0);
-    CHECK(!strstr(text.p, "- left "));
+    CHECK(in_order(text.p, "Left by another agent; if it will not come back, "
+                   "claim the task with takeover and a reason:\n",
+                   "- left (P2) T, by claude-code-11111111, left by "
+                   "claude-code-11111111, exited; else free at "));
     /* Words for a client address it, and are no name of its sessions. */
     CHECK(prompt(&f, "resume_task", "{'agent':'claude'}", &text) == 0);
     CHECK(!strstr(text.p, "You hold these tasks"));

@@ -191,7 +191,8 @@ put_table(const struct row *r, size_t n, unsigned tools, const char *old)
                  "|---|---|---|---|\n");
     for (int first = 1; first >= 0; first--)
         for (size_t i = 0; i < n; i++) {
-            bool taken = r != task_rows || r[i].tools & tools;
+            bool taken = (r != task_rows || r[i].tools & tools) &&
+                         r[i].shown != UNSHOWN;
             bool stands_first = r[i].needs & tools || &r[i] ==
                                 &task_rows[F_TITLE];
 

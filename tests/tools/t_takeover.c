@@ -15,7 +15,7 @@ lost_to(const struct fixture *f, const char *agent, const char *reason)
 {
     const struct json_tok *t = json_get(f->json, "taken_over");
 
-    return t && json_is(json_get(t, "agent"), agent) &&
+    return t && json_is(json_get(t, "by"), agent) &&
            json_is(json_get(t, "reason"), reason) && json_get(t, "at");
 }
 
@@ -49,7 +49,7 @@ TEST(time_is_taken_back)
     wall_ahead_s = 0;
     STEPS(&f, {"claim_task", "{'task_id':'a','agent':'you'}", "lease_held", 0,
                0},
-          {"claim_task", "{'task_id':'c','agent':'you'}", "not_owner", 0, 0});
+          {"claim_task", "{'task_id':'c','agent':'you'}", "kept", 0, 0});
     store_take_back_time(f.s);
     while (store_compact(f.s) == ERR_PENDING)
         continue;
@@ -65,7 +65,7 @@ TEST(time_is_taken_back)
     }
     STEPS(&f, {"claim_task", "{'task_id':'a','agent':'you'}", 0, 0, 0},
           {"claim_task", "{'task_id':'c','agent':'you'}", 0, 0, 0},
-          {"claim_task", "{'task_id':'b','agent':'you'}", "not_owner", 0, 0});
+          {"claim_task", "{'task_id':'b','agent':'you'}", "kept", 0, 0});
     clock_ahead_s = DAY + 60;
     STEPS(&f, {"update_task", "{'task_id':'b','agent':'me','goal':'g'}", 0, 0,
                0});
@@ -114,10 +114,9 @@ TEST(a_person_hands_over)
 
     clock_ahead_s = 0;
     fixture_init(&f);
-    STEPS(&f, {"create_task", "{'task_id':'a','title':'T'}", 0, 0, 0},
-          {"update_task", "{'task_id':'a','agent':'me','status':"
-               "'in_progress'}", 0, 0, 0},
-          {"handoff_task", HAND, "not_owner", "holder", "me"},
+    STEPS(&f, {"create_task", "{'task_id':'a','title':'T','status':"
+               "'in_progress','current_owner':'me'}", 0, 0, 0},
+          {"handoff_task", HAND, "kept", "holder", "me"},
           {"claim_task", "{'task_id':'a','agent':'me'}", 0, 0, 0});
     f.person = true;
     STEPS(&f, {"handoff_task", HAND, "lease_held", "holder", "me"},
@@ -163,9 +162,12 @@ TEST(a_person_ends_a_lease)
     clock_ahead_s = 960;
     call(&f, "save_checkpoint", "{'task_id':'a','agent':'me'}");
     CHECK(ok(&f) && lost_to(&f, "you", "r"));
-    /* It is told until it has the task again. */
+    /* It is told until it has the task again. So is the other one then. */
     call(&f, "claim_task", "{'agent':'me','task_id':'a'}");
-    CHECK(ok(&f) && !json_get(f.json, "takeover"));
+    CHECK(ok(&f) && has(&f, "was", "held by you, whose lease expired"));
+    call(&f, "save_checkpoint", "{'task_id':'a','agent':'you'}");
+    CHECK(failed(&f, "lease_held") && lost_to(&f, "me",
+                                              "the lease had expired"));
     call(&f, "save_checkpoint", "{'task_id':'a','agent':'me'}");
     CHECK(ok(&f) && !json_get(f.json, "taken_over"));
     end(&f);
@@ -185,8 +187,9 @@ TEST(a_loser_gets_it_back)
 
     for (i = 0; i < sizeof ways / sizeof *ways; i++) {
         begin_with(&f, "a");
-        STEPS(&f, {"save_checkpoint", "{'task_id':'a','agent':'me'}", 0, 0, 0},
-              {"claim_task", TAKE, 0, 0, 0},
+        STEPS(&f, {"update_task", "{'task_id':'a','current_owner':'me'}", 0, 0,
+                   0},
+              {"claim_task", TAKE, 0, "was", "meant for me"},
               {"handoff_task", "{'task_id':'a','from_agent':'you'}", 0, 0, 0},
               {"update_task", "{'task_id':'a','agent':'me','message':'m'}", 0,
                0, 0});
@@ -205,18 +208,23 @@ TEST(a_loser_gets_it_back)
 
 /* ---- owners without a lease ---- */
 
+/* As records of 0.3.0 have them, and what a person put in progress. */
 TEST(an_owner_without_a_lease)
 {
     struct fixture f;
 
-    begin_with(&f, "ab");
-    call(&f, "save_checkpoint", "{'task_id':'a','agent':'me'}");
-    call(&f, "save_checkpoint", "{'task_id':'b','agent':'me'}");
-    STEPS(&f, {"claim_task", "{'agent':'you','task_id':'a'}", "not_owner",
-               "holder", "me"},
+    begin_with(&f, "");
+    STEPS(&f, {"create_task", "{'task_id':'a','title':'T','status':"
+               "'in_progress','current_owner':'me'}", 0, 0, 0},
+          {"create_task", "{'task_id':'b','title':'T','status':"
+           "'in_progress','current_owner':'me'}", 0, 0, 0},
+          {"claim_task", "{'agent':'you','task_id':'a'}", "kept", "holder",
+           "me"},
+          {"save_checkpoint", "{'agent':'you','task_id':'a'}", 0,
+           "current_owner", "me"},
           {"claim_task", "{'agent':'you','task_id':'a','takeover':true}",
            "invalid_argument", "field", "reason"},
-          {"claim_task", TAKE, 0, "current_owner", "you"},
+          {"claim_task", TAKE, 0, "was", "in progress by me without a lease"},
           {"save_checkpoint", "{'task_id':'a','agent':'me'}", "lease_held", 0,
            0});
     CHECK(lost_to(&f, "you", "r"));
@@ -224,8 +232,7 @@ TEST(an_owner_without_a_lease)
     CHECK(ok(&f));
     /* After a day anybody may take it. */
     clock_ahead_s = DAY - 60;
-    STEPS(&f, {"claim_task", "{'agent':'you','task_id':'b'}", "not_owner", 0,
-               0},
+    STEPS(&f, {"claim_task", "{'agent':'you','task_id':'b'}", "kept", 0, 0},
           {"get_task", "{'task_id':'b'}", 0, 0, 0});
     CHECK(!is_true(&f, "ready"));
     clock_ahead_s = DAY + 60;
@@ -238,77 +245,112 @@ TEST(an_owner_without_a_lease)
     end(&f);
 }
 
+/* Whoever begins work without a claim has a lease, too. A person at a page has
+   none, whom nobody sees stop. */
+TEST(who_has_a_lease)
+{
+    static const char *const begin[][2] = {
+        {"save_checkpoint", "{'task_id':'a','agent':'me'}"},
+        {"update_task", "{'task_id':'a','agent':'me','status':'in_progress'}"},
+        {"create_task", "{'task_id':'b','agent':'me','title':'T','status':"
+         "'in_progress'}"},
+    };
+    struct fixture f;
+
+    for (size_t i = 0; i < sizeof begin / sizeof *begin; i++)
+        for (int person = 0; person < 2; person++) {
+            begin_with(&f, "a");
+            f.person = person;
+            call(&f, begin[i][0], begin[i][1]);
+            CHECK(ok(&f) && expires_in(&f, json_get(f.json, "lease")) ==
+                                (person ? -1 : 900));
+            f.person = false;
+            call(&f, "claim_task", i == 2
+                 ? "{'agent':'you','task_id':'b'}"
+                 : "{'agent':'you','task_id':'a'}");
+            CHECK(failed(&f, person ? "kept" : "lease_held"));
+            end(&f);
+        }
+    begin_with(&f, "a");
+    f.client = "claude-code";
+    session_mark = "1111111111.1";
+    STEPS(&f, {"update_task", "{'task_id':'a','status':'in_progress'}", 0,
+               "agent", "claude-code-11111111"});
+    CHECK(expires_in(&f, json_get(f.json, "lease")) == 900);
+    session_mark = NULL;
+    end(&f);
+}
+
+/* An open task with an owner is offered to that name alone, at any time; one
+   that is given back is offered to all. */
+TEST(whom_a_task_is_meant_for)
+{
+    struct fixture f;
+
+    begin_with(&f, "ab");
+    STEPS(&f, {"update_task", "{'task_id':'a','current_owner':'codex'}", 0, 0,
+               0},
+          {"claim_task", "{'agent':'you'}", 0, "task_id", "b"});
+    clock_ahead_s = 30 * DAY;
+    STEPS(&f, {"update_task", "{'task_id':'b','agent':'you','status':'done'}",
+               0, 0, 0},
+          {"claim_task", "{'agent':'you'}", 0, "message", "no task is ready"},
+          {"claim_task", "{'agent':'you','task_id':'a'}", "kept", "message",
+           "it is meant for another agent"});
+    CHECK(!json_get(f.json, "expires_at"));
+    f.client = "codex-mcp-client";
+    session_mark = "1111111111.1";
+    STEPS(&f, {"claim_task", "{}", 0, "task_id", "a"},
+          {"update_task", "{'task_id':'a','status':'open'}", 0, 0, 0});
+    CHECK(!json_get(f.json, "current_owner"));
+    f.client = NULL;
+    session_mark = NULL;
+    STEPS(&f, {"claim_task", "{'agent':'you'}", 0, "task_id", "a"});
+    end(&f);
+}
+
 /* ---- receivers who never come ---- */
 
 TEST(a_receiver_who_never_comes)
 {
     struct fixture f;
 
-    begin_with(&f, "ab");
-    call(&f, "handoff_task", "{'task_id':'a','from_agent':'me','to_agent':"
-         "'hermse'}");
-    CHECK(ok(&f));
-    call(&f, "handoff_task", "{'task_id':'b','from_agent':'me','to_agent':"
-         "'hermse','expires_seconds':7200}");
-    CHECK(ok(&f));
-    call(&f, "claim_task", "{'agent':'you','task_id':'a'}");
-    CHECK(failed(&f, "not_owner") && has(&f, "holder", "hermse") &&
-          expires_in(&f, f.json) == HOUR && is_true(&f, "retryable"));
-    STEPS(&f, {"claim_task", TAKE, "not_owner", 0, 0},
-          {"claim_task", "{'agent':'you'}", 0, "message", "no task is ready"},
-          {"handoff_task", "{'task_id':'a','from_agent':'you','to_agent':"
-           "'hermes'}", "not_owner", 0, 0});
-    clock_ahead_s = HOUR - 60;
-    STEPS(&f, {"claim_task", "{'agent':'you','task_id':'a'}", "not_owner", 0,
+    begin_with(&f, "abc");
+    STEPS(&f, {"handoff_task", "{'task_id':'a','from_agent':'me','to_agent':"
+               "'hermse'}", 0, 0, 0},
+          {"handoff_task", "{'task_id':'b','from_agent':'me','to_agent':"
+           "'hermse','expires_seconds':7200}", 0, 0, 0},
+          {"handoff_task", "{'task_id':'c','from_agent':'me','to_agent':"
+           "'hermse'}", 0, 0, 0},
+          {"claim_task", "{'agent':'you','task_id':'a'}", "kept", "holder",
+           "hermse"});
+    CHECK(expires_in(&f, f.json) == 900 && is_true(&f, "retryable"));
+    /* A reason passes by it, whoever has one; another handoff does not. */
+    STEPS(&f, {"save_checkpoint", "{'agent':'you','task_id':'a'}", "kept", 0,
                0},
+          {"handoff_task", "{'task_id':'a','from_agent':'me','to_agent':"
+           "'hermes'}", "kept", 0, 0},
+          {"claim_task", "{'task_id':'c','agent':'you','takeover':true,"
+           "'reason':'a typo'}", 0, "was", "handed to hermse by me 0 s ago"},
+          {"save_checkpoint", "{'task_id':'c','agent':'hermse'}", "lease_held",
+           0, 0});
+    CHECK(lost_to(&f, "you", "a typo"));
+    call(&f, "claim_task", "{'agent':'you'}");
+    CHECK(has(&f, "message", "no task is ready"));
+    clock_ahead_s = 840;
+    STEPS(&f, {"claim_task", "{'agent':'you','task_id':'a'}", "kept", 0, 0},
           /* A message of somebody else does not prolong the wait. */
           {"update_task", "{'task_id':'a','agent':'x','message':'m'}", 0, 0,
            0});
-    clock_ahead_s = HOUR + 60;
-    STEPS(&f, {"claim_task", "{'agent':'you'}", 0, "task_id", "a"},
-          {"claim_task", "{'agent':'you'}", 0, "message",
+    clock_ahead_s = 960;
+    STEPS(&f, {"claim_task", "{'agent':'else'}", 0, "task_id", "c"},
+          {"claim_task", "{'agent':'else'}", 0, "task_id", "a"},
+          {"claim_task", "{'agent':'else'}", 0, "message",
            "no task is ready"});
     clock_ahead_s = 2 * HOUR + 60;
     reopen(&f);
     call(&f, "claim_task", "{'agent':'you','task_id':'b'}");
     CHECK(ok(&f) && has(&f, "current_owner", "you"));
-    end(&f);
-}
-
-TEST(the_giver_redirects)
-{
-    struct fixture f;
-
-    begin_with(&f, "ab");
-    STEPS(&f,
-        {"claim_task", "{'agent':'me','task_id':'a'}", 0, 0, 0},
-        {"handoff_task", "{'task_id':'a','from_agent':'me','to_agent':"
-         "'hermse'}", 0, 0, 0},
-        {"handoff_task", "{'task_id':'a','from_agent':'me','to_agent':"
-         "'hermes'}", 0, "current_owner", "hermes"},
-        {"claim_task", "{'task_id':'a','agent':'me'}", "not_owner", 0, 0},
-        {"claim_task", "{'task_id':'a','agent':'me','takeover':true,"
-         "'reason':'r'}", 0, "current_owner", "me"},
-        {"save_checkpoint", "{'task_id':'a','agent':'hermes'}", "lease_held",
-         0, 0});
-    CHECK(lost_to(&f, "me", "r"));
-    /* Once it has been taken up, the giver may not redirect it. */
-    STEPS(&f,
-        {"handoff_task", "{'task_id':'a','from_agent':'me','to_agent':"
-         "'hermes'}", 0, 0, 0},
-        {"claim_task", "{'task_id':'a','agent':'hermes'}", 0, 0, 0},
-        {"handoff_task", "{'task_id':'a','from_agent':'me','to_agent':'x'}",
-         "lease_held", 0, 0},
-        {"claim_task", "{'task_id':'a','agent':'me','takeover':true,"
-         "'reason':'r'}", "lease_held", 0, 0});
-    /* Nor does a person need to wait. */
-    call(&f, "handoff_task", "{'task_id':'b','from_agent':'me','to_agent':"
-         "'hermse'}");
-    f.person = true;
-    STEPS(&f, {"claim_task", "{'task_id':'b','agent':'Ann'}", "not_owner", 0,
-               0},
-          {"claim_task", "{'task_id':'b','agent':'Ann','takeover':true,"
-           "'reason':'typo'}", 0, "current_owner", "Ann"});
     end(&f);
 }
 
@@ -319,7 +361,7 @@ TEST(handoffs_of_older_logs)
     int i;
 
     begin_with(&f, "");
-    time_format(store_now_ms(f.s) - 1800 * 1000, now);
+    time_format(store_now_ms(f.s) - 600 * 1000, now);
     for (i = 0; i < 2; i++) {
         snprintf(text, sizeof text, "{'task_id':'%c','title':'T','status':"
                  "'handoff_ready','current_owner':'hermse','handoff':"
@@ -329,11 +371,11 @@ TEST(handoffs_of_older_logs)
     }
     call(&f, "claim_task", "{'agent':'you'}");
     CHECK(!is_true(&f, "claimed"));
-    clock_ahead_s = 1860;
+    clock_ahead_s = 360;
     STEPS(&f, {"claim_task", "{'agent':'you'}", 0, "task_id", "b"},
           {"claim_task", "{'agent':'you'}", 0, "message",
            "no task is ready"});
-    clock_ahead_s = HOUR + 60;
+    clock_ahead_s = 960;
     call(&f, "claim_task", "{'agent':'you'}");
     CHECK(has(&f, "task_id", "a"));
     end(&f);

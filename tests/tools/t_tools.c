@@ -131,7 +131,7 @@ check_schema(struct arena *a, enum task_tool tool, const struct mcp_tool *t)
 
         if (takes_arg(tool, name, &required)) {
             takes++;
-            if (!CHECK(json_get(props, name) != NULL))
+            if (!CHECK((json_get(props, name) == NULL) == (arg == ARG_LEFT)))
                 fprintf(stderr, "  %s lacks %s\n", t->name, name);
         }
     }
@@ -862,10 +862,12 @@ test_changes_are_logged(void)
          "'idempotency_key':'k'}", 7, "checkpoint"},
         {"save_checkpoint", "{'task_id':'a','agent':'x',"
          "'idempotency_key':'k'}", 0, 0},
+        {"update_task", "{'task_id':'a','agent':'x','current_owner':'w'}", 7,
+         "update"},
         {"save_checkpoint", "{'task_id':'a','agent':'y'}", 4, "checkpoint"},
-        {"attach_artifact", "{'task_id':'a','agent':'x','name':'n',"
+        {"attach_artifact", "{'task_id':'a','agent':'w','name':'n',"
          "'content':'c'}", 7, "attach"},
-        {"attach_artifact", "{'task_id':'a','agent':'x','name':'n',"
+        {"attach_artifact", "{'task_id':'a','agent':'w','name':'n',"
          "'content':'c'}", 0, 0},
         {"update_task", "{'task_id':'a','agent':'x','status':'done'}", 4,
          "update"},
@@ -932,7 +934,7 @@ end_and_reopen(struct fixture *f)
 {
     uint64_t n;
 
-    call(f, "update_task", "{'task_id':'a','status':'done'}");
+    call(f, "update_task", "{'task_id':'a','agent':'b','status':'done'}");
     CHECK(ok(f));
     n = (uint64_t)number(f, "seq");
     call(f, "update_task", "{'task_id':'a','status':'in_progress',"

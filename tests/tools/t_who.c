@@ -319,7 +319,7 @@ test_a_lease_for_the_product(void)
     STEPS(&f,
         {"save_checkpoint", "{'task_id':'a','agent':'codex'}", 0, "agent",
          "codex"},
-        {"claim_task", "{'task_id':'b','agent':'me'}", "not_owner", NULL, NULL},
+        {"claim_task", "{'task_id':'b','agent':'me'}", "kept", NULL, NULL},
         {"claim_task", "{'task_id':'b','agent':'codex'}", 0, "agent",
          "codex-mcp-client-0123abcd"},
         {"claim_task", "{'task_id':'a'}", 0, "agent", "codex"});
@@ -353,14 +353,15 @@ test_what_a_client_left_under_another_form_of_its_name(void)
     session_mark = TWO;
     session_dead = ONE;
     STEPS(&f,
-        {"claim_task", "{}", 0, "resumed_from", "-n8n-n8n-x-11111111"},
+        {"claim_task", "{}", 0, "was",
+         "left by -n8n-n8n-x-11111111, exited"},
         {"get_task", "{'task_id':'b'}", 0, "current_owner",
          "n8n-n8n-x-22222222"});
     end(&f);
 }
 
-/* Hands the task to an address. Returns the warning that it was never seen; or
-   an empty text. */
+/* Hands the task to an address, as a person may again and again. Returns the
+   warning that it was never seen; or an empty text. */
 static struct str
 hand_to(struct fixture *f, const char *address)
 {
@@ -370,7 +371,9 @@ hand_to(struct fixture *f, const char *address)
 
     snprintf(args, sizeof args, "{'task_id':'a','from_agent':'me','to_agent':"
              "'%s'}", address);
+    f->person = true;
     call(f, "handoff_task", args);
+    f->person = false;
     CHECK(ok(f));
     list = json_get(f->json, "warnings");
     t = list + 1;
@@ -678,7 +681,7 @@ test_what_a_session_left(void)
          0});
     session_mark = TWO;
     call(&f, "claim_task", "{}");
-    CHECK(has(&f, "task_id", "c") && !json_get(f.json, "resumed_from"));
+    CHECK(has(&f, "task_id", "c") && !json_get(f.json, "was"));
     call(&f, "handoff_task", "{'task_id':'c'}");
     session_dead = ONE;
     call(&f, "get_task", "{'task_id':'a'}");
@@ -687,10 +690,10 @@ test_what_a_session_left(void)
     f.client = "codex";
     session_mark = "3333333333.3";
     STEPS(&f,
-        {"save_checkpoint", "{'task_id':'a'}", "lease_held", "next",
-         "call claim_task with takeover and a reason, or work on another task; "
-         "if the lease is yours, pass the same agent"},
-        {"claim_task", "{'task_id':'a'}", "lease_held", "holder", CC_ONE},
+        {"save_checkpoint", "{'task_id':'a'}", "kept", "next",
+         "claim another task, or this one after expires_at; if that agent "
+         "will not come, claim it with takeover and a reason"},
+        {"claim_task", "{'task_id':'a'}", "kept", "holder", CC_ONE},
         {"claim_task", "{}", 0, "task_id", "c"},
         {"handoff_task", "{'task_id':'c'}", 0, 0, 0});
     /* The same one */
@@ -698,14 +701,15 @@ test_what_a_session_left(void)
     session_mark = TWO;
     STEPS(&f,
         {"claim_task", "{}", 0, "task_id", "a"});
-    CHECK(has(&f, "resumed_from", CC_ONE) && has(&f, "agent", CC_TWO) &&
-          has(&f, "resume_prompt", "line 40"));
+    CHECK(has(&f, "was", "left by " CC_ONE ", exited 0 s ago") &&
+          has(&f, "agent", CC_TWO) && has(&f, "resume_prompt", "line 40"));
     session_mark = "4444444444.4";
     STEPS(&f, {"claim_task", "{}", 0, "task_id", "c"});
     /* It is not the first one's any more. */
     session_dead = NULL;
     session_mark = ONE;
     STEPS(&f, {"save_checkpoint", "{'task_id':'a'}", "lease_held", 0, 0});
+    CHECK(json_get(f.json, "taken_over") != NULL);
     /* A takeover needs no time, but a reason. */
     session_dead = TWO;
     f.client = "codex";
@@ -717,6 +721,107 @@ test_what_a_session_left(void)
     STEPS(&f, {"claim_task", "{'task_id':'a'}", 0, 0, 0}); /* it renews */
     call(&f, "get_task", "{'task_id':'a'}");
     CHECK(number(&f, "attempts") == 3);
+    end(&f);
+}
+
+/* Whoever first sees that a holder is gone notes it, once and without a new
+   version. A minute later the task is anybody's; until then it is its
+   client's. */
+static void
+test_the_minute_of_what_was_left(void)
+{
+    static const char *const seen_by[][2] = {
+        {"claim_task", "{}"}, {"claim_task", "{'task_id':'a'}"},
+        {"save_checkpoint", "{'task_id':'a'}"},
+    };
+    struct fixture f;
+
+    for (size_t i = 0; i < sizeof seen_by / sizeof *seen_by; i++) {
+        begin(&f);
+        f.client = "claude-code";
+        session_mark = session_dead = ONE;
+        STEPS(&f, {"claim_task", "{'task_id':'a','lease_seconds':600}", 0, 0,
+                   0});
+        clock_ahead_s = 60;
+        f.client = "codex";
+        session_mark = TWO;
+        for (int n = 0; n < 3; n++)
+            call(&f, seen_by[i][0], seen_by[i][1]);
+        CHECK(!is_true(&f, "claimed"));
+        call(&f, "get_task", "{'task_id':'a'}");
+        CHECK(expires_in(&f, json_get(f.json, "lease")) == 60 &&
+              number(&f, "version") == 2 && number(&f, "seq") == 3);
+        reopen(&f);
+        clock_ahead_s = 119;
+        STEPS(&f, {"claim_task", "{}", 0, "message", "no task is ready"});
+        clock_ahead_s = 122; /* on all hosts */
+        call(&f, "claim_task", "{}");
+        CHECK(is_true(&f, "claimed") &&
+              has(&f, "was", "left by " CC_ONE ", exited 62 s ago"));
+        clock_ahead_s = 0;
+        end(&f);
+    }
+}
+
+/* A client that opens a session for each turn comes back after more than a
+   minute. */
+static void
+test_a_session_for_each_turn(void)
+{
+    struct fixture f;
+
+    begin(&f);
+    f.client = "desk";
+    session_mark = WEB;
+    STEPS(&f, {"claim_task", "{'task_id':'a'}", 0, 0, 0},
+          {"save_checkpoint", "{'task_id':'a'}", 0, 0, 0});
+    session_dead = WEB;
+    session_mark = OTHER_WEB;
+    STEPS(&f, {"save_checkpoint", "{'task_id':'a'}", 0, "agent",
+               "desk-33333333"});
+    session_dead = OTHER_WEB;
+    f.client = "codex";
+    session_mark = TWO;
+    STEPS(&f, {"claim_task", "{}", 0, "message", "no task is ready"});
+    clock_ahead_s = 840;
+    STEPS(&f, {"claim_task", "{}", 0, "message", "no task is ready"},
+          {"claim_task", "{'task_id':'a'}", "kept", 0, 0});
+    f.client = "desk";
+    session_mark = "5555555555555555.1";
+    STEPS(&f, {"save_checkpoint", "{'task_id':'a'}", 0, "agent",
+               "desk-33333333"});
+    clock_ahead_s = 0;
+    end(&f);
+}
+
+/* The hook of a session that ends says so. */
+static void
+test_a_session_says_that_it_ends(void)
+{
+    struct fixture f;
+
+    begin(&f);
+    f.client = "claude-code";
+    session_mark = ONE;
+    STEPS(&f, {"claim_task", "{'task_id':'a','agent':'claude-code-abcdef01'}",
+               0, 0, 0});
+    f.client = NULL;
+    session_mark = NULL;
+    STEPS(&f,
+        {"update_task", "{'task_id':'a','agent':'else','left':'x'}", 0, 0, 0},
+        {"update_task", "{'task_id':'a','agent':'claude-code-abcdef01','left':"
+         "'the session ended'}", 0, 0, 0},
+        {"update_task", "{'task_id':'a','agent':'claude-code-abcdef01','left':"
+         "'again'}", 0, 0, 0},
+        {"get_task", "{'task_id':'a'}", 0, 0, 0});
+    CHECK(number(&f, "seq") == 3 && is_true(&f, "agent_gone") &&
+          expires_in(&f, json_get(f.json, "lease")) == 60);
+    /* The next one of the client has it, though the server of the first one
+       has not ended yet; and so has the first one. */
+    f.client = "claude-code";
+    session_mark = TWO;
+    STEPS(&f, {"claim_task", "{}", 0, "was",
+               "left by claude-code-abcdef01, the session ended 0 s ago"});
     end(&f);
 }
 
@@ -768,7 +873,7 @@ test_a_session_for_each_call(void)
     session_dead = session_mark;
     session_mark = "6666666666666666.1";
     STEPS(&f, {"claim_task", "{}", 0, "task_id", "a"});
-    CHECK(has(&f, "resumed_from", "desk-33333333"));
+    CHECK(has(&f, "was", "left by desk-33333333, exited"));
     end(&f);
 }
 
@@ -881,6 +986,9 @@ main(void)
     test_names_within_a_session();
     test_sub_agents_of_a_session();
     test_what_a_session_left();
+    test_the_minute_of_what_was_left();
+    test_a_session_for_each_turn();
+    test_a_session_says_that_it_ends();
     test_what_a_name_left();
     test_a_session_for_each_call();
     test_what_a_session_holds();
