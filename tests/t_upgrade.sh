@@ -7,9 +7,15 @@
 
 cd "$(dirname "$0")/.." || exit 1
 releases='0.1.0:b0ecbf2d2b228793f575c7dce2c0818f91cd4818
-0.2.0:063d42833e42117f03bf7b3f558b7703136b07c4'
+0.2.0:063d42833e42117f03bf7b3f558b7703136b07c4
+0.3.0:e991731720128efc23fd4cc10ce8a47cfcaf90f3'
 tests=$PWD/tests
 . tests/lib/check.sh
+
+# early: whether the release is before 0.3.0, which knows sessions and messages
+early() {
+    [ "$release" = 0.1.0 ] || [ "$release" = 0.2.0 ]
+}
 
 # whole PATH: prints it as an absolute path
 whole() {
@@ -140,61 +146,138 @@ for pair in "$old:$new" "$new:$old"; do
     good
 done
 
-# An agent that called itself by its client's name goes on, in another session.
-begin by_the_name_of_the_client
-{ hello
-  call 1 create_task '{"task_id":"a","title":"a"}'
-  call 2 claim_task '{"task_id":"a","agent":"upgrade"}'
-  call 3 create_task '{"task_id":"b","title":"b"}'
-  call 4 save_checkpoint '{"task_id":"b","agent":"upgrade"}'
-} | "$old" >answers 2>err || fail "$(cat err)"
-{ hello
-  call 1 save_checkpoint '{"task_id":"a","agent":"upgrade"}'
-  call 2 claim_task '{"task_id":"a","agent":"upgrade"}'
-  call 3 claim_task '{"task_id":"b","agent":"upgrade"}'
-} | "$new" >answers 2>err || fail "$(cat err)"
-lacks answers isError
-good
+if early; then
+    # An agent that called itself by its client's name goes on, in another session.
+    begin by_the_name_of_the_client
+    { hello
+      call 1 create_task '{"task_id":"a","title":"a"}'
+      call 2 claim_task '{"task_id":"a","agent":"upgrade"}'
+      call 3 create_task '{"task_id":"b","title":"b"}'
+      call 4 save_checkpoint '{"task_id":"b","agent":"upgrade"}'
+    } | "$old" >answers 2>err || fail "$(cat err)"
+    { hello
+      call 1 save_checkpoint '{"task_id":"a","agent":"upgrade"}'
+      call 2 claim_task '{"task_id":"a","agent":"upgrade"}'
+      call 3 claim_task '{"task_id":"b","agent":"upgrade"}'
+    } | "$new" >answers 2>err || fail "$(cat err)"
+    lacks answers isError
+    good
+fi
 
-# ---- what neither release knows: people, messages, takeovers, seqs ----
+# ---- how agents stop and others go on, as 0.3.0 and this version know it ----
 
-begin unknown
-{ hello
-  call 1 create_task '{"task_id":"a","title":"a"}'
-  call 2 claim_task '{"task_id":"a","agent":"me"}'
-  call 3 request_input '{"task_id":"a","agent":"me","question":"q","to":"Ann"}'
-  call 4 update_task '{"task_id":"a","agent":"boss","message":"use tabs"}'
-  call 5 update_task '{"task_id":"a","agent":"boss","cancel_requested":{
-      "reason":"late"}}' | tr -d '\n'
-  echo
-} | "$new" >answers 2>err || fail "$(cat err)"
-good
-run 0 "$old" checkpoint a --agent me --notes x
-run 0 "$old" compact
-good
-has of.new '"to":"Ann"' '"text":"use tabs"' '"reason":"late"'
-run 0 "$new" checkpoint a --agent me --notes y
-has out 'message from boss: use tabs' 'boss asks to stop: late'
-good
-run 0 "$new" handoff a --agent me --to yuo --expires 60
-run 0 "$new" handoff a --agent me --to you
-run 0 "$old" claim a --agent you
-run 0 "$new" claim a --agent me --takeover --reason gone
-run 0 "$old" checkpoint a --agent me --notes z
-run 4 "$new" checkpoint a --agent you
-has out 'me took the task over: gone'
-run 0 "$old" handoff a --agent me --to you
-run 4 "$new" claim a --agent other
-good
-# Its record has no member seqs: what it shows counts as its own doing.
-seq=$(tail -n 1 "$MCP_TASK_BASE_DIR/tasks.log" |
-    sed 's/.*"n":\([0-9]*\),.*/\1/')
-run 0 "$old" claim a --agent you
-run 0 "$new" wait a --until in_progress --since-seq "$seq" --timeout 0
-run 0 "$old" checkpoint a --agent you --notes z
-run 0 "$new" wait a --until in_progress --since-seq "$seq" --timeout 0
-run 0 "$new" checkpoint a --agent you --notes z
-good
+# session BIN CLIENT [ID TOOL ARGUMENTS]...: one that makes these calls and ends
+session() {
+    server=$1 client=$2
+    shift 2
+    { hello | sed "s/upgrade/$client/"
+      while [ $# -gt 0 ]; do
+          call "$1" "$2" "$3"
+          shift 3
+      done; } | "$server" >answers 2>err || fail "$server: $(cat err)"
+}
+# there BIN ID TEXT...: BIN shows this of the task
+there() {
+    run 0 "$1" show "$2" --json
+    shift 2
+    has out "$@"
+}
+if ! early; then
+    begin how_agents_stop
+    for pair in "$old:$new" "$new:$old"; do
+        one=${pair%:*} two=${pair#*:}
+        task=t$checks mine='"agent":"claude-code-0f3c9a52"'
+        # A session of one ends: the other sees that, and its client has the
+        # task back.
+        session "$one" claude-code 1 create_task \
+            '{"task_id":"'$task'","title":"a"}' \
+            2 claim_task '{"task_id":"'$task'",'"$mine"'}'
+        there "$two" $task '"agent_gone":true'
+        run 4 "$two" claim $task --agent thief
+        good
+        there "$one" $task '"agent_gone":true'
+        session "$two" claude-code 1 claim_task '{}'
+        has answers '\"claimed\":true' '\"task_id\":\"'$task'\"'
+        there "$one" $task '"status":"in_progress"'
+        lacks out '"left"'
+        run 0 "$one" claim $task --agent thief --takeover --reason gone
+        good
+        # A handoff of either is kept for its receiver, and taken over from it.
+        run 0 "$one" handoff $task --agent thief --to bob
+        run 4 "$two" claim $task --agent thief
+        run 0 "$two" claim $task --agent bob
+        run 0 "$one" handoff $task --agent bob --to yuo
+        run 0 "$two" claim $task --agent bob --takeover --reason 'a typo'
+        good
+    done
+    # A session of this version says that it ends: that release sees a lease of
+    # a minute, and when the holder renews it, that it has not ended.
+    session "$new" claude-code 1 create_task '{"task_id":"left","title":"a"}'
+    run 0 "$new" claim left --agent claude-code-0f3c9a52
+    echo '{"hook_event_name":"SessionEnd","session_id":"x-0f3c9a52"}' >in
+    run 0 "$new" hook claude-code <in
+    good
+    has of.old '"reason":"the session ended"'
+    run 4 "$old" claim left --agent thief
+    run 0 "$old" claim left --agent claude-code-0f3c9a52
+    good
+    lacks of.new '"reason":"the session ended"'
+    run 4 "$new" claim left --agent thief
+    has out 'is working on it'
+    # Its checkpoints have no lease, and keep the task for a day.
+    session "$old" claude-code 1 create_task '{"task_id":"none","title":"a"}' \
+        2 save_checkpoint '{"task_id":"none","agent":"anna"}'
+    run 4 "$new" claim none --agent thief
+    has out 'without a lease'
+    run 0 "$new" claim none --agent thief --takeover --reason gone
+    # Those of this version have one, which it keeps.
+    session "$new" claude-code 1 create_task '{"task_id":"core","title":"a"}' \
+        2 save_checkpoint '{"task_id":"core","agent":"anna"}'
+    run 4 "$old" checkpoint core --agent thief
+    has out 'anna'
+    good
+fi
+
+# ---- what releases before 0.3.0 do not know: people, messages, takeovers ----
+
+if early; then
+    begin unknown
+    { hello
+      call 1 create_task '{"task_id":"a","title":"a"}'
+      call 2 claim_task '{"task_id":"a","agent":"me"}'
+      call 3 request_input '{"task_id":"a","agent":"me","question":"q","to":"Ann"}'
+      call 4 update_task '{"task_id":"a","agent":"boss","message":"use tabs"}'
+      call 5 update_task '{"task_id":"a","agent":"boss","cancel_requested":{
+          "reason":"late"}}' | tr -d '\n'
+      echo
+    } | "$new" >answers 2>err || fail "$(cat err)"
+    good
+    run 0 "$old" checkpoint a --agent me --notes x
+    run 0 "$old" compact
+    good
+    has of.new '"to":"Ann"' '"text":"use tabs"' '"reason":"late"'
+    run 0 "$new" checkpoint a --agent me --notes y
+    has out 'message from boss: use tabs' 'boss asks to stop: late'
+    good
+    run 0 "$new" handoff a --agent me --to you
+    run 0 "$old" claim a --agent you
+    run 0 "$new" claim a --agent me --takeover --reason gone
+    run 0 "$old" checkpoint a --agent me --notes z
+    run 4 "$new" checkpoint a --agent you
+    has out 'me took the task over: gone'
+    run 0 "$old" handoff a --agent me --to you
+    run 4 "$new" claim a --agent other
+    good
+    # Its record has no member seqs: what it shows counts as its own doing.
+    seq=$(tail -n 1 "$MCP_TASK_BASE_DIR/tasks.log" |
+        sed 's/.*"n":\([0-9]*\),.*/\1/')
+    run 0 "$old" claim a --agent you
+    run 0 "$new" wait a --until in_progress --since-seq "$seq" --timeout 0
+    run 0 "$old" checkpoint a --agent you --notes z
+    run 0 "$new" wait a --until in_progress --since-seq "$seq" --timeout 0
+    run 0 "$new" checkpoint a --agent you --notes z
+    good
+fi
 
 # ---- what each release knows: questions, the lock file, the reserve ----
 
