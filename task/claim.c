@@ -377,6 +377,7 @@ note_could(struct search *s, struct arena *a, const struct task_want *w,
     int64_t due = timed ? task_entry_due(s->t, e, s->now_ms) : 0;
     struct task_could *c = out->could;
     size_t i = out->n_could;
+    struct str to, unseen, rest;
     enum task_may why;
     struct task k;
     int rc;
@@ -398,8 +399,15 @@ note_could(struct search *s, struct arena *a, const struct task_want *w,
     c[i] = (struct task_could){
         .id = arena_str(a, k.f[F_TASK_ID]), .title = arena_str(a, k.f[F_TITLE]),
         .was = task_was(a, &k, s->now_ms), .free_ms = due};
-    if (k.status == TASK_HANDOFF_READY)
-        c[i].to = arena_str(a, k.f[F_CURRENT_OWNER]);
+    to = k.f[F_CURRENT_OWNER];
+    if (k.status == TASK_HANDOFF_READY && to.p) {
+        rest = tasks_unseen(s->t, a, &w->who, to);
+        unseen = str_cut(&rest, ';');
+        c[i].to = arena_str(a, to);
+        if (unseen.len > 0)
+            c[i].was = arena_printf(a, "%.*s; %.*s", STR_ARG(c[i].was),
+                                    STR_ARG(unseen));
+    }
     return c[i].id.p && c[i].title.p && c[i].was.p ? 0 : ERR_NOMEM;
 }
 

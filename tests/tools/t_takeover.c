@@ -337,6 +337,9 @@ TEST(a_receiver_who_never_comes)
     CHECK(lost_to(&f, "you", "a typo"));
     call(&f, "claim_task", "{'agent':'you'}");
     CHECK(has(&f, "message", "no task is ready"));
+    buf_char(&f.out, '\0');
+    CHECK(strstr(f.out.p, "\"was\":\"handed to hermse by me 0 s ago; no agent "
+                 "of that name was seen here\",\"free_at\""));
     clock_ahead_s = 840;
     STEPS(&f, {"claim_task", "{'agent':'you','task_id':'a'}", "kept", 0, 0},
           /* A message of somebody else does not prolong the wait. */
