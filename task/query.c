@@ -205,7 +205,9 @@ find_text_in(const struct scan *s, struct str name, struct str raw,
         if (at == 0 || !is_prose(name))
             continue;
         *line = line_at(s, name, text, at);
-        return line->p ? HIT_TEXT : ERR_NOMEM;
+        if (!line->p)
+            return ERR_NOMEM;
+        return HIT_TEXT;
     }
     return HIT_NONE;
 }
