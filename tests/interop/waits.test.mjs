@@ -208,7 +208,7 @@ describe('tasks', { concurrency: 6 }, () => {
     await agent.kill();
     await cli(store, 'answer', task_id, 'yes');
     await other.tool('handoff_task',
-      { task_id, from_agent: 'a', to_agent: 'b' });
+      { task_id, from_agent: 'someone', to_agent: 'b' });
     await other.tool('update_task',
       { task_id, agent: 'b', status: 'in_progress' });
     const next = await join(t, kind, store);
