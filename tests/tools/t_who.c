@@ -376,7 +376,7 @@ hand_to(struct fixture *f, const char *address)
     f->person = false;
     CHECK(ok(f));
     list = json_get(f->json, "warnings");
-    t = list + 1;
+    t = list ? list + 1 : NULL;
     for (uint32_t i = 0; list && i < list->n; i++, t += t->span)
         if (str_begins(json_str(&f->a, t), STR(UNSEEN)))
             text = json_str(&f->a, t);
