@@ -157,11 +157,11 @@ env_agent(const struct cli_env *e)
 }
 
 const char *
-env_person(const struct cli_env *e)
+env_login(void)
 {
     static const char *const names[] = {"LOGNAME", "USER"};
     static char login[LOGIN_MAX];
-    const char *name = e->agent;
+    const char *name = NULL;
 
     for (size_t i = 0; name == NULL && i < 2; i++) {
         name = env_get(names[i]);
@@ -174,6 +174,12 @@ env_person(const struct cli_env *e)
                       sizeof(login)))
         text_put(login, sizeof(login), "user-%lu", (unsigned long)getuid());
     return login;
+}
+
+const char *
+env_person(const struct cli_env *e)
+{
+    return e->agent != NULL ? e->agent : env_login();
 }
 
 /* ---- options ---- */

@@ -53,8 +53,10 @@ char *env_absolute(const char *path);
 void env_fini(struct cli_env *e);
 /* Its agent, if that is one: UTF-8 of at most 128 bytes; else NULL. */
 const char *env_agent(const struct cli_env *e);
-/* The agent of a command that names none: that, else the login name in LOGNAME,
-   USER or /etc/passwd, else the user's number. Until the next call. */
+/* The login name in LOGNAME, USER or /etc/passwd, else the user's number. Until
+   the next call. */
+const char *env_login(void);
+/* The agent of a command that names none: e's, else the login name. */
 const char *env_person(const struct cli_env *e);
 
 /* This user's home: HOME or, unless that is an absolute path, the home in

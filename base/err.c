@@ -165,6 +165,12 @@ static const struct err_row rows[] = { /* by -code */
         .name = "store_busy", .retryable = true, .exit = 3,
         .message = "the step is still under way",
         .next = "try again"},
+    [-ERR_NOT_YOURS] = {
+        .name = "not_yours", .exit = 4,
+        .message = "the question is for others to answer",
+        .next = "leave it to the name in its to, or to a person",
+        .shell = "leave it to the addressee or to a person; to withdraw a "
+            "question of your own, run \"mcptask answer ID --decline\""},
 };
 
 const struct err_row *

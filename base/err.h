@@ -37,7 +37,8 @@ enum err {
     ERR_GARBLED = -29,      /* a whole record, but its body is not JSON */
     ERR_INCOMPLETE = -30,   /* a parser needs more bytes, or had to end */
     ERR_QUEUE_FULL = -31,   /* no room in a queue until others have left it */
-    ERR_PENDING = -32       /* it is under way: call again, when it is time */
+    ERR_PENDING = -32,      /* it is under way: call again, when it is time */
+    ERR_NOT_YOURS = -33     /* the question is for others to answer */
 };
 
 /* A row of the table: what agents, clients and people are told of an error

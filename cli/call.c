@@ -67,7 +67,7 @@ fail_rpc(struct cli *c, const char *what, const struct json_tok *error)
 static int
 error_code_of(struct str name)
 {
-    for (int i = ERR_NOMEM; i >= ERR_GARBLED; i--)
+    for (int i = ERR_NOMEM; i >= ERR_NOT_YOURS; i--)
         if (str_is(name, err_name(i)))
             return i;
     return ERR_IO; /* a newer version's */

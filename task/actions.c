@@ -7,6 +7,7 @@
 #include "task/actions.h"
 #include "base/clock.h"
 #include "base/utf8.h"
+#include "task/answer.h"
 #include "task/cause.h"
 #include "task/index.h"
 #include "task/parts.h"
@@ -355,13 +356,19 @@ static int
 run_ask(struct draft *d)
 {
     static const char *const names[] = {"question_id", "question", "options",
-                                        "kind", "to", "by", "at"};
+                                        "kind", "to", "by", "at", "session",
+                                        "client", "own"};
+    const struct task_actor *who = &d->c->who;
     const struct str *v = d->args->v;
     struct str open, old, raw[] = {
         STR_NONE, v[ARG_QUESTION],
         raw_list_n(v[ARG_OPTIONS]) > 0 ? v[ARG_OPTIONS] : STR_NONE,
         v[ARG_KIND].p ? v[ARG_KIND] : STR("\"question\""), v[ARG_TO], d->by,
-        d->now};
+        d->now,
+        who->session.len ? raw_quote(d->c->a, who->session) : STR_NONE,
+        who->client.len ? raw_quote(d->c->a, who->client) : STR_NONE,
+        v[ARG_TO].p && str_eq(raw_inner(v[ARG_TO]), who->login)
+            ? STR("true") : STR_NONE}; /* it is for the client's own user */
 
     if (count_open(d, &open, &old) >= TASK_MAX_OPEN) {
         task_fail(d->c, ERR_TOO_LARGE, "question", "%d questions are open, "
@@ -374,7 +381,7 @@ run_ask(struct draft *d)
         draft_edit(d, F_QUESTIONS, old, STR(""));
     raw[0] = d->question_id = draft_new_id(d, F_QUESTIONS, names[0], 'q',
                                            store_next_n(d->t->store));
-    return put_question(d, STR_NONE, draft_object(d, names, raw, 7),
+    return put_question(d, STR_NONE, draft_object(d, names, raw, 10),
                         "question", ASKED_COST);
 }
 
@@ -403,6 +410,7 @@ take_answer(struct draft *d)
     struct str text = raw_member(answer, "text"), implied = STR_NONE;
     bool accepts = !action.p || str_is(action, "\"accept\"");
     size_t n = count_open(d, &asked, &old);
+    enum answer_may may = ANSWER_YES;
 
     if (n != 1 || id.p)
         asked = raw_list_find(d->old.f[F_QUESTIONS], "question_id", id);
@@ -428,6 +436,13 @@ take_answer(struct draft *d)
                              "approval must be approve or decline; to comment, "
                              "also pass action accept or decline");
     }
+    if (!d->c->who.user.p) /* who was asked, so that was judged */
+        may = answer_may(&d->c->who, asked, false);
+    if (may == ANSWER_WITHDRAW &&
+        !str_is(action.p ? action : implied, "\"accept\""))
+        may = ANSWER_YES;
+    if (may != ANSWER_YES)
+        return answer_refuse(d->c, may);
     options = raw_member(asked, "options");
     if (accepts && raw_list_n(options) > 0 && !raw_list_has(options, text))
         return task_fail(d->c, ERR_INVALID, "answer", "the answer must be one "

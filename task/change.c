@@ -492,6 +492,8 @@ begin_draft(struct draft *d)
     d->by = v[agent].p ? v[agent] : d->args->self; /* of an import */
     if (!d->by.p)
         d->by = STR("\"unknown\"");
+    if (d->c->who.user.p)
+        d->by = d->c->who.user;
     d->c->who.name = d->by;
     d->c->who.unnamed = !d->c->who.chosen && !d->c->who.principal.len &&
                         (d->args->own_name || !v[agent].p);

@@ -36,6 +36,9 @@ struct task_actor {
     struct str repo;      /* raw: its project, as project_names gives it: work
                              is handed out of that one; .p NULL: of all */
     bool person;          /* a person, not an agent */
+    struct str login;     /* of its process, or its token's agent; or empty */
+    struct str user;      /* raw: what the user of its client is called, who
+                             was asked by that and does this; .p NULL: none */
     bool ownership_warn;  /* leases of others only warn it */
     bool unnamed;         /* it gave no name: name is a default one or none; set
                              by task_change */

@@ -116,13 +116,14 @@ static const struct row left_rows[] = {
     {NAME(at), .type = T_TIME},
     {NAME(reason), TEXT, .max = 2 * KiB},
 };
+#define SESSION NAME(session), TEXT, .flags = ONE, .max = 64
+#define CLIENT NAME(client), TEXT, .max = MAX_AGENT
 static const struct row lease_rows[] = {
     {NAME(agent), AGENT, .needs = 1},
     {NAME(expires_at), .type = T_TIME, .needs = 1},
     {NAME(seconds), LEASE_SECONDS},
     {NAME(left), OBJECT(LEFT, left_rows)},
-    {NAME(session), TEXT, .flags = ONE, .max = 64},
-    {NAME(client), TEXT, .max = MAX_AGENT},
+    {SESSION}, {CLIENT},
     {NAME(first), .type = T_BOOL},
     {NAME(many), .type = T_BOOL},
 };
@@ -133,7 +134,8 @@ static const struct row answer_rows[] = {
     {NAME(text), TEXT, .flags = CHARS, .max = 4 * KiB},
     {NAME(action), CHOICE(ACTIONS)},
     {NAME(question_id), .type = T_ID}, /* the last for update_task */
-    {NAME(by), AGENT},
+    {NAME(by), TEXT, .flags = CHARS | ONE,
+     .max = MAX_AGENT + 8}, /* with "user of " */
     {NAME(at), .type = T_TIME},
 };
 static const struct row question_rows[] = {
@@ -144,6 +146,7 @@ static const struct row question_rows[] = {
     {NAME(to), AGENT},
     {NAME(by), AGENT},
     {NAME(at), .type = T_TIME},
+    {SESSION}, {CLIENT}, {NAME(own), .type = T_BOOL},
     {NAME(answer), OBJECT(ANSWER, answer_rows)},
 };
 

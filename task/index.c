@@ -286,7 +286,7 @@ note_name(struct tasks *t, struct str name)
     uint32_t id;
 
     if (!name.p || name.len > sizeof text || t->names.n > NAMES_MAX ||
-        str_is(name, "\"unknown\""))
+        str_is(name, "\"unknown\"") || str_starts(name, "\"user of "))
         return;
     memcpy(text, name.p, name.len);
     if (name_stem(raw_inner(name)).len > 0)

@@ -130,8 +130,11 @@ tools_args(struct mcp_call *c, struct task_ctx *x, struct task_args *args)
     const struct tools *s = c->ctx;
     bool acts = c->number != TOOL_GET && c->number != TOOL_LIST;
     struct str mark = acts ? mcp_session_mark(c) : STR_NONE;
+    struct str login = c->principal;
     int rc;
 
+    if (c->number == TOOL_ASK && login.len == 0)
+        login = str_of(env_login());
     *x = (struct task_ctx){.a = c->arena,
                            .require_evidence = s->env->require_evidence,
                            .require_pass = s->env->require_pass,
@@ -139,6 +142,7 @@ tools_args(struct mcp_call *c, struct task_ctx *x, struct task_args *args)
     x->who = (struct task_actor){.principal = c->principal,
                                  .session = mark.p ? mark : STR(""),
                                  .person = c->person,
+                                 .login = login,
                                  .first = c->first,
                                  .ownership_warn = s->env->ownership_warn,
                                  .is_same = mcp_session_is,

@@ -20,7 +20,7 @@
 
 #include "tools/look.h"
 #include "base/clock.h"
-#include "task/may.h"
+#include "task/answer.h"
 #include "task/query.h"
 #include "task/view.h"
 #include "tools/call.h"
@@ -146,18 +146,16 @@ asked_at(struct str question)
     return id.len > 1 && *id.p == 'q' && str_u64(str_from(id, 1), &n) ? n : 0;
 }
 
-/* Whether a question waits for an answer by agent, or by anybody, and is
-   news. */
+/* Whether a question waits for an answer that agent, or anybody, may give, and
+   is news. */
 static bool
 is_asked_of(const struct look *w, struct str question)
 {
-    struct str to = raw_member(question, "to");
     uint64_t n = asked_at(question);
 
     if (raw_member(question, "answer").p != NULL ||
-        (w->agent.p != NULL && is_asked_by(w, question)) ||
-        (w->agent.p != NULL && to.p != NULL &&
-         !actor_reached(&w->who, to)))
+        (w->agent.p != NULL && (is_asked_by(w, question) ||
+         answer_may(&w->who, question, false) != ANSWER_YES)))
         return false;
     return n == 0 || n > w->since;
 }

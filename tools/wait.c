@@ -13,8 +13,9 @@
       caller is gone, is not run, so it takes no task. */
 
 #include "tools/wait.h"
+#include "task/answer.h"
 #include "task/claim.h"
-#include "task/may.h"
+#include "task/name.h"
 #include "task/view.h"
 #include "base/clock.h"
 #include "base/utf8.h"
@@ -329,6 +330,7 @@ scalar_of(struct arena *a, const struct json_tok *t)
 struct asked {
     struct tools_change w; /* has a receipt only in the first round */
     struct str id, question;
+    struct str stored; /* raw: the question as the task has it */
     struct str answer; /* raw; .p NULL: it is open */
     struct str why;    /* why the client's user gave no answer; or empty */
     int64_t wait_s;
@@ -342,16 +344,27 @@ read_question(struct mcp_call *c, struct asked *q)
 {
     const struct tools *s = c->ctx;
     struct task_event ev;
-    struct str item;
     int rc = task_event_last(s->t, c->arena, q->id, &ev);
 
     if (rc != 0)
         return rc;
-    item = raw_list_find(raw_member(ev.v, "questions"), "question_id",
-                         q->question);
-    q->answer = raw_member(item, "answer");
+    q->stored = raw_list_find(raw_member(ev.v, "questions"), "question_id",
+                              q->question);
+    q->answer = raw_member(q->stored, "answer");
     q->ended = task_raw_ended(raw_member(ev.v, "status"));
-    return item.p != NULL ? 0 : ERR_NOT_FOUND;
+    return q->stored.p != NULL ? 0 : ERR_NOT_FOUND;
+}
+
+/* From now on the user of its client answers, not the agent of this name (raw).
+   Without memory, user.p stays NULL. */
+static void
+become_user(struct task_ctx *x, struct str agent)
+{
+    struct str name = raw_inner(agent);
+
+    if (!name.p || str_is(name, "unknown"))
+        name = name_says_product(x->who.client) ? x->who.client : STR("agent");
+    x->who.user = arena_printf(x->a, "\"user of %.*s\"", STR_ARG(name));
 }
 
 /* Records the reply of the client's user as the answer to the question. The
@@ -375,9 +388,8 @@ record_answer(struct mcp_call *c, struct asked *q,
                         STR_ARG(q->id), STR_ARG(q->question),
                         accepts ? "" : ",\"action\":",
                         STR_ARG(accepts ? STR_NONE : action), STR_ARG(text));
-    if (text.p == NULL)
+    if (text.p == NULL || q->w.x.who.user.p == NULL)
         return ERR_NOMEM;
-    q->w.x.who.self = STR_NONE; /* a person answers, not the agent */
     rc = task_change_text(s->t, &q->w.x, TOOL_UPDATE, text, NULL, &r);
     return rc == ERR_EXISTS ? 0 : rc;
 }
@@ -389,6 +401,7 @@ put_asked(struct mcp_call *c, const struct asked *q)
 {
     struct buf *b = c->out;
     const char *what;
+    bool agents;
 
     if (q->w.r.id.p != NULL)
         view_receipt_json(b, &q->w.r);
@@ -409,8 +422,11 @@ put_asked(struct mcp_call *c, const struct asked *q)
     what = is_approval(q->w.args.v[ARG_KIND]) &&
            raw_list_n(q->w.args.v[ARG_OPTIONS]) == 0
         ? "approve|decline" : "TEXT";
-    buf_printf(b, ",\"how_to_answer\":\"call update_task with answer "
-               "{question_id, text}, or run: mcptask answer %.*s %.*s %s\"}",
+    agents = !is_approval(q->w.args.v[ARG_KIND]) || q->w.args.v[ARG_TO].p;
+    buf_printf(b, ",\"how_to_answer\":\"%sa person uses the page or runs: "
+               "mcptask answer %.*s %.*s %s\"}",
+               agents ? "another agent calls update_task with answer "
+                        "{question_id, text}, or " : "",
                STR_ARG(q->id),
                (int)q->question.len - 2, q->question.p + 1, what);
     return b->err;
@@ -496,7 +512,9 @@ tools_ask(struct mcp_call *c)
         left = time_left(c, q.wait_s, q.question);
         if (q.deferred)
             left = deferred_left(c, &q.w.args);
-        if (c->caps & MCP_ELICITATION)
+        become_user(&q.w.x, raw_member(q.stored, "by"));
+        if (c->caps & MCP_ELICITATION &&
+            answer_may(&q.w.x.who, q.stored, true) == ANSWER_YES)
             said = mcp_request(c, "answer", "elicitation/create",
                                form_of(c->arena, q.w.args.v[ARG_QUESTION],
                                        q.w.args.v[ARG_KIND],
@@ -535,17 +553,19 @@ resume_look(const struct mcp_call *c, struct look *w)
     }
 }
 
-/* Whether the caller, or anybody, may answer a question of the awaited task. A
-   record may hold other JSON in its place. */
+/* Whether the user of the caller's client may answer a question of the awaited
+   task: as the caller may or, of its own questions, as their user. A record may
+   hold other JSON in its place. */
 static bool
 is_open_to(const struct look *w, struct str question)
 {
-    struct str to = raw_member(question, "to");
+    enum answer_may may = answer_may(&w->who, question, false);
 
+    if (may == ANSWER_WITHDRAW)
+        may = answer_may(&w->who, question, true);
     return str_starts(raw_member(question, "question_id"), "\"") &&
            str_starts(raw_member(question, "question"), "\"") &&
-           !raw_member(question, "answer").p &&
-           (!to.p || (w->agent.p && actor_reached(&w->who, to)));
+           !raw_member(question, "answer").p && may == ANSWER_YES;
 }
 
 /* While a deferred call waits for a task, its client is shown what the task
@@ -569,6 +589,7 @@ show_awaited(struct mcp_call *c, struct task_ctx *x, const struct look *w)
 
         if (!is_open_to(w, item))
             continue;
+        become_user(&q.w.x, w->agent.p ? w->agent : w->self);
         key = arena_printf(c->arena, "%.*s", STR_ARG(raw_inner(q.question)));
         if (key.p == NULL)
             return task_fail_store(x, ERR_NOMEM);

@@ -5,7 +5,7 @@
 #include "base/err.h"
 #include "tests/lib/test.h"
 
-#define LAST ERR_PENDING /* the last code */
+#define LAST ERR_NOT_YOURS /* the last code */
 
 TEST(each_code_has_a_row)
 {

@@ -341,7 +341,8 @@ inBoth('what the arguments may be', async (agent) => {
     ['limit was set to 100, the maximum']);
 });
 
-inBoth('what a wait brings', async (agent) => {
+inBoth('what a wait brings', async (agent, t, store) => {
+  const other = await Agent.start(t, SCENES[0], store);
   const { task_ids: [a, b] } = await agent.tool('create_task', { tasks: [
     { title: 'A' }, { title: 'B', depends_on: ['#0'] }] });
   const work = { agent: 'ann', until: 'work' };
@@ -352,17 +353,17 @@ inBoth('what a wait brings', async (agent) => {
   await agent.tool('request_input',
     { task_id: a, agent: 'bob', question: 'Which?', to: 'ann' });
   const asked = { agent: 'ann', until: 'question' };
-  assert.equal((await waits(agent, { ...asked, agent: 'eve' })).met, false);
-  const { task: { question } } = await waits(agent, asked);
+  assert.equal((await waits(other, { ...asked, agent: 'eve' })).met, false);
+  const { task: { question } } = await waits(other, asked);
   assert.deepEqual([question.question, question.to, question.by],
     ['Which?', 'ann', 'bob']);
   const answered = { task_id: a, agent: 'bob', until: 'answered' };
   assert.equal((await waits(agent, answered)).met, false);
-  const { seq } = await agent.tool('update_task', { task_id: a, agent: 'ann',
+  const { seq } = await other.tool('update_task', { task_id: a, agent: 'ann',
     answer: { question_id: question.question_id, text: 'this' } });
   assert.equal((await waits(agent, answered)).questions[0].answer.text,
     'this');
-  assert.equal((await waits(agent, asked)).met, false);
+  assert.equal((await waits(other, asked)).met, false);
 
   await agent.tool('handoff_task', { task_id: a, from_agent: 'bob',
     to_agent: 'ann', reason: 'context full' });

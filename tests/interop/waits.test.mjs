@@ -230,7 +230,7 @@ describe('tasks', { concurrency: 6 }, () => {
   const ways = {
     'mcptask answer': ({ store }) => cli(store, 'answer', task_id, 'yes'),
     update_task: async ({ other }) => other.tool('update_task', { task_id,
-      answer: { question_id: await idOf(other), text: 'yes' } })
+      agent: 'b', answer: { question_id: await idOf(other), text: 'yes' } })
   };
   for (const [way, answer] of Object.entries(ways)) {
     onEach(`answered by ${way}`, ON, async (all) => {

@@ -410,7 +410,7 @@ test_an_answer_that_cannot_be_kept(size_t n, bool deep)
     addf(&t, "{\"jsonrpc\":\"2.0\",\"id\":6,\"method\":\"tools/call\","
          "\"params\":{\"name\":\"update_task\",\"arguments\":{"
          "\"task_id\":\"a\",\"answer\":{\"question_id\":\"q2\","
-         "\"text\":\"blue\"}}}}\n");
+         "\"text\":\"blue\",\"action\":\"decline\"}}}}\n");
     CHECK(send_text(&s, &t));
     CHECK(has(line_with(&s, "\"id\":6,"), "\"version\\\":3"));
     CHECK(finish(&s) == 0);

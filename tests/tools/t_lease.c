@@ -464,6 +464,7 @@ TEST(the_first_answer_wins)
     CHECK(number(&f, "total") == 1);
     call(&f, "list_tasks", "{'needs_input':false}");
     CHECK(number(&f, "total") == 1);
+    f.person = true; /* since it is an approval */
     STEPS(&f,
         {"update_task", "{'task_id':'b','answer':{'text':'t'}}",
          "not_found", "field", "answer"},

@@ -284,22 +284,36 @@ TEST(a_question_names_whom)
     call(&f, "request_input", "{'task_id':'a','agent':'me','question':'q',"
          "'to':'Ann','kind':'approval'}");
     CHECK(ok(&f));
-    call(&f, "update_task", "{'task_id':'a','agent':'bob','answer':"
+    call(&f, "update_task", "{'task_id':'a','agent':'Ann','answer':"
          "{'text':'yes, but not today'}}");
     CHECK(failed(&f, "invalid_argument")); /* a comment decides nothing */
     call(&f, "update_task", "{'task_id':'a','agent':'bob','answer':"
          "{'text':'decline'}}");
-    CHECK(ok(&f)); /* anybody may answer */
+    CHECK(failed(&f, "not_yours"));
+    call(&f, "update_task", "{'task_id':'a','agent':'Ann','answer':"
+         "{'text':'decline'}}");
+    CHECK(ok(&f));
     call(&f, "get_task", "{'task_id':'a'}");
     q = json_get(f.json, "questions") + 1;
     CHECK(json_is(json_get(q, "to"), "Ann") &&
           json_is(json_get(q, "kind"), "approval") &&
           json_is(json_get(json_get(q, "answer"), "action"), "decline") &&
-          json_is(json_get(json_get(q, "answer"), "by"), "bob"));
+          json_is(json_get(json_get(q, "answer"), "by"), "Ann"));
     call(&f, "request_input", "{'task_id':'a','agent':'me','question':'r',"
          "'kind':'approval'}");
+    call(&f, "update_task", "{'task_id':'a','agent':'me','answer':"
+         "{'text':'approve'}}");
+    CHECK(failed(&f, "not_yours"));
+    f.person = true;
     call(&f, "update_task", "{'task_id':'a','agent':'bob','answer':"
          "{'text':'yes, but not today','action':'accept'}}");
+    CHECK(ok(&f));
+    /* Who asked may withdraw. */
+    f.person = false;
+    call(&f, "request_input", "{'task_id':'a','agent':'me','question':'s',"
+         "'to':'Ann'}");
+    call(&f, "update_task", "{'task_id':'a','agent':'me','answer':"
+         "{'text':'by mistake','action':'decline'}}");
     CHECK(ok(&f));
     fixture_fini(&f);
 }

@@ -4,6 +4,18 @@
 
 #include "tests/lib/tools_turn.h"
 
+/* An agent of another client than ann's answers a question of t. */
+static void
+other_answers(const char *agent, const char *answer)
+{
+    char text[6000];
+
+    snprintf(text, sizeof text,
+             NEWER_CALL("update_task", "{'task_id':'t','agent':'%s',"
+                        "'answer':{%s}}"), agent, answer);
+    CHECK(strstr(asks(&neo, text), "isError") == NULL);
+}
+
 /* ---- request_input ---- */
 
 static bool
@@ -205,10 +217,56 @@ TEST(no_answer_is_lost)
             CHECK(text_has(next(&ann), "'answered':true"));
         CHECK(is_quiet(&ann));
         CHECK(text_has(DO("get_task", "'task_id':'t'"),
-                       "'answer':{'text':'yes','action':'accept'"));
+                       "'answer':{'text':'yes','action':'accept',"
+                       "'by':'user of me'"));
         CHECK(text_has(DO("get_task", "'task_id':'t'"), "'version':3"));
         end();
     }
+}
+
+/* The client's user is asked what this user may answer: what is for all, and
+   what is addressed to the user of this process. */
+TEST(whom_the_client_asks)
+{
+    static const struct {
+        const char *more;
+        bool asks;
+    } rows[] = {
+        {"", true}, {",'kind':'approval'", true}, {",'to':'maria'", true},
+        {",'kind':'approval','to':'maria'", true}, {",'to':'codex'", false},
+        {",'kind':'approval','to':'codex'", false}, {",'to':'me'", false},
+    };
+    char text[400];
+
+    setenv("LOGNAME", "maria", 1);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        begin();
+        CREATE("t", "");
+        snprintf(text, sizeof text, TASK("request_input", "{'task_id':'t',"
+                 "'agent':'me','question':'?'%s}"), rows[i].more);
+        makes(&ann, text);
+        if (!CHECK(is_status(rows[i].asks ? "input_required" : "working")))
+            fprintf(stderr, "  %s\n", rows[i].more);
+        end();
+    }
+    setenv("LOGNAME", "anna", 1);
+}
+
+/* To wait for a task does not make an approval of it one's own. */
+TEST(an_approval_is_not_for_who_waits)
+{
+    begin();
+    CREATE("t", MINE);
+    makes(&ann, WAIT("'task_id':'t','until':'done'"));
+    asks(&neo, NEWER_CALL("request_input", "{'task_id':'t','agent':'me',"
+                          "'question':'?','kind':'approval'}"));
+    settle_all();
+    CHECK(is_status("working"));
+    DO("request_input", "'task_id':'t','agent':'you','question':'!',"
+       "'kind':'approval'");
+    settle_all();
+    CHECK(is_status("input_required")); /* it is of ann's session */
+    end();
 }
 
 /* A late answer is checked against the options, too. */
@@ -502,7 +560,7 @@ TEST(shows_what_the_task_shows)
        "'to':'maria'");
     settle_all();
     CHECK(is_status("working")); /* it is not hers to answer */
-    does("update_task", "{'task_id':'t','answer':{'text':'that'}}");
+    other_answers("maria", "'text':'that'");
     DO("request_input", "'task_id':'t','agent':'me','question':'One?'");
     settle_all();
     CHECK(is_status("input_required"));
@@ -520,7 +578,7 @@ TEST(shows_what_the_task_shows)
     id = last_question();
     snprintf(of_it, sizeof of_it, "%.*s", (int)strcspn(id, "\""), id);
     CHECK(has(id, "'message':'Two?'"));
-    does("update_task", "{'task_id':'t','answer':{'text':'no'}}");
+    other_answers("you", "'text':'no'");
     settle_all();
     CHECK(is_status("working"));
     accepts(of_it, "late");
@@ -572,7 +630,8 @@ TEST(handed_on_at_once)
     CREATE("t", MINE);
     DO("request_input", "'task_id':'t','agent':'me','question':'?'");
     makes(&ann, WAIT("'agent':'me','until':'answered'"));
-    post(&ann, CALL("update_task", "{'task_id':'t','answer':{'text':'y'}}"));
+    post(&neo, NEWER_CALL("update_task",
+                          "{'task_id':'t','answer':{'text':'y'}}"));
     post(&ann, CALL("handoff_task", "{'task_id':'t','from_agent':'me',"
                     "'to_agent':'you'}"));
     settle_all();
@@ -650,7 +709,7 @@ TEST(look_that_takes_many_runs)
     begin();
     CREATE("t", MINE);
     DO("request_input", "'task_id':'t','agent':'me','question':'?'");
-    DO("update_task", "'task_id':'t','answer':{'text':'y'}");
+    other_answers("you", "'text':'y'");
     end_and_reopen();
     create_pages("me");
     step_ms = 6;
@@ -758,12 +817,18 @@ static const struct there {
 static void
 prepare(const struct there *t)
 {
-    char args[300];
+    char args[300], text[900];
 
     CREATE("t", MINE);
     for (size_t i = 0; i < STEPS && t->steps[i][0] != NULL; i++) {
         snprintf(args, sizeof args, "{%s}", t->steps[i][1]);
-        does(t->steps[i][0], args);
+        if (strcmp(t->steps[i][0], "request_input") == 0) {
+            snprintf(text, sizeof text, NEWER_CALL("request_input", "%s"),
+                     args);
+            asks(&neo, text); /* not ann, who answers */
+        } else {
+            does(t->steps[i][0], args);
+        }
     }
 }
 
@@ -823,8 +888,7 @@ TEST(what_is_not_there_is_waited_for)
          "'you'}"); /* kept for that agent */
     does("request_input", "{'task_id':'t','agent':'me','question':'?'}");
     does("request_input", "{'task_id':'t','agent':'you','question':'!'}");
-    does("update_task", "{'task_id':'t','answer':{'question_id':'q5',"
-         "'text':'yes'}}");
+    other_answers("boss", "'question_id':'q5','text':'yes'");
     CHECK(text_has(DO("wait_for_task", "'task_id':'t','agent':'you',"
                       "'until':'answered','since_seq':5" NOW), "'seq':6"));
     CHECK(text_has(DO("wait_for_task", "'task_id':'x','agent':'you',"
@@ -913,14 +977,14 @@ TEST(questions_for_somebody)
     begin();
     CREATE("t", "");
     makes(&ann, WAIT("'agent':'you','until':'question'"));
-    does("request_input", "{'task_id':'t','agent':'me','question':'?',"
-         "'to':'bob'}");
+    asks(&neo, NEWER_CALL("request_input", "{'task_id':'t','agent':'me',"
+                          "'question':'?','to':'bob'}"));
     settle_all();
     CHECK(is_status("working"));
     CHECK(text_has(DO("wait_for_task", "'agent':'bob','until':'question'"
                       NOW), "'to':'bob'"));
-    does("request_input", "{'task_id':'t','agent':'me','question':'!',"
-         "'to':'you'}");
+    asks(&neo, NEWER_CALL("request_input", "{'task_id':'t','agent':'me',"
+                          "'question':'!','to':'you'}"));
     settle_all();
     CHECK(is_status("completed"));
     CHECK(text_has(asks(&ann, OLD("tasks/result")),
@@ -943,14 +1007,15 @@ TEST(many_long_questions)
                  "'ask%d %04000d'}", i, 0);
         does("request_input", text);
     }
-    said = DO("wait_for_task", "'agent':'you','until':'question'" NOW);
+    said = asks(&neo, NEWER_CALL("wait_for_task", "{'agent':'you','until':"
+                                 "'question'" NOW "}"));
     CHECK(text_has(said, "'questions':[{'question_id':'q2','question':'ask0 ")
           && text_has(said, "'truncated':true"));
     CHECK(strlen(said) < 48 * 1024);
     for (i = 0; i < TASK_MAX_OPEN; i++) {
-        snprintf(text, sizeof text, "{'task_id':'t','answer':{'question_id':"
-                 "'q%d','text':'say%d %04000d'}}", i + 2, i, 0);
-        does("update_task", text);
+        snprintf(text, sizeof text, "'question_id':'q%d','text':"
+                 "'say%d %04000d'", i + 2, i, 0);
+        other_answers("you", text);
     }
     said = DO("wait_for_task", "'task_id':'t','until':'answered'" NOW);
     CHECK(text_has(said, "'text':'say7 ") &&
@@ -980,7 +1045,7 @@ TEST(answers_where_nobody_owns)
             settle_all();
             CHECK(is_status("working"));
         }
-        does("update_task", "{'task_id':'t','answer':{'text':'yes'}}");
+        other_answers("you", "'text':'yes'");
         settle_all();
         CHECK(is_status("completed"));
         CHECK(text_has(asks(&ann, OLD("tasks/result")), "'text':'yes'"));

@@ -529,6 +529,7 @@ test_what_is_handed_to_a_product(void)
     call(&f, "request_input", "{'task_id':'q','question':'Q','to':'codex'}");
     CHECK(ok(&f));
     f.client = "gemini-cli";
+    session_mark = "4444444444.4";
     call(&f, "wait_for_task", "{'until':'question','timeout_seconds':0}");
     CHECK(ok(&f) && !is_true(&f, "met"));
     f.client = "codex-mcp-client";
