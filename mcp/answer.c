@@ -175,9 +175,14 @@ static int
 take_result(struct request *r, struct call *k, const struct mcp_question *all,
             struct mcp_question *q, const struct json_tok *result)
 {
+    struct mcp_follow *at = NULL;
     int err;
 
     q->answer = result;
+    if (json_is(json_get(result, "action"), "cancel"))
+        at = mcp_follow_call(r->m->s, k->id, k->status);
+    if (at != NULL) /* the tool may leave the question to others */
+        at->refused |= UINT32_C(1) << r->reply.question;
     if (mcp_was_delivered_to(r->m->s, &q->delivery))
         q->delivery.n = 0; /* it is withdrawn only from one asked since */
     err = stage_answer(r, k, all);

@@ -91,6 +91,19 @@ mcp_request(struct mcp_call *c, const char *key, const char *method,
     return NULL;
 }
 
+void
+mcp_ask_again(struct mcp_call *c, const char *key)
+{
+    struct mcp_question *q = c->of->run.questions;
+
+    while (q != NULL && !str_is(q->key, key))
+        q = q->next;
+    if (q == NULL)
+        return;
+    q->answer = NULL;
+    q->asked = c->of->run.unanswered = true;
+}
+
 /* ---- waits ---- */
 
 /* Keeps a text for the time after the run. */

@@ -74,6 +74,10 @@ struct mcp_call {
    An answer after its end gets one more run, for what that stages. */
 const struct json_tok *mcp_request(struct mcp_call *c, const char *key,
                                    const char *method, struct str params);
+/* What mcp_request returned for key is no answer: the question is open again,
+   for any client. In a deferred call, one that cancelled it is not asked
+   again. */
+void mcp_ask_again(struct mcp_call *c, const char *key);
 /* Returns 0 if the client has all of caps; else ERR_CAPABILITY, which the run
    has to return: the answer names the missing ones. */
 int mcp_need(struct mcp_call *c, unsigned caps);

@@ -335,6 +335,7 @@ struct asked {
     struct str why;    /* why the client's user gave no answer; or empty */
     int64_t wait_s;
     bool deferred;
+    bool again;        /* its client is asked again */
     bool ended;        /* the task has ended: nobody can answer any more */
 };
 
@@ -418,6 +419,7 @@ put_asked(struct mcp_call *c, const struct asked *q)
     if (q->why.len > 0) {
         buf_z(b, ",\"message\":");
         json_quote(b, q->why);
+        buf_z(b, ",\"next\":\"call wait_for_task with until answered\"");
     }
     what = is_approval(q->w.args.v[ARG_KIND]) &&
            raw_list_n(q->w.args.v[ARG_OPTIONS]) == 0
@@ -432,12 +434,14 @@ put_asked(struct mcp_call *c, const struct asked *q)
     return b->err;
 }
 
-/* Takes the reply of the client's user, if there is one. If the client
-   could not ask, there is nothing left to wait for. Neither is there if it
-   declines or cancels: hosts without a person at hand do that with every
-   question, so it stays open for whoever it is meant for. */
+/* Takes the reply of the client's user to the question of this key, if there is
+   one. If the client cannot ask or the user declines, as hosts without a person
+   at hand do with every question, there is nothing left to wait for, but the
+   question stays open. One that is cancelled is left to others, and from
+   2026-07-28 on a reply that is no answer is asked for again. */
 static int
-hear(struct mcp_call *c, struct asked *q, const struct json_tok *said)
+hear(struct mcp_call *c, struct asked *q, const char *key,
+     const struct json_tok *said)
 {
     int rc;
 
@@ -447,18 +451,25 @@ hear(struct mcp_call *c, struct asked *q, const struct json_tok *said)
         q->why = STR("the client returned no answer");
         return 0;
     }
-    if (json_is(json_get(said, "action"), "decline") ||
-        json_is(json_get(said, "action"), "cancel")) {
-        q->why = STR("the client's user did not answer; the question stays "
+    if (json_is(json_get(said, "action"), "decline")) {
+        q->why = STR("the client's user declined to answer; the question stays "
                      "open");
         return 0;
     }
-    rc = record_answer(c, q, said);
-    if (rc == ERR_INVALID || rc == ERR_TOO_LARGE) {
-        q->why = q->w.x.e.message;
+    if (json_is(json_get(said, "action"), "cancel")) {
+        if (q->deferred)
+            mcp_ask_again(c, key);
         return 0;
     }
-    return rc == 0 ? read_question(c, q) : rc;
+    rc = record_answer(c, q, said);
+    if (rc != ERR_INVALID && rc != ERR_TOO_LARGE)
+        return rc == 0 ? read_question(c, q) : rc;
+    q->again = c->rev >= MCP_2026_07_28;
+    if (q->again)
+        mcp_ask_again(c, key);
+    else
+        q->why = q->w.x.e.message;
+    return 0;
 }
 
 /* Stores the question in a first round. Returns 1 with *q; else what
@@ -498,7 +509,7 @@ tools_ask(struct mcp_call *c)
     struct asked q = {.answer = STR_NONE};
     const struct json_tok *said = NULL;
     int64_t left = 0;
-    bool waits;
+    bool waits, asks = false;
     int rc = begin_asking(c, &q);
 
     if (rc != 1)
@@ -513,23 +524,26 @@ tools_ask(struct mcp_call *c)
         if (q.deferred)
             left = deferred_left(c, &q.w.args);
         become_user(&q.w.x, raw_member(q.stored, "by"));
-        if (c->caps & MCP_ELICITATION &&
-            answer_may(&q.w.x.who, q.stored, true) == ANSWER_YES)
+        asks = c->caps & MCP_ELICITATION &&
+               answer_may(&q.w.x.who, q.stored, true) == ANSWER_YES;
+        if (asks)
             said = mcp_request(c, "answer", "elicitation/create",
                                form_of(c->arena, q.w.args.v[ARG_QUESTION],
                                        q.w.args.v[ARG_KIND],
                                        q.w.args.v[ARG_OPTIONS]));
-        rc = hear(c, &q, said);
+        rc = hear(c, &q, "answer", said);
     }
     if (rc != 0 && q.w.x.e.code == 0)
         task_fail_store(&q.w.x, rc);
     if (rc != 0)
         return tools_error(c, &q.w.x.e);
-    if (!waits || q.answer.p != NULL || q.why.p != NULL || left <= 0)
+    if (!waits || q.answer.p != NULL || q.why.p != NULL ||
+        (left <= 0 && !q.again))
         return put_asked(c, &q);
+    left = left > 0 ? left : 0;
     rc = wait_on(c, q.deferred, left, q.wait_s,
                  arena_printf(c->arena, "task/%.*s", STR_ARG(q.id)), 0);
-    if (!q.deferred && (c->caps & MCP_ELICITATION))
+    if (!q.deferred && asks)
         mcp_wait(c, left); /* it has the question, and needs no progress */
     return rc;
 }
@@ -585,7 +599,8 @@ show_awaited(struct mcp_call *c, struct task_ctx *x, const struct look *w)
     while (rc == 0 && c->caps & MCP_ELICITATION &&
            (item = raw_list_next(w->task.f[F_QUESTIONS], item)).p != NULL) {
         struct asked q = {.w.x = *x, .id = w->id,
-                          .question = raw_member(item, "question_id")};
+                          .question = raw_member(item, "question_id"),
+                          .deferred = true};
 
         if (!is_open_to(w, item))
             continue;
@@ -597,7 +612,7 @@ show_awaited(struct mcp_call *c, struct task_ctx *x, const struct look *w)
                            form_of(c->arena, raw_member(item, "question"),
                                    raw_member(item, "kind"),
                                    raw_member(item, "options")));
-        rc = hear(c, &q, said);
+        rc = hear(c, &q, key.p, said);
         if (rc != 0 && q.w.x.e.code == 0)
             task_fail_store(&q.w.x, rc);
         if (rc != 0)

@@ -117,7 +117,6 @@ TEST(what_is_no_answer)
         {ACCEPT("{'answer':'sure'}"), "must be approve or decline",
          ",'kind':'approval'"},
         {"{'action':'decline'}", "the question stays open", YES_NO},
-        {"{'action':'cancel'}", "the question stays open", ""},
     };
     char text[5100];
     const char *id;
@@ -224,6 +223,71 @@ TEST(no_answer_is_lost)
     }
 }
 
+/* Who cancels leaves the question to others: the call waits on, and the user is
+   not asked again. */
+TEST(a_cancelled_question_is_left_to_others)
+{
+    char id[100], text[300];
+
+    for (int way = 0; way < 2; way++) {
+        const char *at;
+
+        begin();
+        CREATE("t", "");
+        if (way == 0) {
+            asks_plainly(id);
+        } else {
+            makes(&ann, TASK("request_input", ASK("?")));
+            at = question_of_task();
+            snprintf(id, sizeof id, "%.*s", (int)strcspn(at, "\""), at);
+        }
+        snprintf(text, sizeof text, "{'jsonrpc':'2.0','id':'%s','result':{"
+                 "'action':'cancel'}}", id);
+        who_forget(&ann);
+        post_as_is(&ann, text);
+        settle_all();
+        ahead_ms += 2500;
+        settle_all();
+        CHECK(is_quiet(&ann) && (way == 0 || is_status("input_required")));
+        who_forget(&ann);
+        other_answers("you", "'text':'yes'");
+        settle_all();
+        CHECK(text_has(way == 0 ? next(&ann) : asks(&ann, OLD("tasks/result")),
+                       "'answered':true"));
+        end();
+    }
+    /* Until its time is up. */
+    begin();
+    CREATE("t", "");
+    snprintf(text, sizeof text, "{'jsonrpc':'2.0','id':'%s','result':{"
+             "'action':'cancel'}}", asks_plainly(id));
+    post_as_is(&ann, text);
+    settle_all();
+    CHECK(is_quiet(&ann));
+    ahead_ms += 4000;
+    settle_all();
+    CHECK(is_receipt(next(&ann)));
+    end();
+}
+
+/* Who declines learns what is left to do. */
+TEST(a_declined_question_stays_open)
+{
+    char id[100], text[300];
+
+    begin();
+    CREATE("t", "");
+    snprintf(text, sizeof text, "{'jsonrpc':'2.0','id':'%s','result':{"
+             "'action':'decline'}}", asks_plainly(id));
+    post_as_is(&ann, text);
+    settle_all();
+    CHECK(is_receipt(next(&ann)) &&
+          text_has(ann.said[ann.n - 1], "'next':'call wait_for_task with until "
+                   "answered'"));
+    other_answers("you", "'text':'yes'");
+    end();
+}
+
 /* The client's user is asked what this user may answer: what is for all, and
    what is addressed to the user of this process. */
 TEST(whom_the_client_asks)
@@ -266,6 +330,26 @@ TEST(an_approval_is_not_for_who_waits)
        "'kind':'approval'");
     settle_all();
     CHECK(is_status("input_required")); /* it is of ann's session */
+    end();
+}
+
+/* But what is addressed to who waits is asked of that user. */
+TEST(a_question_to_who_waits)
+{
+    const char *at;
+    char id[100];
+
+    begin();
+    CREATE("t", MINE);
+    makes(&ann, WAIT("'task_id':'t','agent':'codex','until':'done'"));
+    asks(&neo, NEWER_CALL("request_input", "{'task_id':'t','agent':'me',"
+                          "'question':'?','kind':'approval','to':'codex'}"));
+    settle_all();
+    CHECK(is_status("input_required"));
+    at = question_of_task();
+    snprintf(id, sizeof id, "%.*s", (int)strcspn(at, "\""), at);
+    accepts(id, "approve");
+    CHECK(text_has(DO("get_task", "'task_id':'t'"), "'by':'user of codex'"));
     end();
 }
 
@@ -416,6 +500,79 @@ TEST(retry_after_days)
         CHECK(text_has(DO("get_task", "'task_id':'t'"), "'version':3"));
     }
     ahead_ms = 0;
+    end();
+}
+
+#define REPLY(id, what) "'inputResponses':{'" id "':{" what "}}," \
+    "'requestState':'%.*s',"
+
+/* From 2026-07-28 on, what is no answer is asked for again, under the same key,
+   also after days; and a call that was cancelled waits for others. */
+TEST(a_reply_that_does_not_fit)
+{
+    static const char *const wrong[] = {
+        REPLY("answer", "'action':'sure'"),
+        REPLY("answer", "'action':'accept'"),
+        REPLY("answer", "'action':'accept','content':{'answer':''}"),
+    };
+    char again[600], state[400] = "";
+    const char *said;
+
+    begin();
+    CREATE("t", "");
+    said = neo_asks("");
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        const char *at = strstr(said, "\"requestState\":\"");
+
+        if (!CHECK(at != NULL && has(said, "'inputRequests':{'answer':")))
+            break;
+        snprintf(state, sizeof state, "%.*s", (int)strcspn(at + 16, "\""),
+                 at + 16);
+        snprintf(again, sizeof again, wrong[i], (int)strlen(state), state);
+        ahead_ms += (int64_t)i * 24 * 60 * 60 * 1000;
+        said = neo_asks(again);
+    }
+    CHECK(has(said, "'inputRequests':{'answer':"));
+    snprintf(again, sizeof again, REPLY("answer", "'action':'accept',"
+             "'content':{'answer':'yes'}"), (int)strlen(state), state);
+    CHECK(text_has(neo_asks(again), "'answered':true"));
+    end();
+
+    begin();
+    CREATE("t", "");
+    said = strstr(neo_asks(""), "\"requestState\":\"");
+    if (CHECK(said != NULL)) {
+        snprintf(again, sizeof again, REPLY("answer", "'action':'cancel'"),
+                 (int)strcspn(said + 16, "\""), said + 16);
+        CHECK(neo_asks(again)[0] == '\0');
+        does("update_task", "{'task_id':'t','answer':{'text':'yes'}}");
+        settle_all();
+        CHECK(text_has(next(&neo), "'answered':true"));
+    }
+    end();
+}
+
+/* The same for a deferred call: its question stays open under its key. */
+TEST(a_deferred_call_asks_again)
+{
+    static const char *const replies[] = {
+        "'action':'accept'", "'action':'cancel'", "'action':'sure'",
+    };
+    char text[900];
+
+    begin();
+    CREATE("t", "");
+    makes(&neo, NEWER_CALL("request_input", "{'task_id':'t','agent':'me',"
+                           "'question':'?','wait_seconds':50}"));
+    for (size_t i = 0; i < sizeof replies / sizeof *replies; i++) {
+        CHECK(has(asks(&neo, NEWER_ID("tasks/get")),
+                  "'inputRequests':{'answer':"));
+        snprintf(text, sizeof text, NEWER("tasks/update", "'taskId':'ID',"
+                 "'inputResponses':{'answer':{%s}},"), replies[i]);
+        asks(&neo, text);
+        settle_all();
+    }
+    CHECK(has(asks(&neo, NEWER_ID("tasks/get")), "'status':'input_required'"));
     end();
 }
 
