@@ -30,7 +30,6 @@
 #define MAX_SETTLED 256  /* calls in a turn */
 #define RETRY_MS 1000    /* after an error that left marks */
 #define OFFER_MS 2000      /* how often a client may take a question over */
-#define MAX_MESSAGE 256  /* bytes of a status message */
 
 /* ---- records ---- */
 
@@ -86,7 +85,7 @@ set_waiting(const struct request *r, struct call *k, struct arena *a)
          q = q->next)
         if (q->answer == NULL)
             k->status = CALL_INPUT_REQUIRED;
-    k->message = utf8_cut(r->run.message, MAX_MESSAGE);
+    k->message = r->run.message;
     k->watch = r->run.watch;
     k->state = r->run.state;
     k->due_ms = r->run.wait_ms < 0 ? 0
@@ -106,7 +105,7 @@ reason_of(struct arena *a, struct str outcome)
     t = json_get(t, "content");
     if (t != NULL && t->type == JSON_ARRAY && t->n > 0)
         text = json_get(t + 1, "text");
-    return utf8_cut(json_str(a, text), MAX_MESSAGE);
+    return utf8_cut(json_str(a, text), MCP_MAX_MESSAGE);
 }
 
 /* Ends k with the outcome of its run: members, or an error. ERR_NOMEM. */

@@ -216,8 +216,11 @@ mcp_follow(struct request *r, const struct call *k, bool maker)
     if (!is_notified(r) || call_status_ended(k->status))
         return;
     at = mcp_follow_call(s, k->id, k->status);
-    if (at != NULL)
-        at->maker |= maker;
+    if (at == NULL)
+        return;
+    at->maker |= maker;
+    if (at->sent_text == 0)
+        at->sent_text = str_hash(k->message);
 }
 
 void
@@ -449,10 +452,14 @@ notify_follow(struct mcp_session *s, struct mcp_follow *at, struct mcp_sink *to)
     if (polled) /* until an answer says otherwise */
         at->poll_ms = clock_mono_ms() + MCP_LOST_POLL_MS;
     if (err == 0) {
-        if (k.status != at->sent_status && at->sent_status != CALL_N_STATUSES &&
-            !mcp_is_plain(&k))
+        uint64_t text = str_hash(k.message);
+        bool news = k.status != at->sent_status ||
+                    (at->sent_text != 0 && text != at->sent_text);
+
+        if (news && at->sent_status != CALL_N_STATUSES && !mcp_is_plain(&k))
             send_status(s, to, &a, &k);
         at->sent_status = k.status;
+        at->sent_text = text;
     }
     arena_fini(&a);
     return err == 0 ? known && !call_status_ended(k.status) : at->due;

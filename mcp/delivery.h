@@ -18,6 +18,7 @@ struct mcp_follow {
     bool own;              /* the last question may have gone out on the
                               session's own stream */
     enum call_status sent_status; /* CALL_N_STATUSES: nothing yet */
+    uint64_t sent_text;    /* hash of the message then; 0: not known */
     uint64_t sent_n;       /* deliveries up to this n have been sent */
     uint32_t fetch;        /* a bit for each question: its client's task has
                               ended */

@@ -5,6 +5,8 @@
 
 #include "mcp/message.h"
 
+#define MCP_MAX_MESSAGE 256 /* bytes of a status message */
+
 /* Kinds of results beside 0: input_required; a new task. */
 enum { MCP_NEEDS_INPUT = 1, MCP_TASK = 2 };
 

@@ -7,6 +7,7 @@
 
 #include "mcp/talk.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "mcp/dialect.h"
 #include "mcp/message.h"
 #include "mcp/run.h"
@@ -124,7 +125,13 @@ mcp_state(struct mcp_call *c, struct str state)
 void
 mcp_explain(struct mcp_call *c, struct str text)
 {
+    const struct call *k = c->of->again;
+
+    text = utf8_cut(text, MCP_MAX_MESSAGE);
     keep_text(c, &c->of->run.message, text);
+    if (k != NULL && !str_eq(text, k->message)) /* the log only grows */
+        mcp_progress(c, store_next_n(c->of->m->m->store), 0,
+                     arena_printf(c->arena, "%.*s", STR_ARG(text)).p);
 }
 
 void
@@ -202,7 +209,8 @@ mcp_progress(struct mcp_call *c, uint64_t progress, uint64_t total,
         mcp_put_related(&w, r->again->id);
     json_put_raw(&w, "progressToken", r->token);
     json_put_int(&w, "progress", (int64_t)progress);
-    json_put_int(&w, "total", (int64_t)total);
+    if (total > 0)
+        json_put_int(&w, "total", (int64_t)total);
     if (message != NULL && c->rev >= MCP_2025_03_26)
         json_put_z(&w, "message", message);
     mcp_close_note(&w);

@@ -81,7 +81,8 @@ void mcp_ask_again(struct mcp_call *c, const char *key);
 /* Returns 0 if the client has all of caps; else ERR_CAPABILITY, which the run
    has to return: the answer names the missing ones. */
 int mcp_need(struct mcp_call *c, unsigned caps);
-/* Tells the client of a deferred call how it stands while it waits; copies
+/* Tells the client of a deferred call how it stands while it waits, in its
+   status and, if it is news and the client gave a token, as progress; copies
    text, up to 256 bytes. It counts until the next run of the call. */
 void mcp_explain(struct mcp_call *c, struct str text);
 /* Sets c->state of the next round; copies it. */
@@ -109,7 +110,8 @@ bool mcp_can_wait(struct mcp_call *c, bool deferred);
    retry_ms, where a call that changes nothing begins again; does nothing
    elsewhere, nor when it has come back. */
 void mcp_poll(struct mcp_call *c, unsigned retry_ms);
-/* Reports progress, if the client gave a token. message may be NULL. */
+/* Reports progress, if the client gave a token. total may be 0, message
+   NULL. */
 void mcp_progress(struct mcp_call *c, uint64_t progress, uint64_t total,
                   const char *message);
 /* Whether the client wants log messages of this level (RFC 5424 severity,

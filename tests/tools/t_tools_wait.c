@@ -747,6 +747,47 @@ TEST(shows_what_the_task_shows)
     end();
 }
 
+/* Each new note is told: with the status, and as progress that increases. */
+TEST(tells_each_note)
+{
+    static const char *const said[] = {"half", "more", "more", "most"};
+    long long last = 0, is = 0;
+    char args[600];
+
+    begin();
+    CREATE("t", MINE);
+    makes(&ann, REQ("1", "tools/call", "{'name':'wait_for_task','arguments':{"
+                    "'task_id':'t','until':'done'},'task':{},"
+                    "'_meta':{'progressToken':'p'}}"));
+    for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
+        const char *at = NULL, *status = NULL;
+
+        who_forget(&ann);
+        snprintf(args, sizeof args, NEWER_CALL("save_checkpoint", "{'task_id':"
+                 "'t','agent':'me','notes':'%s'}"), said[i]);
+        post(&neo, args);
+        settle_all();
+        for (size_t n = 0; n < ann.n; n++) {
+            if (strstr(ann.said[n], "notifications/progress") != NULL)
+                at = ann.said[n];
+            if (strstr(ann.said[n], "notifications/tasks/status") != NULL)
+                status = ann.said[n];
+        }
+        CHECK((at != NULL) == (i != 2) && (status != NULL) == (i != 2));
+        if (at == NULL || status == NULL)
+            continue;
+        snprintf(args, sizeof args, "'message':'%s'", said[i]);
+        CHECK(has(at, args) && has(at, "'progressToken':'p'") &&
+              strstr(at, "\"total\"") == NULL);
+        snprintf(args, sizeof args, "'statusMessage':'%s'", said[i]);
+        CHECK(has(status, args) && has(status, "'status':'working'"));
+        is = atoll(strstr(at, "\"progress\":") + 11);
+        CHECK(is > last);
+        last = is;
+    }
+    end();
+}
+
 /* A record may hold anything that is JSON: what is no question, or no note, is
    not shown. */
 TEST(shows_no_other_json)
