@@ -387,13 +387,6 @@ say_of(struct cli *c, const char *fmt, struct str of, const char *who)
         cli_fail(c, 0, fmt, STR_ARG(by), STR_ARG(reason));
 }
 
-/* Whether a person, whom no agent name stands for, typed the command. */
-static bool
-by_person(const struct cli *c)
-{
-    return c->tty && c->own_agent != NULL && c->env->agent == NULL;
-}
-
 /* Prints what a receipt, a raw object, says besides the task: warnings, and
    what others told the owner. */
 void
@@ -406,7 +399,8 @@ cli_say_receipt(struct cli *c, struct str receipt)
     if (c->json || c->quiet)
         return;
     while ((item = raw_list_next(list, item)).p != NULL)
-        if (!by_person(c) || !str_is(item, "\"done without test_results\""))
+        if (!c->tty || !c->person ||
+            !str_is(item, "\"done without test_results\""))
             cli_fail(c, 0, "%.*s: %.*s", STR_ARG(id),
                      STR_ARG(raw_text(&c->a, item)));
     list = raw_member(receipt, "messages");
@@ -463,7 +457,7 @@ change_once(struct cli *c, enum task_tool tool, struct str text,
     x->require_pass = c->env->require_pass;
     x->unread = c->quiet;
     x->who.ownership_warn = c->env->ownership_warn;
-    x->who.person = tool != TOOL_HANDOFF; /* hooks hand over for an agent */
+    x->who.person = c->person;
     x->who.session = c->session;
     x->who.client = c->client;
     x->who.is_same = mcp_session_is;

@@ -127,8 +127,7 @@ call_tool(struct cli *c, enum task_tool tool, struct str args,
     const char *name = tools_name(tool);
     struct server_request q = {.method = "tools/call", .name = str_of(name),
                                .wait_s = wait_s,
-                               /* hooks hand over on behalf of an agent */
-                               .person = tool != TOOL_HANDOFF,
+                               .person = c->person,
                                .writes = tools_writes(tool)};
     const struct json_tok *result, *error, *content;
     struct str text;

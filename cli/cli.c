@@ -105,8 +105,9 @@ begin_numbers(struct cli *c)
     }
 }
 
-/* The agent of a command that names none. What only reads looks at all agents,
-   unless MCP_TASK_AGENT says for whom; a server knows it by the token. */
+/* Whether a person gives the command, and the agent of one that names none.
+   What only reads looks at all agents, unless MCP_TASK_AGENT says for whom; a
+   server knows it by the token. */
 static void
 take_own_agent(struct cli *c)
 {
@@ -114,11 +115,15 @@ take_own_agent(struct cli *c)
     bool token = c->env->server != NULL && c->env->token_file != NULL;
     const char *name = writes && !token ? env_person(c->env) : c->env->agent;
 
+    c->person = c->env->agent == NULL;
     for (size_t i = 0; i < c->cmd->n_opts; i++) {
         const struct env_opt *o = &c->cmd->opts[i];
 
-        if (strcmp(o->name, "agent") == 0 && name != NULL &&
-            !cli_args_given(c, o) && (c->cmd->store & OPENS) != CLOSED) {
+        if (strcmp(o->name, "agent") != 0)
+            continue;
+        if (cli_args_given(c, o)) {
+            c->person = false;
+        } else if (name != NULL && (c->cmd->store & OPENS) != CLOSED) {
             c->arg[cli_arg_of(o)].text = name;
             c->own_agent = o;
         }

@@ -123,6 +123,7 @@ struct cli {
     struct str session, client; /* in which it takes leases; or empty */
     const struct env_opt *own_agent; /* the option whose value is that of
                                         MCP_TASK_AGENT; NULL: none */
+    bool person;    /* neither that variable nor --agent names an agent */
 };
 
 #endif

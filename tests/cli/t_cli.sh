@@ -297,7 +297,7 @@ run 0 message -a boss t-1 "a word$lf$forged"
 one_line edit -a me t-1 --goal x
 run 0 cancel -a boss t-1 "a reason$lf$forged"
 one_line edit -a me t-1 --goal y
-run 0 claim -a other t-1 --takeover --reason "mine$lf$forged"
+LOGNAME=other run 0 claim t-1 --takeover --reason "mine$lf$forged"
 one_line edit -a me t-1 --goal z
 one_line show "t-9$lf$forged"
 check test "$(grep -c '' err)" -eq 2 # and the next step
@@ -457,6 +457,28 @@ run 0 show later --json
 has out '"answer":{"text":"ask again","action":"cancel"'
 run 0 list --needs-input
 lacks out later
+# A command line of an agent is that agent; without one it is a person's.
+approval() {
+    run 0 ask later -a me 'Ship it?' -k approval
+    run 4 answer later approve -a me
+    has err 'you asked this question' \
+        'run "mcptask answer later --decline"'
+    run 4 answer later approve -a ann
+    has err 'this approval is for a person to decide'
+    (failed=0; export MCP_TASK_AGENT=me
+    run 4 answer later approve
+    exit $failed) || failed=$((failed + 1))
+}
+approval
+run 0 answer later approve
+approval
+(failed=0; export MCP_TASK_AGENT=me
+run 0 answer later --decline
+exit $failed) || failed=$((failed + 1))
+run 0 ask later -a me 'Is it?' --to ann
+run 4 answer later yes -a bob
+has err 'addressed to another agent or to a person'
+run 0 answer later yes -a ann
 run 2 --ownership perhaps list
 has err 'enforce or warn'
 
@@ -544,14 +566,19 @@ has out '- reason: no time' '- from_agent: me'
 run 0 claim later --agent you
 run 2 claim later --agent me --takeover
 has err 'claim: --takeover needs --reason' 'usage: mcptask claim'
-run 0 claim later --agent me --takeover --reason 'you left'
+# An agent ends no live lease, however it is named; a person does.
+run 4 claim later --agent me --takeover --reason 'you left'
+(failed=0; export MCP_TASK_AGENT=me
+run 4 claim later --takeover --reason 'you left'
+exit $failed) || failed=$((failed + 1))
+LOGNAME=me run 0 claim later --takeover --reason 'you left'
 has out '## Taken over' '- reason: you left'
 run 4 checkpoint later --agent you
 has err 'me took the task over: you left' 'later: me is working on it'
 run 4 checkpoint later --agent you --json
 has err '"taken_over":{"by":"me","at":"2' '"reason":"you left"}' \
     '"expires_at":"2'
-run 0 claim later --agent you --takeover --reason 'no' --json
+LOGNAME=you run 0 claim later --takeover --reason 'no' --json
 lacks out renewed
 run 0 claim later --agent you --json
 has out '"task_id":"later"' ',"renewed":true}'

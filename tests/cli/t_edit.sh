@@ -373,7 +373,7 @@ has err 'one: done needs test_results' \
     'save test_results first with "mcptask checkpoint one -"'
 printf '{"test_results":[{"command":"x","exit_code":0}]}' |
     "$bin" checkpoint one -a me - >out || fail 'checkpoint'
-run 0 --require-evidence=pass 'done' one
+run 0 --require-evidence=pass 'done' one -a me
 run 0 --require-evidence=pass config claude-code
 has out '--require-evidence=pass'
 run 0 --require-evidence config claude-code

@@ -76,7 +76,7 @@ name=others_take_the_room
 run 0 ask t9 --agent a 'Go on?'
 rm -f "$log".[0-9]*
 leave 100
-for command in 'add new' "edit t1 --title x" 'claim t3 --agent a' \
+for command in 'add new' "edit t1 -a a --title x" 'claim t3 --agent a' \
     'checkpoint t1 --agent a --notes n' 'ask t1 --agent a q' \
     'message t1 --agent b m' 'import tasks2' 'attach t1 tasks' health; do
     echo '{"task_id":"other","title":"t"}' >tasks2
@@ -84,8 +84,8 @@ for command in 'add new' "edit t1 --title x" 'claim t3 --agent a' \
     run 3 $command
     has err ': changes need ' ' more bytes on the disk'
 done
-for command in 'done t4' 'fail t5 why' 'cancel t6' 'answer t9 yes' \
-    'handoff t7 --agent a --to b'; do
+for command in 'done -a a t4' 'fail -a a t5 why' 'cancel -a a t6' \
+    'answer t9 yes' 'handoff t7 --agent a --to b'; do
     # shellcheck disable=SC2086 # its words are arguments
     run 0 $command
 done
@@ -231,7 +231,7 @@ run 3 add new
 has err ': changes need ' ' more bytes on the disk'
 run 3 checkpoint t1 --agent a --notes n
 run 3 attach t1 tasks
-run 0 'done' t1
+run 0 'done' t1 -a a
 run 0 handoff t2 --agent a --to b
 rm "$disk/other"
 run 0 verify

@@ -332,7 +332,7 @@ done
 name=what_was_taken
 task add --id taken Taken --repo "$api"
 task claim taken --agent $own
-task claim taken --agent codex-1 --takeover --reason 'quiet for an hour'
+LOGNAME=codex-1 task claim taken --takeover --reason 'quiet for an hour'
 for cause in resume compact; do
     starts $cause $one
     has out 'Taken over from you; do not continue these:\n- taken (P2) Taken, by codex-1: quiet for an hour\n'

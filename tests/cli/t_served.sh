@@ -121,6 +121,7 @@ work() {
     mt 0 board
     COLUMNS=120 mt 0 board
     mt 0 board --json
+    mt 4 answer api-1 left -a me
     mt 0 answer api-1 left
     mt 1 answer api-1 right
     mt 0 message -a anna api-1 'Mind the tests'
