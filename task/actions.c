@@ -12,7 +12,6 @@
 #include "task/index.h"
 #include "task/parts.h"
 #include "task/project.h"
-#include "task/query.h"
 
 #include <string.h>
 
@@ -509,20 +508,6 @@ take_stop(struct draft *d)
 
 /* ---- update_task ---- */
 
-/* Whether this task has a child that has not ended. False, too, if there are
-   too many tasks to look at. */
-static bool
-has_live_child(struct draft *d)
-{
-    struct task_query q = {.has[ATOM_PARENT_ID] = d->k.f[F_TASK_ID],
-                           .limit = 1, .uncounted = true};
-    struct task_list list;
-    int rc = tasks_list(d->t, d->c->a, &q, &list);
-
-    d->nomem |= rc == ERR_NOMEM;
-    return rc == 0 && list.n > 0;
-}
-
 /* Warns of what looks wrong about a task that is done. */
 static void
 warn_of_done(struct draft *d)
@@ -533,7 +518,7 @@ warn_of_done(struct draft *d)
         draft_warn(d, "done, but tasks that it depends on are not");
     if (task_open_question(d->k.f[F_QUESTIONS]).p)
         draft_warn(d, "done, but questions are still open");
-    if (has_live_child(d))
+    if (tasks_parts(d->t, d->id).unfinished > 0)
         draft_warn(d, "done, but child tasks have not ended");
 }
 

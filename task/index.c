@@ -29,7 +29,9 @@
       itself changes.
    9. named has every id on which a record of the log depends, so an id that it
       lacks is on no circle.
-   10. Of agents that made a record, or work on a task, the names are kept, the
+   10. The parts of a task are counted with the atom of its id, which they hold
+      as their parent: that is there before and after the task is.
+   11. Of agents that made a record, or work on a task, the names are kept, the
        first NAMES_MAX. Undo keeps them: they were seen. Names that differ only
        in their digits are one, or each session would add its own. */
 
@@ -202,10 +204,30 @@ link_queue(struct tasks *t, struct task_entry *e, bool in)
     *(e->later ? &e->later->sooner : &q->last) = in ? e : e->sooner;
 }
 
-/* Adds e to its count, list and queue, or removes it from them. */
+enum { PARTS_UNFINISHED, PARTS_DONE, PARTS_FAILED, PARTS_CANCELLED };
+_Static_assert(PARTS_CANCELLED < ATOM_TALLIES, "what became of a part");
+
+/* What became of a part; one that only a newer version can read may not have
+   ended. */
+static int
+fate_of(const struct task_entry *e)
+{
+    if (e->status == TASK_DONE || e->was_done)
+        return PARTS_DONE;
+    if (e->status == TASK_CANCELLED || e->was_cancelled)
+        return PARTS_CANCELLED;
+    return e->status == TASK_FAILED || e->archived ? PARTS_FAILED
+                                                   : PARTS_UNFINISHED;
+}
+
+/* Adds e to its counts, list and queue, or removes it from them. */
 static void
 link_entry(struct tasks *t, struct task_entry *e, bool in)
 {
+    uint32_t parent = e->atom[ATOM_PARENT_ID];
+
+    if (parent)
+        atoms_tally(&t->atoms, parent)[fate_of(e)] += in ? 1 : UINT32_MAX;
     t->count[e->status] += in ? 1 : UINT64_MAX;
     if (e->status == TASK_N_STATUSES)
         return;
@@ -479,6 +501,7 @@ apply(void *ctx, struct store_entry *se, const struct store_rec *r)
     struct tasks *t = ctx;
     struct task_entry *e = (struct task_entry *)se, now = *e;
     struct task_event ev = {.idem = STR_NONE};
+    struct str result;
     uint64_t hash, who;
 
     if (r->b == r->n)
@@ -491,8 +514,9 @@ apply(void *ctx, struct store_entry *se, const struct store_rec *r)
     if (now.status == TASK_IN_PROGRESS &&
         !str_eq(task_entry_text(t, &now, ATOM_OWNER), ev.by))
         note_name(t, task_entry_text(t, &now, ATOM_OWNER));
-    now.was_done = now.archived &&
-                   str_is(raw_inner(raw_member(ev.v, "result")), "done");
+    result = now.archived ? raw_member(ev.v, "result") : STR_NONE;
+    now.was_done = str_is(result, "\"done\"");
+    now.was_cancelled = str_is(result, "\"cancelled\"");
     if (ev.idem.p) {
         hash = task_key_hash(t, ev.op, ev.by, ev.idem, &who);
         if (keys_add(&t->keys, who, hash, r->n) != 0) {
@@ -731,6 +755,30 @@ tasks_is_archived(struct tasks *t, struct str id)
     const struct task_entry *e = tasks_find(t, id);
 
     return e && e->archived;
+}
+
+struct task_parts
+tasks_parts(const struct tasks *t, struct str id)
+{
+    char raw[STORE_MAX_KEY + 2];
+    const uint32_t *n;
+    uint32_t atom;
+
+    if (id.len > STORE_MAX_KEY)
+        return (struct task_parts){0};
+    raw[0] = raw[id.len + 1] = '"';
+    memcpy(raw + 1, id.p, id.len);
+    atom = atoms_find(&t->atoms, (struct str){raw, id.len + 2});
+    if (!atom)
+        return (struct task_parts){0};
+    n = atoms_tally(&t->atoms, atom);
+    return (struct task_parts){
+        .total = (uint64_t)n[PARTS_UNFINISHED] + n[PARTS_DONE] +
+                 n[PARTS_FAILED] + n[PARTS_CANCELLED],
+        .unfinished = n[PARTS_UNFINISHED],
+        .done = n[PARTS_DONE],
+        .failed = n[PARTS_FAILED],
+    };
 }
 
 bool

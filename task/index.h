@@ -39,6 +39,7 @@ struct task_entry {
     bool known : 1; /* a record was applied: it has a status and a place */
     bool archived : 1; /* in an archive: unreadable, but its id is taken */
     bool was_done : 1; /* it was done: what depends on it may begin */
+    bool was_cancelled : 1;
     bool parked : 1; /* known to be blocked */
     bool checked : 1; /* its record was read, and is JSON */
 };
@@ -68,7 +69,7 @@ struct tasks {
     uint32_t n_parked;
     uint64_t count[TASK_N_STATUSES + 1];
     struct atoms atoms;
-    struct atoms names; /* of agents: invariant 10 */
+    struct atoms names; /* of agents: invariant 11 */
     struct task_keys keys;
     uint64_t *named;      /* see tasks_is_named; NULL: of no id */
     struct buf body; /* for the next record; reused, since it is in the cache */

@@ -18,6 +18,7 @@ struct atom {
     uint32_t chain;     /* next in the bucket, or next unused */
     uint32_t next_dead; /* next on the dead list */
     bool dead;          /* on the dead list */
+    uint32_t tally[ATOM_TALLIES];
 };
 
 static uint32_t
@@ -183,6 +184,12 @@ atoms_find(const struct atoms *s, struct str text)
     uint32_t id = find_atom(s, text, hash_of(s, text));
 
     return id && s->atom[id].refs ? id : 0;
+}
+
+uint32_t *
+atoms_tally(const struct atoms *s, uint32_t id)
+{
+    return s->atom[id].tally;
 }
 
 struct str

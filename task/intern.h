@@ -19,6 +19,7 @@ struct atoms {
     uint32_t dead;     /* head of the dead list */
     uint64_t seed[2];  /* for the hashes: callers choose the texts */
 };
+#define ATOM_TALLIES 4
 
 /* Counts one more holder of text, which is JSON. *id is its number, 0 if text.p
    is NULL. Tries the number like first, whose text is probably the same. 0,
@@ -32,6 +33,9 @@ void atoms_drop(struct atoms *s, uint32_t id);
 void atoms_sweep(struct atoms *s);
 /* The number of a text with holders, or 0. */
 uint32_t atoms_find(const struct atoms *s, struct str text);
+/* The ATOM_TALLIES counts that the caller keeps with a text; 0 when it is new.
+   They may be changed until it is swept, and move when a text is added. */
+uint32_t *atoms_tally(const struct atoms *s, uint32_t id);
 /* The text of a number; .p NULL for 0. Valid until swept. */
 struct str atoms_text(const struct atoms *s, uint32_t id);
 /* Frees everything except the seed. */

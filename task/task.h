@@ -36,6 +36,12 @@ struct store *tasks_store(const struct tasks *t);
 uint64_t tasks_count(const struct tasks *t, enum task_status s);
 /* Whether task id is in an archive. */
 bool tasks_is_archived(struct tasks *t, struct str id);
+/* The tasks whose parent is one task; the archived ones as they ended. Those
+   not counted by unfinished, done and failed were cancelled. */
+struct task_parts {
+    uint64_t total, unfinished, done, failed;
+};
+struct task_parts tasks_parts(const struct tasks *t, struct str id);
 
 /* ---- the events of a task ---- */
 

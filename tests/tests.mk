@@ -42,6 +42,7 @@ WRAP_verify := store_lock_patiently
 WRAP_task := $(ALLOC) fdatasync clock_gettime store_find store_read $(TALK)
 WRAP_keys := clock_gettime $(TALK)
 WRAP_lists := $(TALK)
+WRAP_parts := clock_gettime $(TALK)
 WRAP_lease := clock_gettime $(TALK)
 WRAP_message := $(TALK)
 WRAP_who := clock_gettime $(TALK)

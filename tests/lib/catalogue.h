@@ -483,7 +483,7 @@ dump_queues(const struct tasks *t, struct buf *b)
                            ? e->status != TASK_OPEN && !e->has_lease
                            : e->status == TASK_OPEN &&
                                  e->has_deps == (k == QUEUE_DEPS)));
-                if (k != QUEUE_DEPS)
+                if (!e->has_deps || kept_ms(t, e) != -2)
                     buf_printf(b, "%d %d: %.*s\n", i, k,
                                STR_ARG(task_entry_id(e)));
             }
@@ -535,9 +535,15 @@ dump(const struct tasks *t, struct buf *b)
         char id[8];
         struct str quoted_id = {id, text_put(id, sizeof id, "\"t%d\"", i)};
 
-        buf_printf(b, "%d%d ",
+        struct task_parts parts = tasks_parts(t, raw_inner(quoted_id));
+
+        buf_printf(b, "%d%d:%llu/%llu+%llu/%llu ",
                    tasks_is_archived((struct tasks *)t, raw_inner(quoted_id)),
-                   tasks_is_done((struct tasks *)t, quoted_id));
+                   tasks_is_done((struct tasks *)t, quoted_id),
+                   (unsigned long long)parts.unfinished,
+                   (unsigned long long)parts.done,
+                   (unsigned long long)parts.failed,
+                   (unsigned long long)parts.total);
     }
     buf_printf(b, "%llu keys\n", (unsigned long long)count_keys(&t->keys));
 }

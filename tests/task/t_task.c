@@ -664,7 +664,7 @@ archive(struct fixture *f, const char *key)
     bool unknown;
     int rc;
 
-    if (!f->hold)
+    if (!store_locked(f->s))
         CHECK(store_lock(f->s) == 0);
     e = store_find(f->s, str_of(key));
     rc = e ? store_read(f->s, e, &f->a, &r) : ERR_NOT_FOUND;
@@ -1041,7 +1041,13 @@ random_call(struct fixture *f)
     char text[512];
     unsigned id = rnd(12);
 
-    switch (rnd(9)) {
+    switch (rnd(10)) {
+    case 8:
+        snprintf(text, sizeof text, rnd(4) == 0
+                     ? "{'task_id':'t%u','clear':['parent_id']}"
+                     : "{'task_id':'t%u','parent_id':'t%u'}", id, rnd(12));
+        call(f, "update_task", text);
+        break;
     case 7:
         snprintf(text, sizeof text, "task/t%u", id);
         if (rnd(2) == 0)
