@@ -20,6 +20,11 @@ task_cause(const struct task *k)
         return CAUSE_QUESTION;
     if (k->early)
         return CAUSE_LATER;
+    if (k->parts.unfinished > 0 && (k->status != TASK_IN_PROGRESS ||
+                                    k->lease_expired || k->stale))
+        return CAUSE_PARTS;
+    if (open && k->above.p)
+        return CAUSE_PARENT;
     if (k->status == TASK_HANDOFF_READY)
         return CAUSE_HANDED;
     if (k->status == TASK_EXHAUSTED)
@@ -47,6 +52,8 @@ task_column(const struct task *k)
         [CAUSE_ENDED] = COLUMN_DONE,
         [CAUSE_QUESTION] = COLUMN_NEEDS_INPUT,
         [CAUSE_LATER] = COLUMN_WAITING,
+        [CAUSE_PARTS] = COLUMN_WAITING,
+        [CAUSE_PARENT] = COLUMN_WAITING,
         [CAUSE_HANDED] = COLUMN_HANDED_OVER,
         [CAUSE_EXHAUSTED] = COLUMN_STUCK,
         [CAUSE_DAMAGED] = COLUMN_STUCK,
@@ -140,6 +147,17 @@ later(struct arena *a, const struct task *k)
 }
 
 struct str
+task_parts_text(struct arena *a, const struct task *k)
+{
+    unsigned long long failed = k->parts.failed, done = k->parts.done;
+    struct str text = arena_printf(a, "%llu of %llu parts done", done,
+                                   done + failed + k->parts.unfinished);
+
+    return failed > 0 ? arena_printf(a, "%.*s, %llu failed", STR_ARG(text),
+                                     failed) : text;
+}
+
+struct str
 task_cause_text(struct arena *a, const struct task *k)
 {
     if (k->garbled) /* whatever else it is */
@@ -154,6 +172,11 @@ task_cause_text(struct arena *a, const struct task *k)
             task_open_question(k->f[F_QUESTIONS]), "question"));
     case CAUSE_LATER:
         return later(a, k);
+    case CAUSE_PARTS:
+        return task_parts_text(a, k);
+    case CAUSE_PARENT:
+        return task_and_others(a, "waits for its parent",
+                               arena_printf(a, "[%.*s]", STR_ARG(k->above)));
     case CAUSE_HANDED:
         return handed_over(a, k->f[F_HANDOFF]);
     case CAUSE_EXHAUSTED:
@@ -176,7 +199,11 @@ task_cause_text(struct arena *a, const struct task *k)
             return STR("the agent exited");
         return k->blocked ? task_and_others(a, "waits for", k->blocked_by)
                           : STR("");
-    case CAUSE_DAMAGED: case CAUSE_READY: case TASK_N_CAUSES:
+    case CAUSE_READY:
+        if (k->parts.total > 0)
+            return STR("all parts ended: check the acceptance and close it");
+        break;
+    case CAUSE_DAMAGED: case TASK_N_CAUSES:
         break;
     }
     return STR("");

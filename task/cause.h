@@ -12,6 +12,8 @@ enum task_cause {
     CAUSE_ENDED,     /* it is done, failed or cancelled */
     CAUSE_QUESTION,  /* it waits for an answer */
     CAUSE_LATER,     /* it may not be begun yet */
+    CAUSE_PARTS,     /* nobody works on it, and it has unfinished parts */
+    CAUSE_PARENT,    /* it is open, and one above it is put off */
     CAUSE_HANDED,    /* it waits for the agent it was handed to, or any */
     CAUSE_EXHAUSTED, /* its agent gave it up */
     CAUSE_DAMAGED,   /* its newest record is not JSON */
@@ -30,6 +32,10 @@ enum task_cause task_cause(const struct task *k);
    NULL: no memory. */
 struct str task_cause_text(struct arena *a, const struct task *k);
 
+/* "2 of 10 parts done, 1 failed"; without those that were cancelled. In a; .p
+   NULL: no memory. */
+struct str task_parts_text(struct arena *a, const struct task *k);
+
 /* Whose the task was up to now, and how it came to be left, for agents: "left
    by codex-01c709ed, exited 20 s ago". Names are as agents stored them. In a;
    .p NULL: nobody's, or no memory. */
@@ -42,7 +48,7 @@ enum task_column {
     COLUMN_IN_PROGRESS, /* nothing: an agent works on it */
     COLUMN_HANDED_OVER, /* the agent it was handed to, or anyone */
     COLUMN_STUCK,       /* a person to look after it */
-    COLUMN_WAITING,     /* other tasks, or a time */
+    COLUMN_WAITING,     /* other tasks, its parts, or a time */
     COLUMN_DONE,        /* nothing more: it has ended */
     TASK_N_COLUMNS
 };

@@ -671,7 +671,7 @@ task_is_derived(struct str name)
 {
     static const char *const derived[] = {
         "seq", "updated_at", "import", "ready", "blocked_by", "deps_failed",
-        "stale", "overlaps",
+        "stale", "overlaps", "parts", "parent_waits",
         "needs_input", "lease_expired", "agent_gone", "damaged",
     };
 

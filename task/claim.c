@@ -140,9 +140,15 @@ static int
 is_ready(struct search *s, struct task_entry *e)
 {
     int64_t due = task_entry_clash(s->t, e, &s->w->who, &s->clashes);
+    struct task_entry *above = tasks_put_off(
+        s->t, task_entry_text(s->t, e, ATOM_PARENT_ID), s->now_ms);
     struct task k;
     int rc;
 
+    if (above && task_entry_is_early(above, s->now_ms))
+        note_due(s, above->from_ms);
+    if (above || tasks_parts(s->t, task_entry_id(e)).unfinished > 0)
+        return 0;
     if (due != 0) {
         note_due(s, due);
         return 0;
@@ -315,9 +321,13 @@ tasks_due_ms(struct tasks *t, struct str id)
     const struct task_entry *e = tasks_find(t, id);
     int64_t due, now = store_now_ms(t->store);
     bool free = e && task_entry_free(t, e, now);
+    const struct task_entry *above = !e ? NULL : tasks_put_off(
+        t, task_entry_text(t, e, ATOM_PARENT_ID), now);
 
     if (free && task_entry_is_early(e, now))
         return e->from_ms;
+    if (free && above && task_entry_is_early(above, now))
+        return above->from_ms;
     if (!e || (free && (e->status == TASK_OPEN ||
                         !task_entry_kept_for(t, e, now).p)))
         return 0;
@@ -509,15 +519,19 @@ tasks_why_none(struct tasks *t, struct arena *a, const struct task_want *w,
             continue;
         if (!is_here(&s, w, e)) {
             if (!e->parked && is_free_for(&s, w, e) &&
-                !task_entry_is_early(e, s.now_ms))
+                !task_entry_is_early(e, s.now_ms) &&
+                !task_entry_waits(t, e, s.now_ms))
                 rc = count_elsewhere(&s, a, e, out);
         } else if (!is_free_for(&s, w, e)) {
             count_held(&s, e, out);
-            if (!e->has_lease || e->has_left)
+            if ((!e->has_lease || e->has_left) &&
+                !task_entry_waits(t, e, s.now_ms))
                 rc = note_could(&s, a, w, e, out);
         } else if (task_entry_is_early(e, s.now_ms)) {
             if (out->later++ == 0 || e->from_ms < out->later_ms)
                 out->later_ms = e->from_ms;
+        } else if (task_entry_waits(t, e, s.now_ms)) {
+            out->waiting++;
         } else {
             rc = count_blocked(&s, a, e, out);
         }

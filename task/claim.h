@@ -73,6 +73,7 @@ struct task_why {
     struct task_reason projects[TASK_REASONS];
     uint64_t later;   /* tasks that may not be begun yet, */
     int64_t later_ms; /* the first of them from then on */
+    uint64_t waiting; /* for their parts, or one above them: see task_cause */
     bool partial; /* not all tasks were examined */
 };
 /* Examines the tasks that match w, but for their project. Memory in a, and as

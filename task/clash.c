@@ -10,8 +10,6 @@
 
 #include <string.h>
 
-#define LEVELS 64 /* of parents that are looked at */
-
 bool
 task_is_path(struct str s)
 {
@@ -51,21 +49,6 @@ lists_meet(struct str one, struct str two)
     return false;
 }
 
-/* Whether the task of id is above the one whose parent (raw) is given. */
-static bool
-is_above(struct tasks *t, struct str id, struct str parent)
-{
-    const struct task_entry *e;
-
-    for (int n = 0; parent.p && n < LEVELS; n++) {
-        if (str_eq(raw_inner(parent), id))
-            return true;
-        e = tasks_find(t, raw_inner(parent));
-        parent = e ? task_entry_text(t, e, ATOM_PARENT_ID) : STR_NONE;
-    }
-    return false;
-}
-
 /* Whether the task of e, of the same project, has paths that overlap these. */
 static bool
 meets(const struct tasks *t, const struct task_entry *e, struct str repo_path,
@@ -84,8 +67,8 @@ is_related(struct tasks *t, const struct task_entry *e, struct str id,
            struct str parent)
 {
     return str_eq(task_entry_id(e), id) ||
-           is_above(t, task_entry_id(e), parent) ||
-           is_above(t, id, task_entry_text(t, e, ATOM_PARENT_ID));
+           tasks_is_above(t, task_entry_id(e), parent) ||
+           tasks_is_above(t, id, task_entry_text(t, e, ATOM_PARENT_ID));
 }
 
 int

@@ -45,8 +45,7 @@ find_blockers(struct draft *d)
     struct task *k = &d->k;
 
     k->blocked_by = k->deps_failed = STR_NONE;
-    d->nomem |= task_find_blockers(d->t, d->c->a, k->f[F_DEPENDS_ON],
-                                   &k->blocked_by, &k->deps_failed) != 0;
+    d->nomem |= task_find_blockers(d->t, d->c->a, k) != 0;
     k->blocked = k->blocked_by.p != NULL;
 }
 

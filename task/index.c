@@ -130,6 +130,48 @@ task_entry_kept_for(const struct tasks *t, const struct task_entry *e,
         ? task_entry_text(t, e, ATOM_OWNER) : STR_NONE;
 }
 
+/* ---- parts ---- */
+
+/* The entry of a parent (raw), and the parent of that. */
+static struct task_entry *
+step_up(struct tasks *t, struct str *parent)
+{
+    struct task_entry *e = parent->p ? tasks_find(t, raw_inner(*parent)) : NULL;
+
+    *parent = e ? task_entry_text(t, e, ATOM_PARENT_ID) : STR_NONE;
+    return e;
+}
+
+bool
+tasks_is_above(struct tasks *t, struct str id, struct str parent)
+{
+    for (int n = 0; parent.p && n < PARENTS_MAX; n++) {
+        if (str_eq(raw_inner(parent), id))
+            return true;
+        step_up(t, &parent);
+    }
+    return false;
+}
+
+struct task_entry *
+tasks_put_off(struct tasks *t, struct str parent, int64_t now_ms)
+{
+    struct task_entry *e;
+
+    for (int n = 0; n < PARENTS_MAX && (e = step_up(t, &parent)); n++)
+        if (e->status == TASK_CANCELLED || e->was_cancelled ||
+            (task_entry_free(t, e, now_ms) && task_entry_is_early(e, now_ms)))
+            return e;
+    return NULL;
+}
+
+bool
+task_entry_waits(struct tasks *t, const struct task_entry *e, int64_t now_ms)
+{
+    return tasks_parts(t, task_entry_id(e)).unfinished > 0 ||
+           tasks_put_off(t, task_entry_text(t, e, ATOM_PARENT_ID), now_ms);
+}
+
 /* ---- lists and queues ---- */
 
 static struct task_entry **

@@ -116,6 +116,19 @@ bool task_entry_free(const struct tasks *t, const struct task_entry *e,
                      int64_t now_ms);
 /* Whether it may be begun only later, by its not_before. */
 bool task_entry_is_early(const struct task_entry *e, int64_t now_ms);
+/* Whether the task of id is above the one whose parent (raw) is given, up to
+   PARENTS_MAX levels. */
+#define PARENTS_MAX 64
+bool tasks_is_above(struct tasks *t, struct str id, struct str parent);
+/* Parts begin only after what they are parts of may begin. Returns the next
+   task above one with this parent (raw) that is to begin later, or was
+   cancelled; NULL: there is none up to PARENTS_MAX levels. */
+struct task_entry *tasks_put_off(struct tasks *t, struct str parent,
+                                 int64_t now_ms);
+/* Whether the task of e is not ready for that reason, or since it has
+   unfinished parts. */
+bool task_entry_waits(struct tasks *t, const struct task_entry *e,
+                      int64_t now_ms);
 /* When time alone changes task_entry_free, or who may begin the task:
    store_skew_ms after the end of a lease. */
 int64_t task_entry_due(const struct tasks *t, const struct task_entry *e,

@@ -285,7 +285,8 @@ matches_entry(struct scan *s, const struct task_entry *e)
     const struct task_query *q = s->q;
     bool free = q->ready && !e->parked &&
                 task_entry_free(s->t, e, s->now_ms) &&
-                !task_entry_is_early(e, s->now_ms);
+                !task_entry_is_early(e, s->now_ms) &&
+                !task_entry_waits(s->t, e, s->now_ms);
 
     for (int i = 0; i < TASK_N_ATOMS; i++)
         if (q->has[i].p && !matches_atom(s, i, e->atom[i]))
@@ -743,6 +744,15 @@ task_alias_of(struct str owner, char *buf)
     return (struct str){buf, head + name.len};
 }
 
+/* Whether a change of these fields (raw) of a live task may make its parent or
+   its parts ready. */
+static bool
+frees_others(struct str set)
+{
+    return raw_list_has(set, STR("\"parent_id\"")) ||
+           raw_list_has(set, STR("\"not_before\""));
+}
+
 struct str
 task_names(struct str key, struct str body, char *buf)
 {
@@ -758,7 +768,8 @@ task_names(struct str key, struct str body, char *buf)
     (void)task_head_of(ev.v, f); /* what it does not find is empty */
     owner = task_alias_of(f[F_CURRENT_OWNER], buf);
     status = task_status_of(raw_inner(f[F_STATUS]));
-    if (status >= TASK_DONE)
+    if (status >= TASK_DONE || (status >= 0 && str_is(ev.op, "update") &&
+                                frees_others(ev.set)))
         of_status = "\t" TASK_ENDED "\t" TASK_FREE;
     else if (status >= 0 &&
              (status != TASK_IN_PROGRESS || str_is(ev.op, "claim") ||

@@ -76,9 +76,10 @@ size_t tasks_owners(struct tasks *t, struct str prefix, struct str *out,
 /* ---- waiting for a change ---- */
 
 #define TASK_ALIAS_MAX 312
-/* Names for watching all tasks that end, that change what may be claimed, since
-   they end, nobody works on them, or a lease may end sooner, and that have
-   questions. Who watches an end is run before those who may claim then. */
+/* Names for watching all tasks that end, or that others may wait for no longer;
+   that change what may be claimed, since they end, nobody works on them, or a
+   lease may end sooner; and that have questions. Who watches an end is run
+   before those who may claim then. */
 #define TASK_ENDED "ended"
 #define TASK_FREE "free"
 #define TASK_ASKED "asked"

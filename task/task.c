@@ -133,21 +133,21 @@ split(struct arena *a, struct task *k)
 }
 
 int
-task_find_blockers(struct tasks *t, struct arena *a, struct str deps,
-                   struct str *blocked_by, struct str *failed)
+task_find_blockers(struct tasks *t, struct arena *a, struct task *k)
 {
     struct str dep = STR_NONE;
 
-    while ((dep = raw_list_next(deps, dep)).p) {
+    while ((dep = raw_list_next(k->f[F_DEPENDS_ON], dep)).p) {
         bool ended;
 
-        if (tasks_is_done(t, dep))
+        if (tasks_is_done(t, dep) ||
+            tasks_is_above(t, raw_inner(dep), k->f[F_PARENT_ID]))
             continue;
         ended = tasks_is_failed(t, dep);
-        *blocked_by = raw_list_edit(a, *blocked_by, STR_NONE, dep);
+        k->blocked_by = raw_list_edit(a, k->blocked_by, STR_NONE, dep);
         if (ended)
-            *failed = raw_list_edit(a, *failed, STR_NONE, dep);
-        if (!blocked_by->p || (ended && !failed->p))
+            k->deps_failed = raw_list_edit(a, k->deps_failed, STR_NONE, dep);
+        if (!k->blocked_by.p || (ended && !k->deps_failed.p))
             return ERR_NOMEM;
     }
     return 0;
@@ -238,6 +238,18 @@ failed_lately(const struct task *k, int64_t now)
 }
 
 static int
+find_above(struct tasks *t, struct arena *a, struct task *k)
+{
+    const struct task_entry *e = tasks_put_off(t, k->f[F_PARENT_ID],
+                                               store_now_ms(t->store));
+
+    if (!e)
+        return 0;
+    k->above = arena_printf(a, "\"%.*s\"", STR_ARG(task_entry_id(e)));
+    return k->above.p ? 0 : ERR_NOMEM;
+}
+
+static int
 derive(struct tasks *t, struct arena *a, struct task *k)
 {
     int status = task_status_of(raw_inner(k->f[F_STATUS])), rc;
@@ -248,8 +260,10 @@ derive(struct tasks *t, struct arena *a, struct task *k)
     k->status = (enum task_status)status;
     k->version = raw_u64(k->f[F_VERSION]);
     ended = task_status_ended(k->status);
-    rc = task_find_blockers(t, a, k->f[F_DEPENDS_ON], &k->blocked_by,
-                            &k->deps_failed);
+    rc = task_find_blockers(t, a, k);
+    if (rc == 0 && !ended)
+        rc = find_above(t, a, k);
+    k->parts = tasks_parts(t, k->ev.id);
     k->blocked = k->blocked_by.p;
     k->recent = failed_lately(k, store_now_ms(t->store));
     k->needs_input = !ended && task_open_question(k->f[F_QUESTIONS]).p;
@@ -259,7 +273,8 @@ derive(struct tasks *t, struct arena *a, struct task *k)
         judge_time(t, k);
     k->early = !ended && k->free &&
                task_from_ms(k->f[F_NOT_BEFORE]) > store_now_ms(t->store);
-    k->able = k->free && !k->blocked && !ended && !k->early;
+    k->able = k->free && !k->blocked && !ended && !k->early && !k->above.p &&
+              k->parts.unfinished == 0;
     if (rc == 0 && k->free && !ended)
         rc = task_find_clashes(t, a, k);
     k->ready = k->able && !k->clashes.p;
@@ -320,6 +335,7 @@ take_derived(struct arena *a, struct task *k, const struct raw_members *m,
         {"blocked_by", offsetof(struct task, blocked_by), false},
         {"deps_failed", offsetof(struct task, deps_failed), false},
         {"overlaps", offsetof(struct task, clashes), false},
+        {"parent_waits", offsetof(struct task, above), false},
         {"note", offsetof(struct task, ev.note), false},
         {"match", offsetof(struct task, match), false},
         {"updated_at", offsetof(struct task, ev.r.time), true},
@@ -362,6 +378,15 @@ take_derived(struct arena *a, struct task *k, const struct raw_members *m,
     for (i = 0; i < sizeof others / sizeof *others; i++)
         if (str_is(m->name, others[i]))
             return 0;
+    if (str_is(m->name, "parts")) {
+        k->parts = (struct task_parts){
+            .total = raw_u64(raw_member(m->value, "total")),
+            .unfinished = raw_u64(raw_member(m->value, "unfinished")),
+            .done = raw_u64(raw_member(m->value, "done")),
+            .failed = raw_u64(raw_member(m->value, "failed")),
+        };
+        return 0;
+    }
     if (str_is(m->name, "damaged")) {
         k->garbled = true;
         return 0;

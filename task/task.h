@@ -76,6 +76,7 @@ struct task {
     enum task_status status;
     uint64_t version;
     bool blocked, stale;
+    struct task_parts parts; /* that it has */
     bool free;  /* nobody seems to work on it */
     bool early; /* it may be begun only later, by its not_before */
     bool able;  /* it may be begun, but for clashes */
@@ -94,6 +95,9 @@ struct task {
     struct str extra; /* members unknown here: "a":1,"b":2; or empty */
     struct str blocked_by; /* raw JSON array: depends_on that are not done */
     struct str deps_failed; /* those that failed or were cancelled */
+    struct str above;   /* raw: the task above it that is to begin later or was
+                           cancelled, until when it is not ready; .p NULL: none
+                           is */
     struct str clashes; /* raw array of {task_id, agent}: tasks that agents work
                            on, with paths that overlap; .p NULL: none */
     int64_t clash_ms;   /* when the first of their leases ends */
@@ -118,10 +122,10 @@ int task_peek(struct tasks *t, struct arena *a, const struct task_event *ev,
 uint64_t task_reached(const struct task *k, enum task_status s);
 uint64_t task_told(const struct task *k);
 uint64_t task_answered(const struct task *k, struct str question);
-/* Adds the dependencies that are not done to *blocked_by, and those of them
-   that failed or were cancelled to *failed. ERR_NOMEM. */
-int task_find_blockers(struct tasks *t, struct arena *a, struct str deps,
-                       struct str *blocked_by, struct str *failed);
+/* Adds to k->blocked_by its dependencies that are not done, but for those above
+   it, which wait for their parts; and to k->deps_failed those of them that
+   failed or were cancelled. ERR_NOMEM. */
+int task_find_blockers(struct tasks *t, struct arena *a, struct task *k);
 /* task_event_last and task_of in one. */
 int task_get(struct tasks *t, struct arena *a, struct str id,
              struct task *out);

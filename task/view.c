@@ -84,6 +84,23 @@ put_members(struct buf *b, char before, const void *of,
 #define N(array) (sizeof(array) / sizeof *(array))
 #define AT(field) offsetof(struct task, field)
 
+/* How many parts a task has, if any. */
+static void
+put_part_counts(struct buf *b, const struct task *k)
+{
+    static const struct member members[] = {
+        {"total", AT(parts.total), NUMBER},
+        {"unfinished", AT(parts.unfinished), NUMBER},
+        {"done", AT(parts.done), NUMBER}, {"failed", AT(parts.failed), NUMBER},
+    };
+
+    if (k->parts.total == 0)
+        return;
+    buf_z(b, ",\"parts\":");
+    put_members(b, '{', k, members, N(members));
+    buf_char(b, '}');
+}
+
 void
 view_derived_json(struct buf *b, const struct task *k)
 {
@@ -91,6 +108,7 @@ view_derived_json(struct buf *b, const struct task *k)
         {"seq", AT(ev.r.n), NUMBER}, {"updated_at", AT(ev.r.time), TEXT},
         {"ready", AT(ready), IF_SO}, {"blocked_by", AT(blocked_by), RAW},
         {"deps_failed", AT(deps_failed), RAW}, {"overlaps", AT(clashes), RAW},
+        {"parent_waits", AT(above), RAW},
         {"needs_input", AT(needs_input), IF_SO},
         {"lease_expired", AT(lease_expired), IF_SO},
         {"agent_gone", AT(gone), IF_SO},
@@ -98,6 +116,7 @@ view_derived_json(struct buf *b, const struct task *k)
     };
 
     put_members(b, ',', k, members, N(members));
+    put_part_counts(b, k);
 }
 
 void
@@ -222,6 +241,7 @@ view_summary_json(struct buf *b, const struct task *of)
     }, derived[] = {
         {"ready", AT(ready), IF_SO}, {"blocked_by", AT(blocked_by), RAW},
         {"deps_failed", AT(deps_failed), RAW}, {"overlaps", AT(clashes), RAW},
+        {"parent_waits", AT(above), RAW},
         {"needs_input", AT(needs_input), IF_SO},
         {"lease_expired", AT(lease_expired), IF_SO},
         {"agent_gone", AT(gone), IF_SO},
@@ -242,6 +262,7 @@ view_summary_json(struct buf *b, const struct task *of)
                        STR_ARG(k->f[i]));
     put_lease_end(b, k->f[F_LEASE]);
     put_members(b, ',', k, derived, N(derived));
+    put_part_counts(b, k);
     if (total > 0)
         buf_printf(b, ",\"steps_done\":%zu,\"steps_total\":%zu", done,
                    total);
@@ -422,6 +443,9 @@ view_none_json(struct buf *b, const struct task_why *w, bool partial)
     if (w->later)
         buf_printf(b, ",\"later\":%llu,\"later_from\":\"%s\"",
                    (unsigned long long)w->later, time_text(w->later_ms));
+    if (w->waiting)
+        buf_printf(b, ",\"waiting\":%llu",
+                   (unsigned long long)w->waiting);
     put_reasons(b, "elsewhere", "elsewhere_in", "repo_path", w->elsewhere,
                 w->projects);
     if (w->damaged)
@@ -516,9 +540,10 @@ view_task_line(struct buf *b, struct arena *a, const struct task *k)
         view_plain(b, task_from_text(k), SIZE_MAX, ' ');
         buf_z(b, "Z)");
     }
-    buf_printf(b, "%s%s%s%s%s%s%s  P%.*s  ",
+    buf_printf(b, "%s%s%s%s%s%s%s%s  P%.*s  ",
                k->blocked && !task_status_ended(k->status) ? " (blocked)" : "",
                k->clashes.p ? " (overlaps)" : "",
+               k->parts.unfinished > 0 ? " (waits for parts)" : "",
                k->needs_input ? " (needs input)" : "",
                k->lease_expired ? " (lease expired)" : "",
                k->gone ? " (agent exited)" : "",

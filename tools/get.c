@@ -329,7 +329,9 @@ get_current(struct piece *p, struct task_event *ev)
     if (p->current) /* the derived members are about the present */
         k.ready = k.needs_input = k.lease_expired = k.stale = k.gone = false;
     if (p->current)
-        k.blocked_by = k.deps_failed = k.clashes = STR_NONE;
+        k.blocked_by = k.deps_failed = k.clashes = k.above = STR_NONE;
+    if (p->current)
+        k.parts = (struct task_parts){0};
     room -= json_cost(k.blocked_by);
     /* Stored JSON has no control characters: a byte is quoted by two at
        most, so a short one needs no counting. */

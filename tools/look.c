@@ -510,7 +510,8 @@ look_watch(const struct look *w)
         return arena_printf(w->a, "%.*s%s",
                             STR_ARG(task_alias_of(w->agent, buf)), more);
     }
-    if (ready && w->task.clashes.p != NULL)
+    if (ready && (w->task.clashes.p != NULL || w->task.above.p != NULL ||
+                  w->task.parts.unfinished > 0))
         others = "\t" TASK_FREE;
     else if (ready && w->task.blocked_by.p != NULL)
         others = "\t" TASK_ENDED;

@@ -42,14 +42,15 @@ test('each task has its column', LIMIT, async (t) => {
   const { page, worker, go } = await desk(t);
   const file = new URL('../lib/columns.h', import.meta.url);
   const rows = [...readFileSync(file, 'utf8')
-    .matchAll(/^COLUMN\((\w+), "([01-]{8})", (\w+)\)$/gm)];
+    .matchAll(/^COLUMN\((\w+), "([01-]{9})", (\w+)\)$/gm)];
   const statuses = new Set(rows.map(([, status]) => status));
   const tasks = [...statuses].flatMap((status) =>
-    Array.from({ length: 256 }, (_, flags) => ({ status, seq: 1, version: 1, flags,
+    Array.from({ length: 512 }, (_, flags) => ({ status, seq: 1, version: 1, flags,
       needs_input: !!(flags & 1), lease_expired: !!(flags & 4),
       stale: !!(flags & 8), blocked_by: flags & 18 ? ['x'] : [],
       ...flags & 16 && { deps_failed: ['x'] },
       ...flags & 32 && { overlaps: [{ task_id: 'x' }] },
+      ...flags & 256 && { parts: { total: 2, unfinished: 1 } },
       ...flags & 64 && { not_before: '2999-01-01T00:00:00Z' },
       updated_at: new Date(Date.now() - (flags & 128 ? 71 : 73) * 3600000)
         .toISOString() })));

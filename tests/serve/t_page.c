@@ -132,7 +132,7 @@ TEST(each_task_has_its_column)
     size_t i, n;
 
     for (status = 0; status < TASK_N_STATUSES; status++)
-        for (flags = 0; flags < 256; flags++) {
+        for (flags = 0; flags < 512; flags++) {
             struct task k = {.status = (enum task_status)status,
                              .needs_input = flags & 1, .blocked = flags & 2,
                              .lease_expired = flags & 4, .stale = flags & 8,
@@ -143,6 +143,8 @@ TEST(each_task_has_its_column)
                 k.deps_failed = STR("[\"x\"]");
             if (flags & 32)
                 k.clashes = STR("[{\"task_id\":\"x\"}]");
+            if (flags & 256)
+                k.parts.unfinished = 1;
             if (k.status == TASK_IN_PROGRESS && !(flags & 12))
                 k.early = false; /* an agent works on it */
 

@@ -286,8 +286,8 @@ TEST(filters)
         {"{'query':'n'}", 1}, /* does not match the n of an escape */
         {"{'query':'aab'}", 1},
         {"{'query':'aaaab'}", 0},
-        {"{'ready':true}", 4},
-        {"{'ready':false}", 0},
+        {"{'ready':true}", 3}, /* a has a part */
+        {"{'ready':false}", 1},
         {"{'stale':true}", 0},
         {"{'stale':false}", 4},
         {"{'needs_input':true}", 0},

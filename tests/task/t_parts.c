@@ -91,3 +91,190 @@ TEST(parts_come_first)
     CHECK(has_parts(&f, "e", 1, 0, 1, 0));
     fixture_fini(&f);
 }
+
+/* ---- what is ready ---- */
+
+/* Whether a claim of any task by agent gets this one; "": none. */
+static bool
+gets(struct fixture *f, const char *agent, const char *id)
+{
+    char args[60];
+
+    snprintf(args, sizeof args, "{'agent':'%s'}", agent);
+    call(f, "claim_task", args);
+    return ok(f) && (*id ? has(f, "task_id", id)
+                         : !json_get(f->json, "task_id"));
+}
+
+static bool
+is_ready(struct fixture *f, const char *id)
+{
+    char args[60];
+
+    snprintf(args, sizeof args, "{'task_id':'%s'}", id);
+    call(f, "get_task", args);
+    return ok(f) && json_get(f->json, "ready") != NULL;
+}
+
+static void
+becomes(struct fixture *f, const char *agent, const char *id,
+        const char *status)
+{
+    char args[100];
+
+    snprintf(args, sizeof args, "{'agent':'%s','task_id':'%s','status':'%s',"
+             "'reason':'r'}", agent, id, status);
+    call(f, "update_task", args);
+    CHECK(ok(f));
+}
+
+/* An epic is offered after the last of its parts has ended, and no open part
+   refuses an act by its id. */
+TEST(parts_come_before_the_whole)
+{
+    struct fixture f;
+
+    begin(&f);
+    CHECK(!is_ready(&f, "e"));
+    call(&f, "list_tasks", "{'ready':true}");
+    CHECK(number(&f, "total") == 4);
+    CHECK(gets(&f, "ann", "a") && gets(&f, "bob", "b") &&
+          gets(&f, "cy", "c") && gets(&f, "dan", "d") && gets(&f, "eve", ""));
+    CHECK(number(&f, "waiting") == 1);
+    becomes(&f, "ann", "a", "done");
+    becomes(&f, "bob", "b", "failed");
+    becomes(&f, "cy", "c", "cancelled");
+    CHECK(gets(&f, "eve", "") && number(&f, "waiting") == 1);
+    call(&f, "list_tasks", "{'query':'E'}");
+    buf_char(&f.out, '\0');
+    CHECK(strstr(f.out.p, "\"parts\":{\"total\":4,\"unfinished\":1,\"done\":1,"
+                 "\"failed\":1}"));
+    becomes(&f, "dan", "d", "done");
+    CHECK(is_ready(&f, "e") && gets(&f, "eve", "e"));
+    becomes(&f, "dan", "d", "open");
+    STEPS(&f, {"save_checkpoint", "{'task_id':'e','agent':'eve'}", 0, 0, 0},
+          {"handoff_task", "{'task_id':'e','from_agent':'eve','to_agent':"
+           "'fay'}", 0, 0, 0});
+    CHECK(gets(&f, "fay", "d") && gets(&f, "gus", "") &&
+          !json_get(f.json, "could_claim"));
+    STEPS(&f, {"claim_task", "{'task_id':'e','agent':'fay'}", 0, 0, 0},
+          {"update_task", "{'task_id':'e','agent':'fay','status':'open'}", 0,
+           0, 0},
+          {"update_task", "{'task_id':'e','agent':'fay','status':"
+           "'in_progress'}", 0, 0, 0},
+          {"update_task", "{'task_id':'e','agent':'fay','status':'done'}", 0,
+           0, 0});
+    buf_char(&f.out, '\0');
+    CHECK(strstr(f.out.p, "done, but child tasks have not ended"));
+    fixture_fini(&f);
+}
+
+/* A ready task is found behind more than a search reads, of what has parts. */
+TEST(behind_many_wholes)
+{
+    struct fixture f;
+    struct buf b = {0};
+    char text[100];
+
+    fixture_init(&f);
+    for (int i = 0; i < 150; i++) {
+        buf_reset(&b, b.cap);
+        buf_printf(&b, "{'task_id':'e%d','title':'E','tags':['g'],'goal':'"
+                   "%08000d'}%c", i, i, '\0');
+        call(&f, "create_task", b.p);
+        snprintf(text, sizeof text, "{'title':'P','parent_id':'e%d'}", i);
+        call(&f, "create_task", text);
+    }
+    STEPS(&f, {"create_task", "{'task_id':'x','title':'X','tags':['g'],"
+               "'priority':4}", 0, 0, 0},
+          {"claim_task", "{'agent':'ann','tag':'g'}", 0, "task_id", "x"});
+    buf_fini(&b);
+    fixture_fini(&f);
+}
+
+/* An agent gets back what it held, whatever parts that has since. */
+TEST(parts_hide_no_task_from_its_holder)
+{
+    struct fixture f;
+
+    fixture_init(&f);
+    session_mark = "s1";
+    STEPS(&f, {"create_task", "{'task_id':'e','title':'E'}", 0, 0, 0},
+          {"claim_task", "{'task_id':'e','agent':'ann'}", 0, 0, 0},
+          {"create_task", "{'task_id':'p','title':'P','parent_id':'e'}", 0, 0,
+           0});
+    session_dead = "s1";
+    session_mark = "s2";
+    CHECK(gets(&f, "ann", "e"));
+    session_dead = session_mark = NULL;
+    fixture_fini(&f);
+}
+
+/* Parts of a task that is to begin later, was cancelled, or is below such a
+   one, are not ready. */
+TEST(parts_are_put_off_with_the_whole)
+{
+    struct fixture f;
+
+    fixture_init(&f);
+    STEPS(&f, {"create_task", "{'tasks':[{'task_id':'e','title':'E'},"
+               "{'task_id':'m','title':'M','parent_id':'e'},"
+               "{'task_id':'p','title':'P','parent_id':'m'}]}", 0, 0, 0},
+          {"update_task", "{'task_id':'e','not_before':"
+           "'2999-01-01T00:00:00Z'}", 0, 0, 0},
+          {"get_task", "{'task_id':'p'}", 0, "parent_waits", "e"});
+    CHECK(!json_get(f.json, "ready") && gets(&f, "ann", ""));
+    call(&f, "list_tasks", "{'ready':true}");
+    CHECK(number(&f, "total") == 0);
+    STEPS(&f, {"claim_task", "{'task_id':'p','agent':'ann'}", 0, 0, 0},
+          {"update_task", "{'task_id':'p','agent':'ann','status':'open'}", 0,
+           0, 0},
+          {"update_task", "{'task_id':'e','clear':['not_before']}", 0, 0, 0});
+    CHECK(is_ready(&f, "p"));
+    becomes(&f, "bob", "m", "cancelled");
+    call(&f, "get_task", "{'task_id':'p'}");
+    CHECK(has(&f, "parent_waits", "m") && !json_get(f.json, "ready"));
+    archive(&f, "m");
+    CHECK(!is_ready(&f, "p") && gets(&f, "bob", "e"));
+    reopen(&f);
+    CHECK(!is_ready(&f, "p"));
+    STEPS(&f, {"update_task", "{'task_id':'p','parent_id':'e'}", 0, 0, 0});
+    CHECK(is_ready(&f, "p"));
+    becomes(&f, "bob", "e", "done");
+    CHECK(is_ready(&f, "p")); /* only cancelled ones stop their parts */
+    fixture_fini(&f);
+}
+
+/* Stages a task as 0.3.0 would. */
+static void
+stage_old(struct fixture *f, const char *id, const char *more)
+{
+    char text[400], key[40];
+    bool unknown;
+
+    snprintf(key, sizeof key, "task/%s", id);
+    snprintf(text, sizeof text, "'op':'create','by':'ann','set':[],'v':"
+             "{'task_id':'%s','status':'open','priority':2%s,'version':1,"
+             "'created_at':'2026-01-01T00:00:00.000Z','title':'T'}", id, more);
+    CHECK(store_lock_patiently(f->s) == 0 &&
+          store_stage(f->s, str_of(key), quoted(&f->a, text)) == 0 &&
+          store_commit(f->s, &unknown) == 0);
+    store_unlock(f->s);
+}
+
+/* A part that depends on what it is a part of, as 0.3.0 allowed, is begun. */
+TEST(old_circles_do_not_block)
+{
+    struct fixture f;
+
+    fixture_init(&f);
+    stage_old(&f, "e", "");
+    stage_old(&f, "m", ",'parent_id':'e'");
+    stage_old(&f, "p", ",'parent_id':'m','depends_on':['e','m']");
+    call(&f, "get_task", "{'task_id':'p'}");
+    CHECK(!json_get(f.json, "blocked_by") && json_get(f.json, "ready"));
+    CHECK(gets(&f, "ann", "p"));
+    becomes(&f, "ann", "p", "done");
+    CHECK(gets(&f, "ann", "m"));
+    fixture_fini(&f);
+}

@@ -475,6 +475,84 @@ TEST(handed_over_for_later)
     end();
 }
 
+/* e has one part, on which you work. What ends that, or takes it away, makes e
+   ready; and what puts e off, its part not. */
+TEST(parts)
+{
+    static const struct {
+        const char *call, *gets;
+    } ways[] = {
+        {LATER(""), CLAIMED("e")},
+        {WAIT("'task_id':'e','until':'ready'"), "'met':true"},
+        {WAIT("'task_id':'e','agent':'me','until':'work'"), "'met':true"},
+        {WAIT("'agent':'me','until':'work'"), "'met':true"},
+        {WAIT("'agent':'me','until':'ready'"), "'met':true"},
+    };
+    static const char *const ways_out[] = {
+        "'status':'done'", "'status':'cancelled'", "'clear':['parent_id']",
+        "'parent_id':'x'",
+    };
+    char text[900];
+
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
+        for (size_t k = 0; k < sizeof ways_out / sizeof *ways_out; k++) {
+            begin();
+            CREATE("x", ",'status':'in_progress','current_owner':'you'");
+            CREATE("e", ",'current_owner':'me'");
+            CREATE("p", ",'parent_id':'e','status':'in_progress',"
+                   "'current_owner':'you'");
+            makes(&ann, ways[i].call);
+            settle_all();
+            CHECK(is_status("working"));
+            snprintf(text, sizeof text, NEWER_CALL("update_task",
+                     "{'task_id':'p','agent':'you',%s}"), ways_out[k]);
+            asks(&neo, text);
+            settle_all();
+            if (!CHECK(is_status("completed") &&
+                       text_has(asks(&ann, OLD("tasks/result")),
+                                ways[i].gets)))
+                fprintf(stderr, "  %s %s\n", ways[i].call, ways_out[k]);
+            end();
+        }
+}
+
+/* A part of what is put off is ready when the time of that has come, without
+   any record, or when that is changed. */
+TEST(part_of_what_is_put_off)
+{
+    static const struct {
+        const char *call, *gets;
+    } ways[] = {
+        {LATER(""), CLAIMED("p")},
+        {WAIT("'task_id':'p','until':'ready'"), "'met':true"},
+        {WAIT("'agent':'me','until':'work'"), "'met':true"},
+        {WAIT("'agent':'me','until':'ready'"), "'met':true"},
+    };
+    char text[300];
+
+    for (size_t i = 0; i < 2 * sizeof ways / sizeof *ways; i++) {
+        begin();
+        snprintf(text, sizeof text, "{'task_id':'e','title':'t',"
+                 "'not_before':'%s'}", in_an_hour());
+        does("create_task", text);
+        CREATE("p", ",'parent_id':'e','current_owner':'me'");
+        CHECK(text_has(DO("claim_task", "'agent':'me'"), "'waiting':1"));
+        makes(&ann, ways[i / 2].call);
+        ahead_ms += 3590 * 1000;
+        CHECK(!strstr(asks(&ann, OLD("tasks/get")), "completed"));
+        if (i % 2 == 0)
+            ahead_ms += 10 * 1000;
+        else
+            asks(&neo, NEWER_CALL("update_task",
+                 "{'task_id':'e','clear':['not_before']}"));
+        settle_all();
+        if (!CHECK(is_status("completed") &&
+                   text_has(asks(&ann, OLD("tasks/result")), ways[i / 2].gets)))
+            fprintf(stderr, "  way %zu\n", i);
+        end();
+    }
+}
+
 /* A task is not ready while an agent works on paths that overlap. */
 TEST(paths)
 {
