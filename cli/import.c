@@ -71,6 +71,7 @@ struct import {
         bool placed;
         bool taken;
         struct str cycle; /* the field that leads back to the task */
+        bool circle;      /* it depends on what waits for it as a part */
         struct piece *nth; /* the one whose turn it is: see order_batch */
     } *piece; /* IMPORT_RECORDS */
     size_t n;    /* number of pieces */
@@ -726,6 +727,7 @@ import_one(struct import *im, struct piece *p)
             rc = task_import(im->c->s.tasks, &x, task, &receipt);
     }
     p->taken = rc == 0;
+    p->circle = rc == 0 && receipt.circle;
     how = rc == ERR_EXISTS ? other_task(im, task) : NULL;
     if (how != NULL)
         bad_record(im, place, arena_printf(x.a, "a task %.*s exists, and %s",
@@ -751,6 +753,10 @@ count_taken(struct import *im, const struct piece *p)
         note = arena_printf(&im->c->a, "%.*s%s%.*s leads back to the task",
                             STR_ARG(note), note.len > 0 ? "; " : "",
                             STR_ARG(p->cycle));
+    if (p->circle)
+        note = arena_printf(&im->c->a, "%.*s%sit depends on a task that waits "
+                            "for it as one of its parts", STR_ARG(note),
+                            note.len > 0 ? "; " : "");
     if (!p->taken)
         return;
     im->imported++;

@@ -391,6 +391,7 @@ stage(struct draft *d, struct task_receipt *out)
         .token = d->c->who.principal.len > 0,
         .artifact_id = d->artifact_id,
         .question_id = d->question_id,
+        .circle = d->circle,
         .renewed = d->renews,
         .was = d->was,
     };

@@ -22,6 +22,8 @@ struct task_receipt {
     struct str taken;       /* raw: who took it over from the caller */
     struct str agent;       /* raw: the caller's, if it need not give one */
     bool token;             /* a token proved who the caller is */
+    bool circle;            /* an import that depends on what waits for it as a
+                               part */
     bool renewed;           /* a claim of a task that the caller held */
     struct str was;         /* whose it was before: see task_was; .p NULL: no
                                other agent's */

@@ -19,6 +19,7 @@ struct draft {
     bool nomem;        /* memory ran out; the change fails at its end */
     bool only_says;    /* work is unchanged: the version stays */
     bool renews;       /* a claim by the task's holder */
+    bool circle;       /* it depends on what waits for it as a part */
     bool mends;        /* the newest record is not JSON; old is older */
     enum task_act act;   /* what it does, */
     enum task_hold hold; /* and how the caller stands to the lease */

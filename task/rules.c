@@ -9,6 +9,8 @@
 #include "task/index.h"
 #include "task/parts.h"
 
+#include <string.h>
+
 #define WALK_MAX 10000 /* tasks looked at for cycles in one call */
 #define WALK_BYTES (32 * 1024 * 1024) /* and bytes read */
 /* Room for messages in a receipt: at least that of the longest one. */
@@ -266,6 +268,10 @@ struct walk {
     struct draft *d;
     const char *field;
     bool exist;     /* missing tasks are refused */
+    bool both;      /* what has parts waits for them, */
+    struct str parent; /* raw: of this task */
+    bool moved;     /* that parent is new */
+    bool parts;     /* one in seen has parts, or this task, if it was moved */
     size_t n;       /* number of tasks in seen */
     uint64_t bytes; /* read of them */
 };
@@ -282,6 +288,13 @@ walk_to(struct walk *w, struct str dep, struct task_entry **e)
     if (str_eq(raw_inner(dep), d->id))
         return task_fail(d->c, ERR_CYCLE, w->field, "%s would create a cycle "
                          "with this task", w->field);
+    if (tasks_is_above(d->t, raw_inner(dep), w->parent)) {
+        task_fail(d->c, ERR_CYCLE, w->field, "%s would create a cycle: it "
+                  "leads to %.*s, which waits for this task as one of its "
+                  "parts", w->field, STR_ARG(raw_inner(dep)));
+        return task_next(d->c, "omit that dependency: a task that has parts "
+                         "is ready when they have ended");
+    }
     if (!*e && w->exist)
         return task_fail(d->c, ERR_NOT_FOUND, w->field, "%s: no such task "
                          "%.*s", w->field, STR_ARG(dep));
@@ -296,22 +309,62 @@ fail_long(struct walk *w)
                      w->field, WALK_MAX, WALK_BYTES >> 20);
 }
 
-/* Walks to the tasks of a list. */
 static int
-walk_list(struct walk *w, struct str deps)
+note_seen(struct walk *w, struct task_entry *e)
+{
+    if (e->seen)
+        return 0;
+    if (w->n == WALK_MAX || w->bytes > WALK_BYTES)
+        return fail_long(w);
+    e->seen = true;
+    seen[w->n++] = e;
+    w->parts |= tasks_parts(w->d->t, task_entry_id(e)).total > 0;
+    return 0;
+}
+
+/* Walks to the tasks that one with this parent (raw) depends on, but for a
+   stored circle: see task_find_blockers. */
+static int
+walk_list(struct walk *w, struct str deps, struct str parent)
 {
     struct str dep = STR_NONE;
     struct task_entry *e;
     int rc = 0;
 
     while (rc == 0 && (dep = raw_list_next(deps, dep)).p) {
-        rc = walk_to(w, dep, &e);
-        if (rc != 0 || !e || e->seen)
+        if (w->both && tasks_is_above(w->d->t, raw_inner(dep), parent))
             continue;
-        if (w->n == WALK_MAX || w->bytes > WALK_BYTES)
-            return fail_long(w);
-        e->seen = true;
-        seen[w->n++] = e;
+        rc = walk_to(w, dep, &e);
+        if (rc == 0 && e)
+            rc = note_seen(w, e);
+    }
+    return rc;
+}
+
+/* Walks to the parts of what was seen, but for those that lead nowhere. */
+static int
+walk_parts(struct walk *w)
+{
+    struct tasks *t = w->d->t;
+    struct task_entry *at[N_LISTS], *e, *parent;
+    struct str id;
+    uint32_t atom = 0;
+    bool under = false;
+    int rc = 0;
+
+    memcpy(at, t->newest, sizeof at);
+    while (rc == 0 && (e = tasks_walk(at)) != NULL) {
+        if (e->atom[ATOM_PARENT_ID] != atom) {
+            atom = e->atom[ATOM_PARENT_ID];
+            id = raw_inner(atoms_text(&t->atoms, atom));
+            parent = tasks_find(t, id);
+            under = (parent && parent->seen) ||
+                    (w->moved && str_eq(id, w->d->id));
+        }
+        id = task_entry_id(e);
+        if (under && !str_eq(id, w->d->id) &&
+            (e->has_deps || tasks_parts(t, id).total > 0))
+            rc = note_seen(w, e);
     }
     return rc;
 }
@@ -335,23 +388,60 @@ walk_from(struct walk *w, struct task_entry *e, struct arena *scratch)
     if (rc != 0)
         return task_fail_store(w->d->c, rc);
     w->bytes += e->e.len;
-    return walk_list(w, f[F_DEPENDS_ON]);
+    return walk_list(w, f[F_DEPENDS_ON], f[F_PARENT_ID]);
 }
 
-/* Looks at the tasks that this one depends on and, if any may depend on it, for
-   a way back: an unnamed task is on no circle, however deep the graph below
-   it. */
-static int
-check_deps(struct draft *d, bool import)
+/* Whether a record depends on the task, or on one above it. If not, no circle
+   leads through it: it would have to come back to one of them. */
+static bool
+is_line_named(struct draft *d, struct str parent)
 {
-    struct walk w = {.d = d, .field = "depends_on", .exist = !import};
-    struct arena scratch = {0};
+    struct task_entry *e;
     bool named = tasks_is_named(d->t, d->id);
-    int rc = walk_list(&w, draft_value(d, F_DEPENDS_ON));
 
+    for (int n = 0; parent.p && !named && n < PARENTS_MAX; n++) {
+        named = tasks_is_named(d->t, raw_inner(parent));
+        e = tasks_find(d->t, raw_inner(parent));
+        parent = e ? task_entry_text(d->t, e, ATOM_PARENT_ID) : STR_NONE;
+    }
+    return named;
+}
+
+/* Looks for a way back to this task from the tasks that it depends on. With
+   both, what has parts waits for them: the way may lead from a task to its
+   parts, and ends at a task above this one, too. With a new parent it may also
+   begin with a part of this task. */
+static int
+check_deps(struct draft *d, bool both)
+{
+    bool deps = draft_given(d, F_DEPENDS_ON);
+    struct walk w = {.d = d, .field = "depends_on",
+                     .exist = deps && d->tool != TOOL_IMPORT,
+                     .both = both,
+                     .moved = both && draft_given(d, F_PARENT_ID)};
+    struct arena scratch = {0};
+    size_t i = 0;
+    bool named;
+    int rc;
+
+    if (both)
+        w.parent = w.moved ? draft_value(d, F_PARENT_ID)
+                           : d->old.f[F_PARENT_ID];
+    if (w.moved && !deps)
+        w.field = "parent_id";
+    w.parts = w.moved && tasks_parts(d->t, d->id).total > 0;
+    if (!deps && !w.moved)
+        return 0;
+    rc = walk_list(&w, deps ? draft_value(d, F_DEPENDS_ON)
+                            : d->old.f[F_DEPENDS_ON], STR_NONE);
     w.exist = false;
-    for (size_t i = 0; i < w.n && rc == 0 && named; i++)
-        rc = walk_from(&w, seen[i], &scratch);
+    named = (w.n > 0 || w.parts) && is_line_named(d, w.parent);
+    for (int n = 0; rc == 0 && named && (n == 0 || i < w.n); n++) {
+        for (; i < w.n && rc == 0; i++)
+            rc = walk_from(&w, seen[i], &scratch);
+        if (rc == 0 && both && w.parts)
+            rc = n < PARENTS_MAX ? walk_parts(&w) : fail_long(&w);
+    }
     while (w.n > 0)
         seen[--w.n]->seen = false;
     arena_fini(&scratch);
@@ -381,8 +471,16 @@ int
 rules_check_links(struct draft *d)
 {
     bool import = d->tool == TOOL_IMPORT;
-    int rc = check_deps(d, import);
+    int rc = import ? check_deps(d, false) : 0;
 
+    if (rc == 0) {
+        rc = check_deps(d, true);
+        d->circle = import && rc == ERR_CYCLE;
+    }
+    if (d->circle) { /* it is stored as it was elsewhere */
+        d->c->e = (struct task_error){0};
+        rc = 0;
+    }
     return rc == 0 ? check_parents(d, import) : rc;
 }
 

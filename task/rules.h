@@ -37,8 +37,10 @@ void rules_leave(struct draft *d, struct str reason);
    change, as many as fit into it. */
 void rules_deliver(struct draft *d);
 
-/* Checks that the tasks which this one names exist and that no way leads back.
-   Imports come in any order, so tasks that they name may still be missing. */
+/* Checks that the tasks which this one names exist and that no way leads back,
+   by what it depends on, or from there to parts. Imports come in any order, so
+   tasks that they name may still be missing; and of them, a way by parts only
+   sets d->circle. */
 int rules_check_links(struct draft *d);
 
 #endif

@@ -7,9 +7,12 @@
 begin a_task_is_added_and_edited
 run 0 add --id api-141 -p 0 -t api -t urgent --goal 'No parser bug' Fix the parser
 has out 'api-141  open  P0  -  0/0  Fix the parser'
-run 0 add --id api-142 --after api-141 --parent api-141 -r /src -o anna Test it
+run 4 add --id api-142 --after api-141 --parent api-141 Test it
+has err 'it leads to api-141, which waits for this task as one of its parts'
+run 0 add --id api Server
+run 0 add --id api-142 --after api-141 --parent api -r /src -o anna Test it
 run 0 show api-142 --json
-has out '"depends_on":["api-141"]' '"parent_id":"api-141"' \
+has out '"depends_on":["api-141"]' '"parent_id":"api"' \
     '"repo_path":"/src"' '"current_owner":"anna"' '"title":"Test it"'
 run 0 add A title of many words
 has out 't-' 'A title of many words'

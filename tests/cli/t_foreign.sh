@@ -456,7 +456,8 @@ cat >in <<'END'
 END
 imports 0 in
 has out '6 imported'
-told 'master-1.2: its status "review"' 'master-3: its status "deferred"'
+told 'master-1.2: its status "review"' 'master-1.3: it depends on a task' \
+    'master-3: its status "deferred"'
 shows master-1 '"status":"in_progress"' '"goal":"do"' '"details":"so"'
 shows master-1.2 '"parent_id":"master-1"' \
     '"depends_on":["status:review","master-1.1","master-2"]'
@@ -670,6 +671,13 @@ shows l-3 '"imported_version":"x"' '"imported_dirty":7' '"imported_lease":1' \
     '"version":1'
 shows c-1 '"depends_on":["status:cycle"]' '"imported_depends_on":["c-1"]'
 run 0 verify
+# A part that depends on the whole is kept as it is, and may be begun.
+printf '{"task_id":"%s","title":"t"%s}\n' e '' \
+    p ',"parent_id":"e","depends_on":["e"]' \
+    q ',"parent_id":"e","depends_on":["p"]' >in
+imports 0 in
+told 'p: it depends on a task that waits for it as one of its parts'
+shows p '"depends_on":["e"]' '"ready":true'
 # More than the whole of a task may be.
 awk 'BEGIN { printf "{\"task_id\":\"big\",\"title\":\"t\""
     split("completed_steps remaining_steps decisions", f, " ")

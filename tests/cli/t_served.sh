@@ -72,7 +72,8 @@ work() {
     mt 0 tail
     mt 0 add --id api-1 -p 0 -t api -t 'two words' -r /src --goal 'Parse "it"' \
         -a anna A title with é
-    mt 0 add --id api-2 --after api-1 --parent api- Test it --json
+    mt 0 add --id whole A whole
+    mt 0 add --id api-2 --after api-1 --parent who Test it --json
     MCP_TASK_REPO=/src/web mt 0 add --id web-1 Of a project
     mt 0 show web-1 --json
     mkdir -p rep/.git/objects rep/.git/refs rep/src

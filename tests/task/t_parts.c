@@ -278,3 +278,83 @@ TEST(old_circles_do_not_block)
     CHECK(gets(&f, "ann", "m"));
     fixture_fini(&f);
 }
+
+/* ---- circles ---- */
+
+/* An epic e with the parts a and b, of which a waits for x; and x with the part
+   y. */
+TEST(circles_over_both_links)
+{
+    static const struct step refused[] = {
+        {"update_task", "{'task_id':'a','depends_on':['e']}",
+         "dependency_cycle", "field", "depends_on"},
+        {"create_task", "{'task_id':'n','title':'N','parent_id':'a',"
+         "'depends_on':['e']}", "dependency_cycle", "field", "depends_on"},
+        /* a waits for x, which waits for y, which waits for e or a. */
+        {"update_task", "{'task_id':'y','depends_on':['e']}",
+         "dependency_cycle", "field", "depends_on"},
+        {"update_task", "{'task_id':'y','depends_on':['a']}",
+         "dependency_cycle", "field", "depends_on"},
+        {"update_task", "{'task_id':'e','parent_id':'y'}",
+         "dependency_cycle", "field", "parent_id"},
+        {"update_task", "{'task_id':'a','parent_id':'x'}",
+         "dependency_cycle", "field", "parent_id"},
+        {"create_task", "{'tasks':[{'task_id':'p','title':'P'},{'title':'Q',"
+         "'parent_id':'#0','depends_on':['p']}]}", "dependency_cycle", 0, 0},
+    }, allowed[] = {
+        {"update_task", "{'task_id':'e','depends_on':['a','b']}", 0, 0, 0},
+        {"update_task", "{'task_id':'b','depends_on':['a']}", 0, 0, 0},
+        {"create_task", "{'task_id':'z','title':'Z','parent_id':'x',"
+         "'depends_on':['y']}", 0, 0, 0},
+    };
+    struct fixture f;
+
+    fixture_init(&f);
+    STEPS(&f, {"create_task", "{'tasks':[{'task_id':'e','title':'E'},"
+               "{'task_id':'x','title':'X'},"
+               "{'task_id':'y','title':'Y','parent_id':'x'},"
+               "{'task_id':'a','title':'A','parent_id':'e',"
+               "'depends_on':['x']},"
+               "{'task_id':'b','title':'B','parent_id':'e'}]}", 0, 0, 0});
+    RUN_STEPS(&f, refused);
+    CHECK(is_replay(&f));
+    RUN_STEPS(&f, allowed);
+    CHECK(is_replay(&f));
+    fixture_fini(&f);
+}
+
+/* A task that gets a parent brings its own parts along: e waits for m, that for
+   its part p, and p for e. */
+TEST(circles_by_a_new_parent)
+{
+    struct fixture f;
+
+    fixture_init(&f);
+    STEPS(&f, {"create_task", "{'tasks':[{'task_id':'e','title':'E'},"
+               "{'task_id':'m','title':'M'},"
+               "{'task_id':'p','title':'P','parent_id':'m',"
+               "'depends_on':['e']}]}", 0, 0, 0},
+          {"update_task", "{'task_id':'m','parent_id':'e'}",
+           "dependency_cycle", "field", "parent_id"},
+          {"update_task", "{'task_id':'p','depends_on':[]}", 0, 0, 0},
+          {"update_task", "{'task_id':'m','parent_id':'e','depends_on':['p']}",
+           0, 0, 0},
+          {"update_task", "{'task_id':'p','depends_on':['e']}",
+           "dependency_cycle", "field", "depends_on"});
+    fixture_fini(&f);
+}
+
+/* What leads to a stored circle is not on it. */
+TEST(beside_an_old_circle)
+{
+    struct fixture f;
+
+    fixture_init(&f);
+    stage_old(&f, "e", "");
+    stage_old(&f, "p", ",'parent_id':'e','depends_on':['e']");
+    STEPS(&f, {"create_task", "{'task_id':'q','title':'Q','parent_id':'e',"
+               "'depends_on':['p']}", 0, 0, 0},
+          {"update_task", "{'task_id':'p','depends_on':['q']}",
+           "dependency_cycle", "field", "depends_on"});
+    fixture_fini(&f);
+}

@@ -513,8 +513,10 @@ test_dependencies(void)
         {"create_task", "{'task_id':'a','title':'A'}", 0, 0, 0},
         {"create_task", "{'task_id':'b','title':'B','depends_on':['a']}", 0,
          0, 0},
-        {"create_task", "{'task_id':'c','title':'C','depends_on':['b'],"
-         "'parent_id':'a'}", 0, 0, 0},
+        {"create_task", "{'task_id':'c','title':'C','depends_on':['b']}", 0,
+         0, 0},
+        {"create_task", "{'task_id':'p','title':'P','parent_id':'a'}", 0, 0,
+         0},
         {"create_task", "{'task_id':'d','title':'D','depends_on':['no']}",
          "not_found", "field", "depends_on"},
         {"create_task", "{'task_id':'d','title':'D','parent_id':'no'}",
@@ -523,8 +525,9 @@ test_dependencies(void)
          "dependency_cycle", 0, 0},
         {"update_task", "{'task_id':'a','depends_on':['c']}",
          "dependency_cycle", "field", "depends_on"},
-        {"update_task", "{'task_id':'a','parent_id':'c'}",
+        {"update_task", "{'task_id':'a','parent_id':'p'}",
          "dependency_cycle", "field", "parent_id"},
+        {"update_task", "{'task_id':'p','status':'cancelled'}", 0, 0, 0},
         {"update_task", "{'task_id':'a','parent_id':'a'}",
          "dependency_cycle", 0, 0},
         {"create_task", "{'task_id':'d','title':'D','depends_on':['a'],"
