@@ -6,6 +6,7 @@
 #include "cli/show.h"
 #include "cli/store.h"
 #include "cli/text.h"
+#include "task/query.h"
 #include "base/text.h"
 
 #include <string.h>
@@ -40,6 +41,8 @@ export_event(struct export *x, const struct task_event *ev)
     int rc = x->md ? task_of(c->s.tasks, &c->a, ev, &k)
                    : task_peek(c->s.tasks, &c->a, ev, &k);
 
+    if (rc == 0)
+        rc = tasks_list_parts(c->s.tasks, &c->a, &k);
     return rc < 0 ? rc : export_task(x, &k);
 }
 

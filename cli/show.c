@@ -539,6 +539,8 @@ read_version(struct cli *c, struct task *k)
                         (unsigned long long)task_event_version(&ev));
     if (rc == 0)
         rc = task_of(c->s.tasks, &c->a, &ev, k);
+    if (rc == 0)
+        rc = tasks_list_parts(c->s.tasks, &c->a, k);
     return rc < 0 ? cli_fail_task(c, rc, id) : 0;
 }
 

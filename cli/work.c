@@ -14,6 +14,7 @@
 #include "cli/text.h"
 #include "task/claim.h"
 #include "task/may.h"
+#include "task/query.h"
 #include "tools/look.h"
 #include "task/view.h"
 #include "base/clock.h"
@@ -107,6 +108,7 @@ show_none(struct cli *c, struct str answer)
 {
     struct str damaged = raw_member(answer, "damaged");
     struct str later = raw_member(answer, "later");
+    struct str waiting = raw_member(answer, "waiting");
     struct str message = raw_text(&c->a, raw_member(answer, "message"));
     struct str what = str_cut(&message, ';'); /* the rest is for agents */
     struct buf b = {0}, next = {0};
@@ -121,6 +123,9 @@ show_none(struct cli *c, struct str answer)
     if (later.p != NULL)
         buf_printf(&b, "; %.*s for later, from %.*s on", STR_ARG(later),
                    STR_ARG(raw_text(&c->a, raw_member(answer, "later_from"))));
+    if (waiting.p != NULL)
+        buf_printf(&b, "; %.*s waiting for parts or a parent",
+                   STR_ARG(waiting));
     if (damaged.p != NULL)
         buf_printf(&b, "; %.*s damaged", STR_ARG(damaged));
     put_yielding(c, &b, &next, answer);
@@ -252,6 +257,8 @@ cli_claim(struct cli *c)
     if (none)
         return fail_none(c, &r);
     rc = task_get(c->s.tasks, &c->a, r.id, &k);
+    if (rc == 0)
+        rc = tasks_list_parts(c->s.tasks, &c->a, &k);
     if (rc != 0)
         return cli_fail_store(c, rc);
     show_claimed(c, &k, r.renewed);

@@ -201,7 +201,7 @@ task_cause_text(struct arena *a, const struct task *k)
                           : STR("");
     case CAUSE_READY:
         if (k->parts.total > 0)
-            return STR("all parts ended: check the acceptance and close it");
+            return STR(TASK_CLOSE);
         break;
     case CAUSE_DAMAGED: case TASK_N_CAUSES:
         break;

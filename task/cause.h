@@ -32,6 +32,8 @@ enum task_cause task_cause(const struct task *k);
    NULL: no memory. */
 struct str task_cause_text(struct arena *a, const struct task *k);
 
+/* The cause CAUSE_READY of a task that has parts. */
+#define TASK_CLOSE "all parts ended: check the acceptance and close it"
 /* "2 of 10 parts done, 1 failed"; without those that were cancelled. In a; .p
    NULL: no memory. */
 struct str task_parts_text(struct arena *a, const struct task *k);

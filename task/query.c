@@ -41,6 +41,7 @@
 #define SORT_MAX (TASK_LIST_MAX + COUNT_MAX + 2)
 #define LINE_MAX 160   /* bytes of the line that has the text, and */
 #define LINE_BEFORE 48 /* of what is shown of it before the text */
+#define PART_TITLE_MAX 80 /* bytes */
 #define LIVE_BITS ((1u << TASK_DONE) - 1)
 
 /* A place in a list that is sorted, and the task there. */
@@ -700,6 +701,42 @@ tasks_list(struct tasks *t, struct arena *a, const struct task_query *q,
         if (s.statuses & 1u << i)
             out->total += tasks_count(t, (enum task_status)i);
     return 0;
+}
+
+static void
+put_listed_part(struct buf *b, struct arena *a, const struct task *k)
+{
+    struct str owner = k->f[F_CURRENT_OWNER];
+
+    buf_printf(b, "%s{\"task_id\":%.*s,\"title\":", b->len > 0 ? "," : "[",
+               STR_ARG(k->f[F_TASK_ID]));
+    json_quote(b, utf8_cut(raw_text(a, k->f[F_TITLE]), PART_TITLE_MAX));
+    buf_printf(b, ",\"status\":\"%s\"%s%.*s}", task_status_name(k->status),
+               owner.p ? ",\"current_owner\":" : "", STR_ARG(owner));
+}
+
+int
+tasks_list_parts(struct tasks *t, struct arena *a, struct task *k)
+{
+    struct task_query q = {.has[ATOM_PARENT_ID] = k->f[F_TASK_ID],
+                           .limit = TASK_PARTS_SHOWN, .uncounted = true};
+    struct task_list list;
+    struct buf b = {0};
+    int rc = 0;
+
+    while (rc == 0 && k->parts.total > 0 && q.limit > 0 &&
+           q.status != TASK_ENDED_BITS) {
+        q.status = q.status ? TASK_ENDED_BITS : LIVE_BITS;
+        rc = tasks_list(t, a, &q, &list);
+        for (size_t i = 0; rc == 0 && i < list.n; i++)
+            put_listed_part(&b, a, &list.tasks[i]);
+        q.limit -= rc == 0 ? (unsigned)list.n : 0;
+    }
+    if (b.len > 0)
+        buf_char(&b, ']');
+    rc = rc == 0 ? b.err : rc;
+    k->part_list = b.len > 0 ? buf_take(&b, a) : STR_NONE;
+    return rc;
 }
 
 size_t

@@ -67,6 +67,13 @@ void task_query_since(const struct task_args *args, int arg,
    error of store_read. */
 int tasks_list(struct tasks *t, struct arena *a, const struct task_query *q,
                struct task_list *out);
+/* Sets k->part_list to the first TASK_PARTS_SHOWN parts of k, a raw array of
+   {task_id, title, status, current_owner} in a; .p NULL: there are none. Those
+   that have not ended come first, and of each kind the latest change. A part
+   that tasks_list would not reach is left out; k->parts counts all. 0, or an
+   error of tasks_list. */
+#define TASK_PARTS_SHOWN 20
+int tasks_list_parts(struct tasks *t, struct arena *a, struct task *k);
 /* Finds up to max owners (raw) that start with prefix (raw, without its last
    quote), the one with the newest change first. Returns how many; *more: there
    may be others. They live until the index changes. */

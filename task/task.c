@@ -385,6 +385,7 @@ take_derived(struct arena *a, struct task *k, const struct raw_members *m,
             .done = raw_u64(raw_member(m->value, "done")),
             .failed = raw_u64(raw_member(m->value, "failed")),
         };
+        k->part_list = raw_member(m->value, "tasks");
         return 0;
     }
     if (str_is(m->name, "damaged")) {

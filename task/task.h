@@ -76,7 +76,8 @@ struct task {
     enum task_status status;
     uint64_t version;
     bool blocked, stale;
-    struct task_parts parts; /* that it has */
+    struct task_parts parts; /* that it has, */
+    struct str part_list;    /* and the first of them: see tasks_list_parts */
     bool free;  /* nobody seems to work on it */
     bool early; /* it may be begun only later, by its not_before */
     bool able;  /* it may be begun, but for clashes */

@@ -84,6 +84,13 @@ put_members(struct buf *b, char before, const void *of,
 #define N(array) (sizeof(array) / sizeof *(array))
 #define AT(field) offsetof(struct task, field)
 
+static bool
+is_to_close(const struct task *k)
+{
+    return k->parts.total > 0 && k->parts.unfinished == 0 &&
+           !task_status_ended(k->status);
+}
+
 /* How many parts a task has, if any. */
 static void
 put_part_counts(struct buf *b, const struct task *k)
@@ -92,12 +99,15 @@ put_part_counts(struct buf *b, const struct task *k)
         {"total", AT(parts.total), NUMBER},
         {"unfinished", AT(parts.unfinished), NUMBER},
         {"done", AT(parts.done), NUMBER}, {"failed", AT(parts.failed), NUMBER},
+        {"tasks", AT(part_list), RAW},
     };
 
     if (k->parts.total == 0)
         return;
     buf_z(b, ",\"parts\":");
     put_members(b, '{', k, members, N(members));
+    if (k->part_list.p && is_to_close(k))
+        buf_z(b, ",\"next\":\"" TASK_CLOSE "\"");
     buf_char(b, '}');
 }
 
@@ -650,6 +660,8 @@ static const struct section {
     {"Artifacts", F_ARTIFACTS, OBJECTS},
 };
 
+static const struct section parts = {"Parts", TASK_N_FIELDS, OBJECTS};
+
 static void
 put_section(struct buf *b, struct arena *a, const struct section *s,
             struct str raw)
@@ -742,10 +754,14 @@ view_task_markdown(struct buf *b, struct arena *a, const struct task *k)
     put_fact(b, a, "agent_gone", k->gone ? STR("true") : STR_NONE);
     put_fact(b, a, "blocked_by", k->blocked_by);
     put_fact(b, a, "deps_failed", k->deps_failed);
+    if (k->parts.total > 0)
+        buf_printf(b, "- parts: %.*s%s\n", STR_ARG(task_parts_text(a, k)),
+                   is_to_close(k) ? "; " TASK_CLOSE : "");
     buf_printf(b, "- version: %llu\n- updated_at: %.*s\n",
                (unsigned long long)k->version, STR_ARG(k->ev.r.time));
     for (size_t i = 0; i < N(sections); i++)
         put_section(b, a, &sections[i], f[sections[i].field]);
+    put_section(b, a, &parts, k->part_list);
     put_extra(b, a, k->extra);
     view_mask_markup(b, from);
 }

@@ -10,7 +10,7 @@
 
 /* The whole task, one flat object: the state as the record has it, then seq,
    updated_at, ready, blocked_by, deps_failed, needs_input, lease_expired,
-   stale. Of a task_of or a task_peek. */
+   stale, parts. Of a task_of or a task_peek. */
 void view_task_json(struct buf *b, const struct task *k);
 /* The derived members alone, each with a comma in front. */
 void view_derived_json(struct buf *b, const struct task *k);

@@ -324,6 +324,8 @@ get_current(struct piece *p, struct task_event *ev)
     if (cursor.p)
         return get_rest(p, ev, cursor);
     rc = task_peek(p->s->t, p->x->a, ev, &k);
+    if (rc == 0 && !p->current)
+        rc = tasks_list_parts(p->s->t, p->x->a, &k);
     if (rc != 0)
         return task_fail_store(p->x, rc);
     if (p->current) /* the derived members are about the present */
@@ -332,7 +334,7 @@ get_current(struct piece *p, struct task_event *ev)
         k.blocked_by = k.deps_failed = k.clashes = k.above = STR_NONE;
     if (p->current)
         k.parts = (struct task_parts){0};
-    room -= json_cost(k.blocked_by);
+    room -= json_cost(k.blocked_by) + json_cost(k.part_list);
     /* Stored JSON has no control characters: a byte is quoted by two at
        most, so a short one needs no counting. */
     if (ev->v.len > room / 3 && json_cost(ev->v) > room)

@@ -69,6 +69,8 @@ put_task_line(struct prompt *p)
     struct str id = raw_inner(p->args.v[F_TASK_ID]);
     int rc = task_get(p->t, p->x.a, id, &k);
 
+    if (rc == 0)
+        rc = tasks_list_parts(p->t, p->x.a, &k);
     if (rc != 0)
         return task_fail_read(&p->x, p->t, id, rc);
     buf_z(&p->data, "Last changed: ");

@@ -208,6 +208,8 @@ write_text(struct mcp_call *c, struct buf *b, struct task *k,
 
     if (at->kind == ALL)
         return write_all_pieces(c, b);
+    if (at->kind == TASK || at->kind == RESUME)
+        rc = tasks_list_parts(s->t, c->arena, k);
     if (at->kind == TASK)
         view_task_json(b, k);
     else if (at->kind == RESUME)

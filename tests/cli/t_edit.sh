@@ -488,6 +488,33 @@ has out '"not_before":"2999-01-01T00:00:00.000Z"'
 run 2 edit b --not-before soon
 has err 'b: --not-before must be an RFC 3339 time'
 
+begin a_whole_waits_for_its_parts
+run 0 add --id e Whole
+run 0 add --id a --parent e 'Part A'
+run 0 add --id b --parent e 'Part B'
+run 0 list --ready --ids
+lacks out e
+run 0 list
+has out 'e  open (waits for parts)'
+run 0 claim -a me
+run 0 claim -a you
+run 1 claim -a you
+has err 'no task is ready' '1 waiting for parts or a parent'
+run 0 done a -a me
+COLUMNS=300 run 0 board
+has out '1 of 2 parts done'
+run 0 show e
+has out '- parts: 1 of 2 parts done' '## Parts' \
+    '- task_id: b, title: Part B, status: in_progress, current_owner: you'
+run 0 show e --json
+has out '"parts":{"total":2,"unfinished":1,"done":1,"tasks":[{"task_id":"b"'
+run 0 done b -a you
+COLUMNS=300 run 0 board
+has out 'all parts ended: check the acceptance and close it'
+run 0 claim -a me
+has out '- parts: 2 of 2 parts done; all parts ended' \
+    '- task_id: a, title: Part A, status: done'
+
 begin work_is_kept_apart_by_paths
 run 0 add --id a --path src/api --path docs/ A
 run 0 add --id b --path src/api/login.c B

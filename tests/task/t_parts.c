@@ -1,6 +1,7 @@
 /* Tasks that are parts of another one. */
 
 #include "tests/lib/catalogue.h"
+#include "task/query.h"
 
 /* Whether id has as many parts, unfinished, done and failed ones. */
 static bool
@@ -356,5 +357,77 @@ TEST(beside_an_old_circle)
                "'depends_on':['p']}", 0, 0, 0},
           {"update_task", "{'task_id':'p','depends_on':['q']}",
            "dependency_cycle", "field", "depends_on"});
+    fixture_fini(&f);
+}
+
+/* ---- what is shown ---- */
+
+/* Whether a resource of a task has the text. */
+static bool
+resource_has(struct fixture *f, const char *uri, const char *text)
+{
+    const struct mcp_catalogue *c = tools_catalogue(f->tools);
+    struct mcp_call m = {.ctx = c->ctx, .arena = &f->a,
+                         .rev = MCP_2025_11_25, .out = &f->out};
+    const struct json_tok *t;
+    struct str got;
+
+    arena_reset(&f->a);
+    buf_reset(&f->out, f->out.cap);
+    CHECK(c->resource_read(&m, str_of(uri)) == 0 &&
+          json_parse(&f->a, buf_view(&f->out), &t, NULL) == 0);
+    got = json_str(&f->a, json_get(t, "text"));
+    return str_find(got, quoted(&f->a, text)) != SIZE_MAX;
+}
+
+/* Whoever is shown the whole task sees its parts: those that have not ended
+   first, and no more than 20 of them. */
+TEST(parts_are_shown)
+{
+    struct fixture f;
+    const struct json_tok *parts;
+    char text[300];
+
+    begin(&f);
+    STEPS(&f, {"update_task", "{'task_id':'d','status':'done'}", 0, 0, 0},
+          {"claim_task", "{'task_id':'a','agent':'ann'}", 0, 0, 0},
+          {"claim_task", "{'task_id':'e','agent':'orc'}", 0, 0, 0});
+    parts = json_get(f.json, "parts");
+    CHECK(str_is(json_raw(json_get(parts, "total")), "4"));
+    CHECK(str_is(json_raw(json_get(parts, "tasks")), quoted(&f.a,
+          "[{'task_id':'a','title':'A','status':'in_progress',"
+          "'current_owner':'ann'},{'task_id':'c','title':'C','status':'open'},"
+          "{'task_id':'b','title':'B','status':'open'},"
+          "{'task_id':'d','title':'D','status':'done'}]").p));
+    CHECK(!json_get(parts, "next"));
+    CHECK(resource_has(&f, "task://e", "'parts':{'total':4,'unfinished':3,"
+                       "'done':1,'tasks':[{'task_id':'a',"));
+    CHECK(resource_has(&f, "task://e/resume", "- parts: 1 of 4 parts done\n"));
+    CHECK(resource_has(&f, "task://e/resume", "## Parts\n\n- task_id: a, "));
+    for (int i = 0; i < 40; i++) {
+        snprintf(text, sizeof text, "{'task_id':'p%d','title':'%0200d',"
+                 "'parent_id':'e'}", i, i);
+        call(&f, "create_task", text);
+    }
+    call(&f, "get_task", "{'task_id':'e'}");
+    parts = json_get(f.json, "parts");
+    CHECK(str_is(json_raw(json_get(parts, "total")), "44") &&
+          json_get(parts, "tasks")->n == TASK_PARTS_SHOWN);
+    CHECK(json_str(&f.a, json_get(json_get(parts, "tasks") + 1,
+                                  "title")).len == 80);
+    call(&f, "get_task", "{'task_id':'e','version':1}");
+    CHECK(!json_get(f.json, "parts"));
+    for (const char *id = "abc"; *id; id++) {
+        snprintf(text, sizeof text, "{'task_id':'%c','status':'cancelled',"
+                 "'agent':'ann'}", *id);
+        call(&f, "update_task", text);
+    }
+    for (int i = 0; i < 40; i++) {
+        snprintf(text, sizeof text, "{'task_id':'p%d','status':'cancelled'}",
+                 i);
+        call(&f, "update_task", text);
+    }
+    call(&f, "get_task", "{'task_id':'e'}");
+    CHECK(json_is(json_get(json_get(f.json, "parts"), "next"), TASK_CLOSE));
     fixture_fini(&f);
 }
