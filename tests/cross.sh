@@ -109,7 +109,7 @@ by_turns() {
 run() {
     name=$1
     shift
-    if ! timeout 300 "$@" >"$dir/$name.log" 2>&1; then
+    if ! timeout 900 "$@" >"$dir/$name.log" 2>&1; then
         echo "$arch: $name failed"
         tail -n 20 "$dir/$name.log"
         failed=1

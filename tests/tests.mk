@@ -107,7 +107,9 @@ TIME64_clock_gettime := __clock_gettime64
 TIME64_fcntl64 := __fcntl_time64
 TIME64_pselect := __pselect64
 endif
-wrap = -Wl,$(if $(TIME64_$1),--wrap=$(TIME64_$1) \
+# Their wrapper is asked for by its own name, as nothing calls it by that.
+wrap = -Wl,$(if $(TIME64_$1),--undefined=__wrap_$1 \
+  -Wl$(comma)--wrap=$(TIME64_$1) \
   -Wl$(comma)--defsym=__wrap_$(TIME64_$1)=__wrap_$1 \
   -Wl$(comma)--defsym=__real_$1=__real_$(TIME64_$1),--wrap=$1)
 comma := ,
