@@ -261,7 +261,7 @@ if early; then
     good
     run 0 "$new" handoff a --agent me --to you
     run 0 "$old" claim a --agent you
-    run 0 "$new" claim a --agent me --takeover --reason gone
+    LOGNAME=me run 0 "$new" claim a --takeover --reason gone
     run 0 "$old" checkpoint a --agent me --notes z
     run 4 "$new" checkpoint a --agent you
     has out 'me took the task over: gone'
