@@ -69,6 +69,7 @@ export async function desk(t, { args = [], hash = '', expect = /^$/, agent } = {
   const worker = await Agent.start(t, STDIO, store, agent);
   t.after(() => assert.deepEqual(wrong, [])); /* when all have ended */
   return { store, server, page, worker,
+    other: () => Agent.start(t, STDIO, store), /* who asks does not answer */
     async go(to = hash) {
       await page.goto(String(server.url(`/${to}`)));
     } };

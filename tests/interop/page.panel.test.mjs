@@ -177,8 +177,11 @@ text.source, { timeout: SOON }).catch(async () =>
   assert.match(await page.locator('#now').textContent(), text));
 
 test('a task says first what it waits for', LIMIT, async (t) => {
-  const { page, worker } = await opened(t, { task_id: 'n.1', title: 'Now' });
+  const { page, worker, other } = await opened(t,
+    { task_id: 'n.1', title: 'Now' });
   const call = (name, more) => worker.tool(name, { task_id: 'n.1', ...more });
+  const bob = await other();
+  const answer = (more) => bob.tool('update_task', { task_id: 'n.1', ...more });
   const at = '\\d\\d:\\d\\d( [AP]M)?';
 
   await now(page, /^Ready\. Any agent may claim it\.$/);
@@ -196,10 +199,10 @@ test('a task says first what it waits for', LIMIT, async (t) => {
   await call('request_input', { agent: 'alice', question: 'Which?' });
   await now(page, new RegExp('^Waits for you, asked \\d+ s ago\\. '
     + `alice holds it until ${at}\\. `));
-  await call('update_task', { answer: { text: 'This' }, agent: 'bob' });
+  await answer({ answer: { text: 'This' }, agent: 'bob' });
   await call('request_input', { agent: 'alice', question: 'And?', to: 'carol' });
   await now(page, /^Waits for carol, asked \d+ s ago\./);
-  await call('update_task', { answer: { text: 'That' }, agent: 'carol' });
+  await answer({ answer: { text: 'That' }, agent: 'carol' });
   await call('handoff_task', { from_agent: 'alice', reason: 'lunch' });
   await now(page, /^alice handed it over to any agent \d+ s ago\./);
   await page.getByRole('heading', { name: 'Handoff' }).waitFor();
@@ -218,6 +221,7 @@ test('a task says first what it waits for', LIMIT, async (t) => {
   await page.locator('#facts').getByText('no such task "n.none"').waitFor();
   assert.deepEqual(await page.locator('#body h3:visible').allTextContents(), []);
   assert.equal(await page.locator('#now').textContent(), '');
+  await bob.close();
   await worker.close();
 });
 
@@ -347,7 +351,9 @@ test('j and k go through a column, Back leaves it', LIMIT, async (t) => {
 });
 
 test('the history names what was said and changed', LIMIT, async (t) => {
-  const { page, worker } = await opened(t, { task_id: 'h.1', title: 'Past' });
+  const { page, worker, other } = await opened(t,
+    { task_id: 'h.1', title: 'Past' });
+  const bob = await other();
   const call = (name, more) => worker.tool(name,
     { task_id: 'h.1', agent: 'alice', ...more });
   const row = (text) => page.locator('.time li', { hasText: text });
@@ -361,7 +367,7 @@ test('the history names what was said and changed', LIMIT, async (t) => {
       failed: 1 }], notes: 'half done' });
   await call('attach_artifact', { name: 'a.log', content: 'x' });
   await call('request_input', { question: 'Which one?', options: ['A', 'B'] });
-  await worker.tool('update_task', { task_id: 'h.1', agent: 'bob',
+  await bob.tool('update_task', { task_id: 'h.1', agent: 'bob',
     answer: { text: 'B' } });
   await worker.tool('update_task', { task_id: 'h.1', agent: 'bob',
     message: 'Mind the gap' });
@@ -390,6 +396,7 @@ test('the history names what was said and changed', LIMIT, async (t) => {
   assert.deepEqual(asked.map((x) => x?.version).filter(Boolean).sort(),
     [2, 3]);
   await open(row('changed goal').first(), ['DT goal', 'DEL Two', 'INS Three']);
+  await bob.close();
   await worker.close();
 });
 

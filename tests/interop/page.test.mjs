@@ -549,13 +549,14 @@ const UI = { agent: { prepare: (client) => client.registerCapabilities({
     { mimeTypes: ['text/html;profile=mcp-app'] } } }) } };
 
 test('it works in the frame of a host', LIMIT, async (t) => {
-  const { page, worker } = await desk(t, UI);
+  const { page, worker, ...desks } = await desk(t, UI);
+  const other = await desks.other(); /* the frame has the worker's session */
 
   await worker.tool('create_task', { task_id: 'a.1', title: 'Framed' });
   const inner = await framed(page, worker, (params) =>
     worker.client.callTool(params));
   await inner.locator('.lane.ready .card', { hasText: 'Framed' }).waitFor();
-  await worker.tool('request_input', { task_id: 'a.1', agent: 'alice',
+  await other.tool('request_input', { task_id: 'a.1', agent: 'alice',
     question: 'Well?', options: ['Yes'] });
   await inner.getByRole('button', { name: 'Yes' }).click();
   await sent(inner.locator('html'));
@@ -573,7 +574,7 @@ test('it works in the frame of a host', LIMIT, async (t) => {
   await inner.getByLabel('Title').fill('Second');
   await inner.getByRole('button', { name: 'Create' }).click();
   await inner.locator('.lane.ready .card', { hasText: 'Second' }).waitFor();
-  await worker.tool('request_input', { task_id: 'a.1', agent: 'alice',
+  await other.tool('request_input', { task_id: 'a.1', agent: 'alice',
     question: 'Who?' });
   await inner.getByLabel('Your answer').fill('Ann');
   await inner.getByLabel('Your answer').press('Enter');
@@ -583,6 +584,7 @@ test('it works in the frame of a host', LIMIT, async (t) => {
     getComputedStyle(el).colorScheme), 'dark');
   assert.deepEqual((await page.evaluate(() => said)).slice(0, 2),
     ['ui/initialize', 'ui/notifications/initialized']);
+  await other.close();
   await worker.close();
 });
 
