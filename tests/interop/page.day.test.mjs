@@ -391,7 +391,7 @@ test('texts of agents keep their form', LIMIT, async (t) => {
     completed_steps: ['**j**'], remaining_steps: ['https://k.test'] });
   await worker.tool('request_input', { task_id: 'y.11', agent: 'alice',
     question: 'See https://l.test/?' });
-  await worker.tool('update_task', { task_id: 'y.11', agent: 'bob',
+  await worker.tool('update_task', { task_id: 'y.11', agent: 'alice',
     result: '- n\u2028' });
   await worker.tool('update_task', { task_id: 'y.11', agent: 'bob',
     message: '`m`' });

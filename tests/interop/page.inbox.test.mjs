@@ -328,7 +328,8 @@ test('a whole shows its parts, and in which order', LIMIT, async (t) => {
   await epic(worker);
   await go();
   await live(page);
-  await cardOf(page, 'ready', 'Whole').getByText('1 of 5 parts done').waitFor();
+  await cardOf(page, 'wait', 'Whole').getByText('1 of 5 parts done')
+    .waitFor({ state: 'attached' });
   assert.equal(await cardOf(page, 'ready', 'e.10').locator('progress').count(),
     0);
   await page.evaluate(() => { location.hash = '#task/e.0'; });
@@ -382,7 +383,8 @@ test('parts that are not read are not counted', LIMIT, async (t) => {
     unread.done = { cursor: 'x', left: 7, from: new Date().toISOString() };
     drawNow();
   });
-  await cardOf(page, 'ready', 'Whole').getByText('3 open parts').waitFor();
+  await cardOf(page, 'wait', 'Whole').getByText('3 open parts')
+    .waitFor({ state: 'attached' });
   assert.ok(!await page.locator('.days').isVisible());
   await worker.close();
 });
