@@ -333,7 +333,8 @@ test('the address tells what is shown', LIMIT, async (t) => {
   }
   await go('?tag=t1');
   await live(page);
-  await cardOf(page, 'ready', 'No 1').locator('.title').click();
+  await page.getByRole('button', { name: 'Waiting' }).click(); /* for No 2 */
+  await cardOf(page, 'wait', 'No 1').locator('.title').click();
   await page.waitForURL(/\?tag=t1#task/);
   await page.keyboard.press('Escape');
   await button(page, 'Clear').click();

@@ -126,7 +126,7 @@ test('axe finds nothing in what opens', LIMIT, async (t) => {
   await page.getByRole('button', { name: 'List', exact: true }).click();
   assert.deepEqual(await faults(page), [], 'list');
   for (const rows of ['list', 'columns']) {
-    await page.getByLabel('Select db-3').click({ force: true });
+    await page.getByLabel('Select api-141').click({ force: true });
     await page.locator('#picks').waitFor();
     assert.deepEqual(await faults(page), [], `selection in ${rows}`);
     await page.keyboard.press('Escape');
