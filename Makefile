@@ -12,6 +12,7 @@
 # make bench        figures, each a ratio to something measured in the same run
 # make lines        lines by folder and kind, product and tests
 # make walk         functions and files that a request passes
+# make instructions of each call, at 100 and 100,000 tasks (valgrind)
 # make fuzz         libFuzzer targets, FUZZ_SECONDS each
 # make soak         mixed load on one store for half an hour, then on three hosts
 # make kills        processes killed at random, 10,000 rounds

@@ -304,6 +304,11 @@ $(BENCH:%=$(B)/%): $(B)/%: tests/bench/%.c tests/bench/bench_rig.c \
 bench: $(BIN) $(BENCH:%=$(B)/%) $(B)/bench_echo $(B)/bench_empty
 	@for b in $(BENCH); do $(B)/$$b $(BENCH_ARGS) ./$(BIN) || exit 1; done
 
+# Instructions of each call; without valgrind it fails. BENCH_PROGRAMS are older
+# builds to compare with.
+instructions: $(BIN)
+	@python3 tests/bench/instructions.py $(BENCH_PROGRAMS) ./$(BIN)
+
 # Lines by folder and kind; what a request passes on its way to the disk.
 lines:
 	@sh tests/lines.sh
@@ -339,6 +344,7 @@ chaos: $(BIN)
 faults: $(BIN)
 	@python3 tests/etcd/faults.py ./$(BIN) || [ $$? -eq 77 ]
 
-.PHONY: lines walk example posix systems kills chaos faults cluster-test upgrade cross clients lint \
+.PHONY: instructions lines walk example posix systems kills chaos faults \
+  cluster-test upgrade cross clients lint \
   lint_builds sanitized sanitized_gcc sanitized_clang $(LINT) \
   $(FUZZ:%=run_fuzz_%)
