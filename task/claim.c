@@ -545,8 +545,8 @@ tasks_why_none(struct tasks *t, struct arena *a, const struct task_want *w,
 /* Whether e is under a running lease of the caller's name, or of its session
    as far as the entry tells. */
 static bool
-may_be_held(const struct tasks *t, const struct task_actor *who,
-            const struct task_entry *e, int64_t now_ms)
+is_held(const struct tasks *t, const struct task_actor *who,
+        const struct task_entry *e, int64_t now_ms)
 {
     struct str session = raw_inner(task_entry_text(t, e, ENTRY_SESSION));
 
@@ -558,21 +558,18 @@ may_be_held(const struct tasks *t, const struct task_actor *who,
 
 int
 tasks_held(struct tasks *t, struct arena *a, const struct task_actor *who,
-           struct task *out, size_t max)
+           struct str besides, struct task_event *out, size_t max)
 {
     struct task_entry *e;
-    struct task_event ev;
     int64_t now = store_now_ms(t->store);
     size_t n = 0;
     int rc = 0;
 
     for (int p = 0; p < TASK_N_PRIORITIES; p++)
         for (e = t->queue[p][QUEUE_HELD].first; e && n < max; e = e->later) {
-            if (!may_be_held(t, who, e, now))
+            if (!is_held(t, who, e, now) || str_eq(task_entry_id(e), besides))
                 continue;
-            rc = task_entry_event(t, e, a, &ev);
-            if (rc == 0)
-                rc = task_of(t, a, &ev, &out[n]);
+            rc = task_entry_event(t, e, a, &out[n]);
             if (rc != 0 && rc != ERR_FORMAT && rc != ERR_GARBLED)
                 return rc;
             n += rc == 0;

@@ -136,21 +136,23 @@ put_held(struct mcp_call *c, const struct tools_change *w, size_t start)
 {
     const struct tools *s = c->ctx;
     const char *before = ",\"you_hold\":[";
-    struct task held[HELD_MAX];
+    struct task_event held[HELD_MAX];
     struct buf b = {0};
-    struct str prompt;
-    int n = tasks_held(s->t, c->arena, &w->x.who, held, HELD_MAX);
+    struct str v, title, prompt;
+    int n = tasks_held(s->t, c->arena, &w->x.who, w->r.id, held, HELD_MAX);
 
     for (int i = 0; i < n; i++) {
-        if (str_eq(held[i].ev.id, w->r.id))
-            continue;
-        prompt = utf8_cut(raw_text(c->arena, held[i].f[F_RESUME_PROMPT]),
+        v = held[i].v;
+        title = raw_member(v, "title");
+        if (!title.p)
+            continue; /* a newer version wrote it */
+        prompt = utf8_cut(raw_text(c->arena, raw_member(v, "resume_prompt")),
                           PROMPT_MAX);
         buf_reset(&b, b.cap);
-        buf_printf(&b, "%s{\"task_id\":%.*s,\"title\":%.*s,\"agent\":%.*s",
-                   before, STR_ARG(held[i].f[F_TASK_ID]),
-                   STR_ARG(held[i].f[F_TITLE]),
-                   STR_ARG(raw_member(held[i].f[F_LEASE], "agent")));
+        buf_printf(&b, "%s{\"task_id\":\"%.*s\",\"title\":%.*s,"
+                   "\"agent\":%.*s", before, STR_ARG(held[i].id),
+                   STR_ARG(title),
+                   STR_ARG(raw_member(raw_member(v, "lease"), "agent")));
         if (prompt.len > 0) {
             buf_z(&b, ",\"resume_prompt\":");
             json_quote(&b, prompt);
