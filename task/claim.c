@@ -32,7 +32,6 @@ struct search {
     struct arena a;
     int64_t now_ms; /* when it began */
     uint64_t bytes;
-    struct sights seen;
     struct clashes clashes;
     /* Whether tasks of a project are asked for, by its atom. */
     struct {
@@ -225,7 +224,7 @@ is_kin(const struct search *s, const struct task_entry *e)
    the lease, or may continue for a session of its client that is not seen to
    live. 1, 0, or an error. */
 static int
-is_inherited(struct search *s, struct task_entry *e, enum sight sight)
+is_inherited(struct search *s, struct task_entry *e)
 {
     const struct task_actor *who = &s->w->who;
     struct task_holder holder;
@@ -233,8 +232,8 @@ is_inherited(struct search *s, struct task_entry *e, enum sight sight)
     int rc;
 
     if (!is_kin(s, e) || !is_here(s, s->w, e) || !is_wanted(s->t, s->w, e) ||
-        (sight == SIGHT_ALIVE &&
-         !actor_is(who, task_entry_text(s->t, e, ATOM_OWNER))))
+        (!actor_is(who, task_entry_text(s->t, e, ATOM_OWNER)) &&
+         task_entry_sight(s->t, e) == SIGHT_ALIVE))
         return 0;
     rc = read_candidate(s, e, &k);
     if (rc != 0)
@@ -267,18 +266,16 @@ static int
 find_left(struct search *s, const struct task_queue *q, struct str *out)
 {
     struct task_entry *e = q->first, *next;
-    enum sight sight;
     bool free;
     int rc = 0;
 
     for (; e && rc == 0 && s->bytes <= READY_BYTES; e = next) {
         next = e->later;
         free = task_entry_free(s->t, e, s->now_ms);
-        sight = task_entry_sight(s->t, e, &s->seen);
-        if (!free && sight != SIGHT_GONE)
-            continue;
+        if (!free && !e->gone)
+            continue; /* the clock was set back */
         *out = task_entry_id(e);
-        rc = is_inherited(s, e, sight);
+        rc = is_inherited(s, e);
         if (rc == 0 && !free && !e->has_left)
             rc = note_gone(s, e);
     }
@@ -345,17 +342,20 @@ tasks_find_ready(struct tasks *t, struct task_want *w, struct str *out)
 
     w->partial = w->more = false;
     w->due_ms = 0;
+    tasks_release(t, s.now_ms);
     for (i = 0; i < TASK_N_PRIORITIES && rc == 0 && w->who.name.p; i++)
-        rc = find_left(&s, t->queue[i] + QUEUE_HELD, out);
+        rc = find_left(&s, t->queue[i] + QUEUE_RELEASED, out);
     for (i = s.bytes = 0; i < TASK_N_PRIORITIES && rc == 0; i++)
         rc = find_in(&s, t->queue[i], QUEUE_HANDED, 1, true, out);
     for (i = s.bytes = 0; i < TASK_N_PRIORITIES && rc == 0; i++) {
-        rc = find_in(&s, t->queue[i], QUEUE_HELD, 3, false, out);
+        rc = find_in(&s, t->queue[i], QUEUE_RELEASED, 3, false, out);
         if (rc == 0)
             rc = find_in(&s, t->queue[i], QUEUE_PLAIN, 2, false, out);
     }
     if (rc != 1)
         *out = STR_NONE;
+    if (rc == 0 && t->held.first)
+        note_due(&s, t->held_ms);
     w->more = w->more && t->n_parked > parked;
     arena_fini(&s.a);
     return rc < 0 ? rc : 0;
@@ -433,8 +433,8 @@ count_held(struct search *s, const struct task_entry *e, struct task_why *out)
     r = count_reason(out->holders, owner.p ? owner : STR("\"unknown\""));
     if (r && e->status != TASK_OPEN && (r->until_ms == 0 || due < r->until_ms))
         r->until_ms = due;
-    if (r && e->has_lease)
-        r->gone |= task_entry_sight(s->t, e, &s->seen) == SIGHT_GONE;
+    if (r)
+        r->gone |= e->gone;
 }
 
 /* Counts a task that overlaps with one on which an agent works. */
@@ -513,6 +513,7 @@ tasks_why_none(struct tasks *t, struct arena *a, const struct task_want *w,
     int rc = 0;
 
     *out = (struct task_why){0};
+    tasks_release(t, s.now_ms);
     while (rc == 0 && !out->partial && (e = tasks_walk(at)) != NULL) {
         out->partial = looked++ == TASK_LOOK_MAX || s.bytes > READY_BYTES;
         if (out->partial || !is_wanted(t, w, e))
@@ -542,37 +543,61 @@ tasks_why_none(struct tasks *t, struct arena *a, const struct task_want *w,
 
 /* ---- what is held already ---- */
 
-/* Whether e is under a running lease of the caller's name, or of its session
-   as far as the entry tells. */
+/* Adds the newest event of e, if its lease runs. Returns how many there are
+   then, or an error of store_read. */
+static int
+add_held(struct tasks *t, struct arena *a, struct task_entry *e,
+         struct task_event *out, int n)
+{
+    int rc = task_entry_free(t, e, store_now_ms(t->store))
+                 ? ERR_FORMAT : task_entry_event(t, e, a, &out[n]);
+
+    if (rc == ERR_FORMAT || rc == ERR_GARBLED)
+        return n;
+    return rc == 0 ? n + 1 : rc;
+}
+
+/* Whether the lease of e is of who's session. */
 static bool
-is_held(const struct tasks *t, const struct task_actor *who,
-        const struct task_entry *e, int64_t now_ms)
+is_session_own(const struct tasks *t, const struct task_actor *who,
+               const struct task_entry *e)
 {
     struct str session = raw_inner(task_entry_text(t, e, ENTRY_SESSION));
 
-    return (actor_is(who, task_entry_text(t, e, ATOM_OWNER)) ||
-            (session.p && who->session.len > 0 &&
-             who->is_same(session, who->session))) &&
-           !task_entry_free(t, e, now_ms);
+    return session.p && who->session.len > 0 &&
+           who->is_same(session, who->session);
 }
 
+/* First those of the session. Only if the name has others, too, are all
+   examined. */
 int
 tasks_held(struct tasks *t, struct arena *a, const struct task_actor *who,
-           struct str besides, struct task_event *out, size_t max)
+           struct str besides, struct task_event *out, int max)
 {
-    struct task_entry *e;
-    int64_t now = store_now_ms(t->store);
-    size_t n = 0;
-    int rc = 0;
+    const struct task_entry *not = tasks_find(t, besides);
+    uint32_t mine = who->name.p ? atoms_find(&t->atoms, who->name) : 0;
+    uint32_t left = mine ? atoms_use(&t->atoms, mine)->tally[TALLY_LEASES] : 0;
+    struct task_entry *e, *next;
+    int n = 0;
 
-    for (int p = 0; p < TASK_N_PRIORITIES; p++)
-        for (e = t->queue[p][QUEUE_HELD].first; e && n < max; e = e->later) {
-            if (!is_held(t, who, e, now) || str_eq(task_entry_id(e), besides))
-                continue;
-            rc = task_entry_event(t, e, a, &out[n]);
-            if (rc != 0 && rc != ERR_FORMAT && rc != ERR_GARBLED)
-                return rc;
-            n += rc == 0;
+    for (e = t->held.first; e && n >= 0 && n < max; e = next) {
+        next = e->later;
+        if (!is_session_own(t, who, e)) {
+            next = task_entry_next_session(t, e);
+            continue;
         }
-    return (int)n;
+        left -= left > 0 && e->atom[ATOM_OWNER] == mine;
+        n = e == not ? n : add_held(t, a, e, out, n);
+    }
+    for (int p = 0; p <= TASK_N_PRIORITIES && left > 0; p++) {
+        e = p == 0 ? t->held.first : t->queue[p - 1][QUEUE_RELEASED].first;
+        for (; e && left > 0 && n >= 0 && n < max; e = e->later) {
+            if (e->atom[ATOM_OWNER] != mine ||
+                (p == 0 && is_session_own(t, who, e)))
+                continue;
+            left--;
+            n = e == not ? n : add_held(t, a, e, out, n);
+        }
+    }
+    return n;
 }

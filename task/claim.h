@@ -36,7 +36,7 @@ int tasks_find_ready(struct tasks *t, struct task_want *w, struct str *out);
    under running leases of who's name, or of its session under any name. Memory
    in a. Returns how many, or an error of store_read. */
 int tasks_held(struct tasks *t, struct arena *a, const struct task_actor *who,
-               struct str besides, struct task_event *out, size_t max);
+               struct str besides, struct task_event *out, int max);
 
 /* When somebody else may begin task id without a further change: when its
    not_before has come, its lease ends, its handoff is open to anyone or,

@@ -49,16 +49,16 @@ lists_meet(struct str one, struct str two)
     return false;
 }
 
-/* Whether the task of e, of the same project, has paths that overlap these. */
+/* Whether the task of e is held, is of the same project, and has paths that
+   overlap these. */
 static bool
 meets(const struct tasks *t, const struct task_entry *e, struct str repo_path,
       struct str paths, int64_t now_ms)
 {
-    struct str own = task_entry_text(t, e, ENTRY_PATHS);
-
-    return own.p &&
+    return e->atom[ENTRY_PATHS] &&
            project_same(repo_path, task_entry_text(t, e, ATOM_REPO_PATH)) &&
-           lists_meet(paths, own) && !task_entry_free(t, e, now_ms);
+           lists_meet(paths, task_entry_text(t, e, ENTRY_PATHS)) &&
+           !task_entry_free(t, e, now_ms);
 }
 
 /* Whether the task of e is that of id, or above or below it. */
@@ -74,7 +74,7 @@ is_related(struct tasks *t, const struct task_entry *e, struct str id,
 int
 task_find_clashes(struct tasks *t, struct arena *a, struct task *k)
 {
-    struct sights seen = {{0}, {0}};
+    const struct task_entry *e = t->held.first;
     struct buf b = {0};
     int64_t due, now;
     size_t n = 0;
@@ -84,20 +84,18 @@ task_find_clashes(struct tasks *t, struct arena *a, struct task *k)
     if (!k->f[F_PATHS].p)
         return 0;
     now = store_now_ms(t->store);
-    for (int p = 0; p < TASK_N_PRIORITIES; p++)
-        for (const struct task_entry *e = t->queue[p][QUEUE_HELD].first;
-             e && n < TASK_CLASHES; e = e->later) {
-            if (!meets(t, e, k->f[F_REPO_PATH], k->f[F_PATHS], now) ||
-                is_related(t, e, k->ev.id, k->f[F_PARENT_ID]) ||
-                task_entry_sight(t, e, &seen) == SIGHT_GONE)
-                continue;
-            buf_printf(&b, "%s{\"task_id\":\"%.*s\",\"agent\":%.*s}",
-                       n > 0 ? "," : "[", STR_ARG(task_entry_id(e)),
-                       STR_ARG(task_entry_text(t, e, ATOM_OWNER)));
-            due = task_entry_due(t, e, now);
-            if (n++ == 0 || due < k->clash_ms)
-                k->clash_ms = due;
-        }
+    for (; e && n < TASK_CLASHES; e = e->later) {
+        if (!meets(t, e, k->f[F_REPO_PATH], k->f[F_PATHS], now) ||
+            is_related(t, e, k->ev.id, k->f[F_PARENT_ID]) ||
+            task_entry_sight(t, e) == SIGHT_GONE)
+            continue;
+        buf_printf(&b, "%s{\"task_id\":\"%.*s\",\"agent\":%.*s}",
+                   n > 0 ? "," : "[", STR_ARG(task_entry_id(e)),
+                   STR_ARG(task_entry_text(t, e, ATOM_OWNER)));
+        due = task_entry_due(t, e, now);
+        if (n++ == 0 || due < k->clash_ms)
+            k->clash_ms = due;
+    }
     if (n == 0)
         return 0;
     buf_char(&b, ']');
@@ -108,20 +106,18 @@ task_find_clashes(struct tasks *t, struct arena *a, struct task *k)
 /* The first task of another agent that overlaps with the paths of e. */
 static const struct task_entry *
 find_other(struct tasks *t, const struct task_entry *e,
-           const struct task_actor *who, struct sights *seen)
+           const struct task_actor *who)
 {
     struct str repo_path = task_entry_text(t, e, ATOM_REPO_PATH);
     struct str paths = task_entry_text(t, e, ENTRY_PATHS);
+    const struct task_entry *o = t->held.first;
     int64_t now = store_now_ms(t->store);
 
-    for (int p = 0; p < TASK_N_PRIORITIES; p++)
-        for (const struct task_entry *o = t->queue[p][QUEUE_HELD].first; o;
-             o = o->later)
-            if (meets(t, o, repo_path, paths, now) &&
-                !actor_is(who, task_entry_text(t, o, ATOM_OWNER)) &&
-                task_entry_sight(t, o, seen) != SIGHT_GONE)
-                return o;
-    return NULL;
+    while (o && (!meets(t, o, repo_path, paths, now) ||
+                 actor_is(who, task_entry_text(t, o, ATOM_OWNER)) ||
+                 task_entry_sight(t, o) == SIGHT_GONE))
+        o = o->later;
+    return o;
 }
 
 int64_t
@@ -134,7 +130,7 @@ task_entry_clash(struct tasks *t, const struct task_entry *e,
     if (!paths)
         return 0;
     if (c->paths != paths || c->repo != repo)
-        *c = (struct clash){paths, repo, find_other(t, e, who, &found->seen)};
+        *c = (struct clash){paths, repo, find_other(t, e, who)};
     return !c->with || is_related(t, c->with, task_entry_id(e),
                                   task_entry_text(t, e, ATOM_PARENT_ID))
         ? 0 : task_entry_due(t, c->with, store_now_ms(t->store));

@@ -22,7 +22,6 @@ struct clashes {
         uint32_t paths, repo; /* atoms */
         const struct task_entry *with; /* or NULL */
     } of[N_CLASHES];
-    struct sights seen;
 };
 int64_t task_entry_clash(struct tasks *t, const struct task_entry *e,
                          const struct task_actor *who, struct clashes *found);

@@ -18,11 +18,13 @@
    6. Whether a lease is running is computed from the current time; no record
       marks its end.
    7. A live task is in one queue, chosen by its priority, by whether it was
-      begun, was handed to an agent or is under a lease, and by whether it has
+      begun, was handed to an agent or was under a lease, and by whether it has
       dependencies: only then must a record be read to tell whether it is
       ready. A queue is in rising order of n: apply puts a task at its end; undo
       puts the old one back after the task it followed, or finds its place again
-      if that has left the queue.
+      if that has left the queue. A task under a lease is in none of them, but
+      in held: a search passes by all of a session in one step, until it sees
+      that the session is gone, or that leases have ended, and releases them.
    8. A task that was found blocked is parked: it leaves its queue for a list
       of tasks whose blockers share a hash. It returns to its queue when its
       blocker is done, whether by an event or by undoing one, and when the task
@@ -190,15 +192,27 @@ queue_of(struct tasks *t, const struct task_entry *e)
         return &t->parks[e->blocker % TASK_PARKS];
     if (e->status == TASK_HANDOFF_READY && e->atom[ATOM_OWNER])
         return &t->queue[e->priority][QUEUE_HANDED];
+    if (e->has_lease && !e->released)
+        return &t->held;
     if (e->has_lease)
-        return &t->queue[e->priority][QUEUE_HELD];
+        return &t->queue[e->priority][QUEUE_RELEASED];
     if (e->status != TASK_OPEN)
         return &t->queue[e->priority][QUEUE_BEGUN];
     return &t->queue[e->priority][e->has_deps ? QUEUE_DEPS : QUEUE_PLAIN];
 }
 
-/* Points the links of e at its place in its queue: at the end, or else searched
-   for from the task `behind` on, if e still comes after that. */
+/* The first and last task in held of the session of e. */
+static struct atom_use *
+session_of(struct tasks *t, const struct task_entry *e)
+{
+    uint32_t atom = e->atom[ENTRY_SESSION];
+
+    return atom ? atoms_use(&t->atoms, atom) : &t->unknown;
+}
+
+/* Points the links of e at its place in its queue: at the end, of its session
+   in held, or else searched for from the task `behind` on, if e still comes
+   after that. */
 static void
 find_place(struct tasks *t, struct task_entry *e, struct task_entry *behind)
 {
@@ -206,13 +220,17 @@ find_place(struct tasks *t, struct task_entry *e, struct task_entry *behind)
 
     if (!q)
         return;
-    if (q->last && (e->parked || q->last->e.n < e->e.n))
+    if (q == &t->held) {
+        behind = session_of(t, e)->last;
+        behind = behind ? behind : q->last;
+    } else if (q->last && (e->parked || q->last->e.n < e->e.n)) {
         behind = q->last;
-    else if (behind && (queue_of(t, behind) != q || behind->e.n > e->e.n))
+    } else if (behind && (queue_of(t, behind) != q || behind->e.n > e->e.n)) {
         behind = NULL;
+    }
     for (;; behind = e->later) {
         e->later = behind ? behind->later : q->first;
-        if (!e->later || e->later->e.n > e->e.n)
+        if (!e->later || e->later->e.n > e->e.n || q == &t->held)
             break;
     }
     e->sooner = behind;
@@ -230,11 +248,38 @@ tasks_walk(struct task_entry *at[N_LISTS])
     return e;
 }
 
+/* Notes when the lease of e ends: the first of all may. */
+static void
+note_lease_end(struct tasks *t, const struct task_entry *e)
+{
+    if (e->changed_ms + e->kept_ms < t->held_ms)
+        t->held_ms = e->changed_ms + e->kept_ms;
+}
+
+/* Notes which tasks in held are the first and last of their session. */
+static void
+link_held(struct tasks *t, struct task_entry *e, bool in)
+{
+    struct atom_use *of = session_of(t, e);
+
+    if (in)
+        note_lease_end(t, e);
+    if (!of->first || (!in && of->first == of->last))
+        of->first = of->last = in ? e : NULL;
+    else if (in)
+        of->last = e;
+    else if (of->first == e)
+        of->first = e->later;
+    else if (of->last == e)
+        of->last = e->sooner;
+}
+
 /* Inserts e between the neighbours that its links name, or removes it. */
 static void
 link_queue(struct tasks *t, struct task_entry *e, bool in)
 {
     struct task_queue *q = queue_of(t, e);
+    uint32_t owner = e->atom[ATOM_OWNER];
 
     if (!q)
         return;
@@ -244,10 +289,11 @@ link_queue(struct tasks *t, struct task_entry *e, bool in)
         t->n_parked--;
     *(e->sooner ? &e->sooner->later : &q->first) = in ? e : e->later;
     *(e->later ? &e->later->sooner : &q->last) = in ? e : e->sooner;
+    if (e->has_lease && owner)
+        atoms_use(&t->atoms, owner)->tally[TALLY_LEASES] += in ? 1 : UINT32_MAX;
+    if (q == &t->held)
+        link_held(t, e, in);
 }
-
-enum { PARTS_UNFINISHED, PARTS_DONE, PARTS_FAILED, PARTS_CANCELLED };
-_Static_assert(PARTS_CANCELLED < ATOM_TALLIES, "what became of a part");
 
 /* What became of a part; one that only a newer version can read may not have
    ended. */
@@ -269,7 +315,7 @@ link_entry(struct tasks *t, struct task_entry *e, bool in)
     uint32_t parent = e->atom[ATOM_PARENT_ID];
 
     if (parent)
-        atoms_tally(&t->atoms, parent)[fate_of(e)] += in ? 1 : UINT32_MAX;
+        atoms_use(&t->atoms, parent)->tally[fate_of(e)] += in ? 1 : UINT32_MAX;
     t->count[e->status] += in ? 1 : UINT64_MAX;
     if (e->status == TASK_N_STATUSES)
         return;
@@ -439,6 +485,8 @@ read_head(struct task_entry *e, const struct str f[TASK_N_HEAD])
     if (end == INT64_MAX)
         end = at;
     e->kept_ms = end < at ? -1 : (int32_t)(end - at);
+    e->gone = e->has_left;
+    e->released = e->has_left || (e->has_lease && e->kept_ms <= 0);
     e->has_open = f[F_QUESTIONS].p && task_open_question(f[F_QUESTIONS]).p;
 }
 
@@ -623,6 +671,9 @@ reset(void *ctx)
     memset(t->newest, 0, sizeof t->newest);
     memset(t->queue, 0, sizeof t->queue);
     memset(t->parks, 0, sizeof t->parks);
+    t->held = (struct task_queue){NULL, NULL};
+    memset(&t->unknown, 0, sizeof t->unknown);
+    t->held_ms = 0;
     t->n_parked = 0;
     memset(t->count, 0, sizeof t->count);
     atoms_fini(&t->atoms);
@@ -689,40 +740,57 @@ tasks_see(const struct tasks *t, struct str lease)
 }
 
 enum sight
-task_entry_sight(const struct tasks *t, const struct task_entry *e,
-                 struct sights *seen)
+task_entry_sight(const struct tasks *t, const struct task_entry *e)
 {
-    uint32_t atom = e->atom[ENTRY_SESSION], i = atom % N_SIGHTS;
-
-    if (e->has_left)
+    if (e->gone)
         return SIGHT_GONE;
-    if (!t->see || atom == 0)
+    if (!t->see || e->atom[ENTRY_SESSION] == 0)
         return SIGHT_UNKNOWN;
-    if (seen->atom[i] != atom) {
-        seen->atom[i] = atom;
-        seen->sight[i] = (uint8_t)t->see(t->see_of, raw_inner(
-            atoms_text(&t->atoms, atom)));
+    return t->see(t->see_of, raw_inner(task_entry_text(t, e, ENTRY_SESSION)));
+}
+
+struct task_entry *
+task_entry_next_session(struct tasks *t, const struct task_entry *e)
+{
+    return ((struct task_entry *)session_of(t, e)->last)->later;
+}
+
+void
+tasks_release(struct tasks *t, int64_t now_ms)
+{
+    struct task_entry *e, *next, *behind[TASK_N_PRIORITIES] = {NULL};
+    bool over = now_ms >= t->held_ms, gone = false;
+    uint32_t session = UINT32_MAX;
+
+    if (over)
+        t->held_ms = INT64_MAX;
+    for (e = t->held.first; e; e = next) {
+        if (e->atom[ENTRY_SESSION] != session)
+            gone = task_entry_sight(t, e) == SIGHT_GONE;
+        session = e->atom[ENTRY_SESSION];
+        next = gone || over ? e->later : task_entry_next_session(t, e);
+        if (!gone && !task_entry_free(t, e, now_ms)) {
+            note_lease_end(t, e);
+            continue;
+        }
+        link_queue(t, e, false);
+        e->released = true;
+        e->gone = gone;
+        t->n_gone += gone;
+        find_place(t, e, behind[e->priority]);
+        link_queue(t, e, true);
+        behind[e->priority] = e;
     }
-    return (enum sight)seen->sight[i];
 }
 
 bool
 tasks_lost(struct tasks *t)
 {
-    struct sights seen = {{0}, {0}};
-    int64_t now = store_now_ms(t->store);
-    uint64_t sum = 0;
-    bool more;
+    uint64_t told = t->told_gone;
 
-    for (int p = 0; p < TASK_N_PRIORITIES; p++)
-        for (const struct task_entry *e = t->queue[p][QUEUE_HELD].first; e;
-             e = e->later)
-            if (!task_entry_free(t, e, now) &&
-                task_entry_sight(t, e, &seen) == SIGHT_GONE)
-                sum += mix(t, e->e.n, task_entry_id(e));
-    more = sum != 0 && sum != t->lost;
-    t->lost = sum;
-    return more;
+    tasks_release(t, store_now_ms(t->store));
+    t->told_gone = t->n_gone;
+    return t->n_gone != told;
 }
 
 void
@@ -813,7 +881,7 @@ tasks_parts(const struct tasks *t, struct str id)
     atom = atoms_find(&t->atoms, (struct str){raw, id.len + 2});
     if (!atom)
         return (struct task_parts){0};
-    n = atoms_tally(&t->atoms, atom);
+    n = atoms_use(&t->atoms, atom)->tally;
     return (struct task_parts){
         .total = (uint64_t)n[PARTS_UNFINISHED] + n[PARTS_DONE] +
                  n[PARTS_FAILED] + n[PARTS_CANCELLED],

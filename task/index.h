@@ -35,6 +35,8 @@ struct task_entry {
     bool has_open : 1;  /* has an open question */
     bool has_lease : 1; /* is in progress under one, which may have run out */
     bool has_left : 1;  /* and its holder was seen to be gone */
+    bool released : 1;  /* and it was seen to have run out, or */
+    bool gone : 1;      /* its holder to be gone */
     bool seen : 1;  /* visited by the current walk; else false */
     bool known : 1; /* a record was applied: it has a status and a place */
     bool archived : 1; /* in an archive: unreadable, but its id is taken */
@@ -52,20 +54,30 @@ struct task_queue {
 };
 #define TASK_N_PRIORITIES 5
 /* Open tasks, and those of them that depend on others; then what was begun:
-   under a lease, handed to an agent, and all else. */
+   released from a lease, handed to an agent, and all else. */
 enum {
-    QUEUE_PLAIN, QUEUE_DEPS, QUEUE_HELD, QUEUE_HANDED, QUEUE_BEGUN, N_QUEUES
+    QUEUE_PLAIN, QUEUE_DEPS, QUEUE_RELEASED, QUEUE_HANDED, QUEUE_BEGUN, N_QUEUES
 };
 #define TASK_PARKS 256
+/* What is counted with the atom of a task's id: its parts; and of an owner. */
+enum {
+    PARTS_UNFINISHED, PARTS_DONE, PARTS_FAILED, PARTS_CANCELLED, TALLY_LEASES,
+    N_TALLIES
+};
+_Static_assert(N_TALLIES == ATOM_TALLIES, "each has its place");
 
 struct tasks {
     struct store *store;
     task_see_fn *see; /* of tasks_watch; or NULL */
     const void *see_of;
-    uint64_t lost; /* of tasks_lost: a sum over those that were gone */
+    uint64_t n_gone, told_gone; /* tasks whose holders were seen to be gone,
+                                   and what tasks_lost last knew of */
     struct task_entry *newest[N_LISTS];
     struct task_queue queue[TASK_N_PRIORITIES][N_QUEUES];
     struct task_queue parks[TASK_PARKS]; /* by what blocks them */
+    struct task_queue held; /* under a lease, those of a session in a row */
+    struct atom_use unknown; /* as of a session, of those in none */
+    int64_t held_ms; /* none of their leases ends before */
     uint32_t n_parked;
     uint64_t count[TASK_N_STATUSES + 1];
     struct atoms atoms;
@@ -78,16 +90,14 @@ struct tasks {
 /* What can be seen of who holds the lease (raw). The first call of a session
    over HTTP may be its only one: its end says nothing. */
 enum sight tasks_see(const struct tasks *t, struct str lease);
-/* The same of the lease of e; gone also if somebody saw that before. *seen,
-   zeroed before, holds what was seen in the same walk: many leases are of one
-   session. */
-#define N_SIGHTS 64
-struct sights {
-    uint32_t atom[N_SIGHTS];
-    uint8_t sight[N_SIGHTS];
-};
-enum sight task_entry_sight(const struct tasks *t, const struct task_entry *e,
-                            struct sights *seen);
+/* The same of the lease of e; gone also if that was seen before. */
+enum sight task_entry_sight(const struct tasks *t, const struct task_entry *e);
+/* Moves the tasks from t->held to their queues whose leases have ended by
+   now_ms, or whose holders are gone: sees each session once. */
+void tasks_release(struct tasks *t, int64_t now_ms);
+/* The first task in t->held of another session than that of e. */
+struct task_entry *task_entry_next_session(struct tasks *t,
+                                           const struct task_entry *e);
 /* The entry of a task's id, or NULL. */
 struct task_entry *tasks_find(struct tasks *t, struct str id);
 /* Whether a record has the id among its dependencies. True of a few others,

@@ -18,7 +18,7 @@ struct atom {
     uint32_t chain;     /* next in the bucket, or next unused */
     uint32_t next_dead; /* next on the dead list */
     bool dead;          /* on the dead list */
-    uint32_t tally[ATOM_TALLIES];
+    struct atom_use use;
 };
 
 static uint32_t
@@ -186,18 +186,18 @@ atoms_find(const struct atoms *s, struct str text)
     return id && s->atom[id].refs ? id : 0;
 }
 
-uint32_t *
-atoms_tally(const struct atoms *s, uint32_t id)
-{
-    return s->atom[id].tally;
-}
-
 struct str
 atoms_text(const struct atoms *s, uint32_t id)
 {
     if (!id)
         return STR_NONE;
     return (struct str){s->atom[id].p, s->atom[id].len};
+}
+
+struct atom_use *
+atoms_use(const struct atoms *s, uint32_t id)
+{
+    return &s->atom[id].use;
 }
 
 void

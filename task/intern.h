@@ -9,6 +9,13 @@
 
 struct atom;
 
+/* What the caller keeps with a text; zero when that is new. */
+#define ATOM_TALLIES 5
+struct atom_use {
+    void *first, *last;
+    uint32_t tally[ATOM_TALLIES];
+};
+
 /* Initialize to zero; seed may be set before the first use. */
 struct atoms {
     struct atom *atom; /* [0] is never used: 0 is "no text" */
@@ -19,7 +26,6 @@ struct atoms {
     uint32_t dead;     /* head of the dead list */
     uint64_t seed[2];  /* for the hashes: callers choose the texts */
 };
-#define ATOM_TALLIES 4
 
 /* Counts one more holder of text, which is JSON. *id is its number, 0 if text.p
    is NULL. Tries the number like first, whose text is probably the same. 0,
@@ -33,11 +39,11 @@ void atoms_drop(struct atoms *s, uint32_t id);
 void atoms_sweep(struct atoms *s);
 /* The number of a text with holders, or 0. */
 uint32_t atoms_find(const struct atoms *s, struct str text);
-/* The ATOM_TALLIES counts that the caller keeps with a text; 0 when it is new.
-   They may be changed until it is swept, and move when a text is added. */
-uint32_t *atoms_tally(const struct atoms *s, uint32_t id);
 /* The text of a number; .p NULL for 0. Valid until swept. */
 struct str atoms_text(const struct atoms *s, uint32_t id);
+/* What the caller keeps with a text, to be changed until that is swept. Moves
+   when a text is added. */
+struct atom_use *atoms_use(const struct atoms *s, uint32_t id);
 /* Frees everything except the seed. */
 void atoms_fini(struct atoms *s);
 

@@ -460,8 +460,33 @@ check_queue(const struct task_queue *q, bool parked)
     return n;
 }
 
+/* Counts the tasks in held, checking the links, the runs of sessions and the
+   end of the first lease. */
+static inline int
+check_held(const struct tasks *t)
+{
+    const struct task_entry *e, *sooner = NULL;
+    const struct atom_use *of, *last = NULL;
+    int n = 0;
+
+    for (e = t->held.first; e; sooner = e, e = e->later, last = of, n++) {
+        of = e->atom[ENTRY_SESSION]
+            ? atoms_use(&t->atoms, e->atom[ENTRY_SESSION]) : &t->unknown;
+        CHECK(e->sooner == sooner && e->status == TASK_IN_PROGRESS &&
+              e->has_lease && !e->released && !e->parked);
+        CHECK((of == last) == (of->first != e) &&
+              (of->last == e) ==
+                  (!e->later || e->later->atom[ENTRY_SESSION] !=
+                                    e->atom[ENTRY_SESSION]));
+        CHECK(t->held_ms <= e->changed_ms + e->kept_ms);
+    }
+    CHECK(t->held.last == sooner);
+    return n;
+}
+
 /* Counts the tasks in queues and writes them. Blocked tasks may be parked in
-   memory and queued in a replay, which is allowed for. */
+   memory, and leases released, and queued or held in a replay, which is allowed
+   for. */
 static inline int
 dump_queues(const struct tasks *t, struct buf *b)
 {
@@ -471,19 +496,21 @@ dump_queues(const struct tasks *t, struct buf *b)
     for (i = 0; i < TASK_PARKS; i++)
         n += check_queue(&t->parks[i], true);
     CHECK(n == (int)t->n_parked);
+    n += check_held(t);
     for (i = 0; i < TASK_N_PRIORITIES; i++)
         for (k = 0; k < N_QUEUES; k++) {
             n += check_queue(&t->queue[i][k], false);
             for (e = t->queue[i][k].first; e; e = e->later) {
                 CHECK(e->priority == i &&
                       (k == QUEUE_HANDED ? e->status == TASK_HANDOFF_READY
-                       : k == QUEUE_HELD
+                       : k == QUEUE_RELEASED
                            ? e->status == TASK_IN_PROGRESS && e->has_lease
                        : k == QUEUE_BEGUN
                            ? e->status != TASK_OPEN && !e->has_lease
                            : e->status == TASK_OPEN &&
                                  e->has_deps == (k == QUEUE_DEPS)));
-                if (!e->has_deps || kept_ms(t, e) != -2)
+                if ((!e->has_deps || kept_ms(t, e) != -2) &&
+                    k != QUEUE_RELEASED)
                     buf_printf(b, "%d %d: %.*s\n", i, k,
                                STR_ARG(task_entry_id(e)));
             }
