@@ -32,6 +32,7 @@ struct search {
     struct arena a;
     int64_t now_ms; /* when it began */
     uint64_t bytes;
+    uint64_t project; /* see tasks_skip; 0: it asks for none */
     struct clashes clashes;
     /* Whether tasks of a project are asked for, by its atom. */
     struct {
@@ -169,11 +170,12 @@ is_ready(struct search *s, struct task_entry *e)
 static int
 look_at(struct search *s, struct task_entry *e)
 {
-    bool free = is_free_for(s, s->w, e);
+    bool free;
     int64_t due;
 
     if (!is_here(s, s->w, e) || !is_wanted(s->t, s->w, e))
         return 0;
+    free = is_free_for(s, s->w, e);
     if (free && !task_entry_is_early(e, s->now_ms))
         return is_ready(s, e);
     if (!free && e->status == TASK_OPEN)
@@ -282,6 +284,31 @@ find_left(struct search *s, const struct task_queue *q, struct str *out)
     return rc;
 }
 
+/* A hash of how w asks for a project; 0: it does not. */
+static uint64_t
+project_key(const struct tasks *t, const struct task_want *w)
+{
+    struct str asked = w->repo_path.p ? w->repo_path : w->who.repo;
+
+    return asked.p ? str_sip(t->atoms.seed, asked) << 1 | !w->repo_path.p : 0;
+}
+
+/* The first task in the queue of the project that is asked for. */
+static struct task_entry *
+first_of_project(struct search *s, const struct task_queue *q)
+{
+    struct task_skip *skip = tasks_skip(s->t, q, s->project);
+    struct task_entry *e = skip->last ? skip->last->later : q->first;
+
+    if (s->project == 0)
+        return q->first;
+    for (; e && !is_here(s, s->w, e); e = e->later)
+        skip->last = e;
+    if (skip->last)
+        skip->last->passed = true;
+    return e;
+}
+
 /* Searches some of the queues of one priority for tasks that were handed to
    w->who or, unless handed, for all others. 1: *out is the task's id; 0: none
    found; or an error. */
@@ -294,7 +321,7 @@ find_in(struct search *s, const struct task_queue q[N_QUEUES], size_t from,
     int rc = 0;
 
     for (size_t i = from; i < from + n; i++)
-        at[i] = q[i].first;
+        at[i] = i == QUEUE_HANDED ? q[i].first : first_of_project(s, &q[i]);
     while (rc == 0 && (e = next_in(s, at)) != NULL) {
         *out = task_entry_id(e);
         mine = e->status == TASK_HANDOFF_READY && is_for(s, s->w, e);
@@ -335,7 +362,8 @@ tasks_due_ms(struct tasks *t, struct str id)
 int
 tasks_find_ready(struct tasks *t, struct task_want *w, struct str *out)
 {
-    struct search s = {.t = t, .w = w, .now_ms = store_now_ms(t->store)};
+    struct search s = {.t = t, .w = w, .now_ms = store_now_ms(t->store),
+                       .project = project_key(t, w)};
     uint32_t parked = t->n_parked;
     int rc = store_loaded(t->store) ? 0 : ERR_IO;
     size_t i;

@@ -25,6 +25,8 @@
       if that has left the queue. A task under a lease is in none of them, but
       in held: a search passes by all of a session in one step, until it sees
       that the session is gone, or that leases have ended, and releases them.
+      Where a search for one project has passed by the first tasks of a queue,
+      the next one begins after them: t->skips has the last of them.
    8. A task that was found blocked is parked: it leaves its queue for a list
       of tasks whose blockers share a hash. It returns to its queue when its
       blocker is done, whether by an event or by undoing one, and when the task
@@ -274,6 +276,29 @@ link_held(struct tasks *t, struct task_entry *e, bool in)
         of->last = e->sooner;
 }
 
+struct task_skip *
+tasks_skip(struct tasks *t, const struct task_queue *q, uint64_t project)
+{
+    struct task_skip *skip = &t->skips[(project ^ (uintptr_t)q / sizeof *q) %
+                                       TASK_SKIPS];
+
+    if (skip->q != q || skip->project != project)
+        *skip = (struct task_skip){q, project, NULL};
+    return skip;
+}
+
+/* Corrects t->skips before e leaves the queue q or, not as its last, enters. */
+static void
+fix_skips(struct tasks *t, const struct task_queue *q, struct task_entry *e)
+{
+    for (struct task_skip *s = t->skips; s < t->skips + TASK_SKIPS; s++)
+        if (s->last == e && e->sooner)
+            (s->last = e->sooner)->passed = true;
+        else if (s->last == e || (s->q == q && !e->passed))
+            s->last = NULL;
+    e->passed = false;
+}
+
 /* Inserts e between the neighbours that its links name, or removes it. */
 static void
 link_queue(struct tasks *t, struct task_entry *e, bool in)
@@ -283,6 +308,8 @@ link_queue(struct tasks *t, struct task_entry *e, bool in)
 
     if (!q)
         return;
+    if (in ? e->later && q != &t->held : e->passed)
+        fix_skips(t, q, e);
     if (e->parked && in)
         t->n_parked++;
     else if (e->parked)
@@ -620,7 +647,7 @@ apply(void *ctx, struct store_entry *se, const struct store_rec *r)
     }
     now.e.held = answers_key(r, &ev);
     now.known = true;
-    now.parked = now.checked = false;
+    now.parked = now.checked = now.passed = false;
     now.newer = NULL;
     now.older = *list_of(t, &now);
     find_place(t, &now, NULL);
@@ -645,6 +672,7 @@ undo(void *ctx, struct store_entry *se, struct store_entry *old_se)
     for (int i = 0; i < ENTRY_N_ATOMS; i++)
         atoms_hold_again(&t->atoms, old->atom[i]);
     old->e.chain = e->e.chain; /* the store's own */
+    old->passed = false;
     find_place(t, old, old->sooner);
     *e = *old;
     link_entry(t, e, true);
@@ -671,6 +699,7 @@ reset(void *ctx)
     memset(t->newest, 0, sizeof t->newest);
     memset(t->queue, 0, sizeof t->queue);
     memset(t->parks, 0, sizeof t->parks);
+    memset(t->skips, 0, sizeof t->skips);
     t->held = (struct task_queue){NULL, NULL};
     memset(&t->unknown, 0, sizeof t->unknown);
     t->held_ms = 0;

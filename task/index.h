@@ -43,6 +43,7 @@ struct task_entry {
     bool was_done : 1; /* it was done: what depends on it may begin */
     bool was_cancelled : 1;
     bool parked : 1; /* known to be blocked */
+    bool passed : 1; /* some t->skips may end with it */
     bool checked : 1; /* its record was read, and is JSON */
 };
 
@@ -65,6 +66,13 @@ enum {
     N_TALLIES
 };
 _Static_assert(N_TALLIES == ATOM_TALLIES, "each has its place");
+/* The first tasks of a queue, up to last, are of other projects than one. */
+struct task_skip {
+    const struct task_queue *q;
+    uint64_t project; /* a hash of how it was asked for */
+    struct task_entry *last; /* or NULL */
+};
+#define TASK_SKIPS 256
 
 struct tasks {
     struct store *store;
@@ -78,6 +86,7 @@ struct tasks {
     struct task_queue held; /* under a lease, those of a session in a row */
     struct atom_use unknown; /* as of a session, of those in none */
     int64_t held_ms; /* none of their leases ends before */
+    struct task_skip skips[TASK_SKIPS]; /* by hash of queue and project */
     uint32_t n_parked;
     uint64_t count[TASK_N_STATUSES + 1];
     struct atoms atoms;
@@ -95,6 +104,10 @@ enum sight task_entry_sight(const struct tasks *t, const struct task_entry *e);
 /* Moves the tasks from t->held to their queues whose leases have ended by
    now_ms, or whose holders are gone: sees each session once. */
 void tasks_release(struct tasks *t, int64_t now_ms);
+/* What is known of a queue and a project, for a search that adds to it. Valid
+   until the next call. */
+struct task_skip *tasks_skip(struct tasks *t, const struct task_queue *q,
+                             uint64_t project);
 /* The first task in t->held of another session than that of e. */
 struct task_entry *task_entry_next_session(struct tasks *t,
                                            const struct task_entry *e);

@@ -1041,6 +1041,7 @@ static void
 random_call(struct fixture *f)
 {
     static const char *const owners[] = {"'ann'", "'bob'", "'cy'", "null"};
+    static const char *const repos[] = {"*", "/r0", "/r1", "/r2"};
     char text[512];
     unsigned id = rnd(12);
 
@@ -1076,8 +1077,8 @@ random_call(struct fixture *f)
         call(f, "update_task", text);
         break;
     case 4:
-        snprintf(text, sizeof text, "{'agent':'a%u','lease_seconds':30}",
-                 rnd(5));
+        snprintf(text, sizeof text, "{'agent':'a%u','lease_seconds':30,"
+                 "'repo_path':'%s'}", rnd(5), repos[rnd(4)]);
         call(f, "claim_task", text);
         break;
     case 5:
@@ -1118,6 +1119,7 @@ test_undo_is_exact(void)
         CHECK(is_replay(&f));
         dump(f.t, &before);
         f.hold = true;
+        CHECK(store_lock_patiently(f.s) == 0);
         for (i = 0; i < 60; i++)
             random_call(&f);
         syncs_fail = 5; /* of the batch, and another one after the cut */

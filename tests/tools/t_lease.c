@@ -695,6 +695,30 @@ TEST(claims_keep_the_order_of_lists)
     fixture_fini(&f);
 }
 
+/* A search that has passed by tasks of other projects finds one that comes back
+   to its place before them. */
+TEST(a_task_comes_back_before_those_that_were_passed)
+{
+    struct fixture f;
+
+    fixture_init(&f);
+    STEPS(&f,
+        {"create_task", "{'task_id':'d','title':'T','repo_path':'/b'}",
+         NULL, NULL, NULL},
+        {"create_task", "{'task_id':'a','title':'T','repo_path':'/a',"
+         "'depends_on':['d']}", NULL, NULL, NULL},
+        {"create_task", "{'task_id':'b','title':'T','repo_path':'/b',"
+         "'depends_on':['d']}", NULL, NULL, NULL},
+        {"claim_task", "{'agent':'me','repo_path':'/a'}", NULL, NULL, NULL},
+        {"claim_task", "{'agent':'me','repo_path':'/a'}", NULL, NULL, NULL},
+        {"update_task", "{'task_id':'d','status':'done'}", NULL, NULL, NULL},
+        {"claim_task", "{'agent':'me','repo_path':'/a'}", NULL, "task_id",
+         "a"},
+        {"claim_task", "{'agent':'me','repo_path':'/b'}", NULL, "task_id",
+         "b"});
+    fixture_fini(&f);
+}
+
 /* The search for work judges by the index what may() judges by the record. */
 TEST(the_index_agrees_with_may)
 {
