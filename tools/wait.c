@@ -138,28 +138,34 @@ put_held(struct mcp_call *c, const struct tools_change *w, size_t start)
     const char *before = ",\"you_hold\":[";
     struct task_event held[HELD_MAX];
     struct buf b = {0};
-    struct str v, title, prompt;
     int n = tasks_held(s->t, c->arena, &w->x.who, w->r.id, held, HELD_MAX);
+    size_t cost = n > 0 ? json_cost(str_from(buf_view(c->out), start)) : 0;
 
     for (int i = 0; i < n; i++) {
-        v = held[i].v;
-        title = raw_member(v, "title");
+        struct raw_members m = raw_members_of(held[i].v);
+        struct str title = STR_NONE, lease = STR_NONE, prompt = STR_NONE;
+
+        while (raw_next(&m) == 1)
+            if (str_is(m.name, "lease"))
+                lease = m.value;
+            else if (str_is(m.name, "title"))
+                title = m.value;
+            else if (str_is(m.name, "resume_prompt"))
+                prompt = m.value;
         if (!title.p)
             continue; /* a newer version wrote it */
-        prompt = utf8_cut(raw_text(c->arena, raw_member(v, "resume_prompt")),
-                          PROMPT_MAX);
+        prompt = utf8_cut(raw_text(c->arena, prompt), PROMPT_MAX);
         buf_reset(&b, b.cap);
         buf_printf(&b, "%s{\"task_id\":\"%.*s\",\"title\":%.*s,"
                    "\"agent\":%.*s", before, STR_ARG(held[i].id),
-                   STR_ARG(title),
-                   STR_ARG(raw_member(raw_member(v, "lease"), "agent")));
+                   STR_ARG(title), STR_ARG(raw_member(lease, "agent")));
         if (prompt.len > 0) {
             buf_z(&b, ",\"resume_prompt\":");
             json_quote(&b, prompt);
         }
         buf_char(&b, '}');
-        if (b.err || json_cost(str_from(buf_view(c->out), start)) +
-                json_cost(buf_view(&b)) > TOOLS_ANSWER_MAX - TOOLS_ENVELOPE)
+        cost += json_cost(buf_view(&b));
+        if (b.err || cost > TOOLS_ANSWER_MAX - TOOLS_ENVELOPE)
             break;
         buf_str(c->out, buf_view(&b));
         before = ",";
