@@ -382,6 +382,8 @@ stage(struct draft *d, struct task_receipt *out)
         rc = too_large(d);
     else
         rc = put_record(d, key, buf_view(b));
+    if (rc == 0)
+        tasks_find(d->t, d->id)->checked = true;
     buf_reset(b, BODY_KEEP);
     *out = (struct task_receipt){
         .id = d->id,

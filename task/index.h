@@ -44,7 +44,7 @@ struct task_entry {
     bool was_cancelled : 1;
     bool parked : 1; /* known to be blocked */
     bool passed : 1; /* some t->skips may end with it */
-    bool checked : 1; /* its record was read, and is JSON */
+    bool checked : 1; /* its record was read or made here, and is JSON */
 };
 
 enum { LIST_LIVE, LIST_ENDED, N_LISTS };

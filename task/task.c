@@ -22,12 +22,16 @@ int
 task_event_n(struct tasks *t, struct arena *a, uint64_t n,
              struct task_event *out)
 {
+    const struct task_entry *e = NULL;
     struct task_event ev;
     struct store_rec r;
     int rc = store_read_n(t->store, n, a, &r);
 
+    if (rc == 0 && str_starts(r.key, TASK_PREFIX))
+        e = tasks_find(t, str_from(r.key, sizeof TASK_PREFIX - 1));
     if (rc == 0)
-        rc = task_event_of(&r, &ev);
+        rc = e && e->e.n == n && e->checked ? task_event_scan(&r, &ev)
+                                            : task_event_of(&r, &ev);
     if (rc == 0 && task_event_archives(&ev))
         rc = ERR_NOT_FOUND;
     if (rc == 0 || rc == ERR_GARBLED)
