@@ -464,16 +464,16 @@ tasks_unseen(const struct tasks *t, struct arena *a,
 static struct str
 atom_of(const struct str f[TASK_N_HEAD], int atom)
 {
-    struct str lease = f[F_LEASE];
+    struct str seat;
 
     if (atom < TASK_N_ATOMS)
         return f[row_atoms[atom].field];
     if (atom == ENTRY_PATHS)
         return f[F_PATHS];
-    if (!lease.p || task_seat(lease).len == 0 ||
-        (atom == ENTRY_SESSION && raw_member(lease, "first").p))
+    seat = task_seat(f[F_LEASE]);
+    if (atom == ENTRY_SESSION && raw_member(seat, "first").p)
         return STR_NONE;
-    return raw_member(lease, atom == ENTRY_SESSION ? "session" : "client");
+    return raw_member(seat, atom == ENTRY_SESSION ? "session" : "client");
 }
 
 /* Holds the atoms of f. On an error it holds none of them. ERR_FORMAT: one is
@@ -763,9 +763,9 @@ tasks_see(const struct tasks *t, struct str lease)
 
     if (!t->see || seat.len == 0)
         return SIGHT_UNKNOWN;
-    sight = t->see(t->see_of, raw_inner(raw_member(lease, "session")));
-    return sight == SIGHT_GONE && raw_member(lease, "first").p ? SIGHT_UNKNOWN
-                                                               : sight;
+    sight = t->see(t->see_of, raw_inner(raw_member(seat, "session")));
+    return sight == SIGHT_GONE && raw_member(seat, "first").p ? SIGHT_UNKNOWN
+                                                              : sight;
 }
 
 enum sight

@@ -116,10 +116,9 @@ task_seat(struct str lease)
 {
     struct str session = raw_member(lease, "session");
     const char *p = session.p ? session.p - sizeof ",\"session\":" + 1 : NULL;
+    struct str seat = {p, p ? (size_t)(str_end(lease) - 1 - p) : 0};
 
-    if (!p || !raw_member(lease, "client").p || lease.len < 2)
-        return STR("");
-    return (struct str){p, (size_t)(lease.p + lease.len - 1 - p)};
+    return raw_member(seat, "client").p ? seat : STR("");
 }
 
 struct str
