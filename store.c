@@ -90,7 +90,7 @@
    record, plus what the boot clock counts since. The mark holds a pair of both
    clocks and the boot's name. A process of the same boot goes on from the pair;
    after a boot, the first process takes the wall clock, if that is ahead, and
-   writes a new mark (store/time.c).
+   writes a new mark (store/state.c).
 
    SEVERAL HOSTS. With a remote, that orders the commits: store_commit asks it
    first, and the log here is a replica, which is not synced, since others have

@@ -573,7 +573,7 @@ reset_time(struct cli *c)
     if (!c->json)
         buf_printf(&c->out, "%s: its time was %s ahead of the clock, %s\n",
                    c->env->log_path, span, time_text(now));
-    /* Where a mark cannot carry it, no other process is told: store/time.c. */
+    /* Where a mark cannot carry it, no other process is told: store/state.c. */
     if (!c->json && os_boot_id()[0] == '\0')
         buf_z(&c->out, "if servers run, end them and do this again: on this "
               "system their next change brings the old time back\n");

@@ -9,9 +9,9 @@
    directory, write the new mark. So the log's path is never empty, and other
    processes read the new log when they see the mark's new generation. A process
    that has opened the old log by another name would not see it; so a log that
-   has one is read-only (WHY_LINK).
+   has one is read-only (store_state).
 
-   A compaction that takes times back (store/time.c) changes the time of records
+   A compaction that takes times back (store/state.c) changes the time of records
    too. All records of the new file are then as if written by a clock that stood
    still while it was ahead, so times never go back in a file.
 

@@ -4,25 +4,12 @@
    name. Between link and rename, the log has both names. */
 
 #include "store/files.h"
-#include "base/clock.h"
-#include "base/os.h"
 #include "base/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
-
-#define ACCESS_MS 5000 /* between looks at permissions */
-
-const char *
-store_closed_path(const struct store *s, uint64_t g)
-{
-    static char path[STORE_CLOSED_PATH_MAX];
-    text_put(path, sizeof path, "%s.%llu", s->path, (unsigned long long)g);
-    return path;
-}
 
 int
 store_open_closed(const struct store *s, uint64_t g)
@@ -100,59 +87,6 @@ store_unlink_old(struct store *s)
         unlink(store_closed_path(s, s->log.g));
 }
 
-void
-store_note_names(struct store *s)
-{
-    struct stat st, is;
-    bool linked = fstat(s->log.fd, &st) == 0 && st.st_nlink > 1;
-    if (linked && st.st_nlink == 2)
-        linked = lstat(store_closed_path(s, s->log.g), &is) != 0 ||
-                 !store_is_log(s, &is);
-    s->log.linked = linked;
-}
-
-/* Where the mounts are unknown, the device is a less reliable sign: some
-   stacked file systems have one for files and one for directories. */
-bool
-store_is_mounted(const struct store *s)
-{
-    struct stat st;
-    int dir = file_open_dir(s->dir);
-    int64_t own = os_mount_of(s->log.fd), around = os_mount_of(dir);
-    bool mounted = own != around;
-    if (own < 0 || around < 0)
-        mounted = dir >= 0 && fstat(dir, &st) == 0 && st.st_dev != s->dev;
-    if (dir >= 0)
-        close(dir);
-    return mounted;
-}
-
-/* An open file can be written whatever its permissions have become; not so on a
-   file system that was mounted again for reading. */
-void
-store_check_access(struct store *s)
-{
-    int64_t now = clock_mono_ms();
-    const char *path = s->path;
-    struct statvfs v;
-    int e = 0;
-    if (store_only_reads(s) || s->err != 0 || now < s->access_ms)
-        return;
-    s->access_ms = now + ACCESS_MS;
-    if (s->log.fd >= 0 && fstatvfs(s->log.fd, &v) == 0 &&
-        (v.f_flag & ST_RDONLY) != 0)
-        e = EROFS;
-    if (e == 0 && (s->log.fd < 0 || s->log.readonly))
-        e = file_why_not_writable(path);
-    if (e == 0 && (s->lock.fd < 0 || s->lock.readonly != 0))
-        e = file_why_not_writable(path = s->lock.path);
-    errno = e;
-    if (e != 0)
-        store_deny_errno(s, path, "cannot be written: ");
-    else if (s->log.fd >= 0)
-        store_note_names(s);
-}
-
 int
 store_copy(int from_fd, int64_t from, int64_t end, int fd, int64_t at)
 {
@@ -171,10 +105,4 @@ store_copy(int from_fd, int64_t from, int64_t end, int fd, int64_t at)
         at += n;
     }
     return 0;
-}
-
-bool
-store_is_log(const struct store *s, const struct stat *st)
-{
-    return st->st_dev == s->dev && st->st_ino == s->ino;
 }

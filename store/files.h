@@ -10,11 +10,6 @@
 /* Copies bytes from..end to offset `at` of fd, which may be the same file. 0,
    or enum err with errno. */
 int store_copy(int from_fd, int64_t from, int64_t end, int fd, int64_t at);
-/* Returns whether st is the file that memory was read from. */
-bool store_is_log(const struct store *s, const struct stat *st);
-#define STORE_CLOSED_PATH_MAX (FILE_PATH_MAX + 32) /* including the NUL */
-/* The path of closed generation g, until the next call. */
-const char *store_closed_path(const struct store *s, uint64_t g);
 /* Opens it for reading; -1 with errno. */
 int store_open_closed(const struct store *s, uint64_t g);
 /* The bytes of the closed generations. */
@@ -27,11 +22,5 @@ int store_link_old(struct store *s);
 /* Under the lock, if the log has more than one name: removes the second name
    left by a compaction that ended between link and rename. */
 void store_unlink_old(struct store *s);
-/* Notes whether the log has a name except its own and that of its closed
-   generation: a process that uses the other name has another lock file. */
-void store_note_names(struct store *s);
-/* Returns whether the log is itself a mount point, so that nothing can be
-   renamed over it. */
-bool store_is_mounted(const struct store *s);
 
 #endif

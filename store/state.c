@@ -1,20 +1,61 @@
-/* state - what a store can do now, why not more, and how many records are
-   lost.
+/* state - what a store can do now, why not more, how many records are lost, and
+   what time it is.
 
-   A store is in one of five modes (enum store_mode), and store_why_not says
-   which and why. What decides it is noted where it is found: in the log and its
-   lock file, how they could be opened; in err and why, the last failure, until
-   a step of that kind succeeds. What a turn may stage is its own affair: see
-   struct refusal. */
+   A store is in one of five modes (enum store_mode), and why_not says which and
+   why. What decides it is noted where it is found: in the log and its lock
+   file, how they could be opened; in err and why, the last failure, until a
+   step of that kind succeeds. What a turn may stage is its own affair: see
+   struct refusal.
+
+   The log's time is that of its newest record plus the boot clock's time since
+   then; the mark records both. So setting the wall clock back has no effect.
+   Nor has setting it right after it was ahead: this host cannot tell the two
+   apart, so a person has to say so. Then a compaction takes those times back,
+   and the mark has an earlier time than memory. Where the boot has no name,
+   marks carry no time, so processes keep theirs until they end.
+
+   Records of other hosts carry the time of their clocks, while this host's is
+   known to be right: without that it may not write. So a time that is far ahead
+   of it is left out. Leases and ages go by a clock of their own, which is
+   stricter: hosts that may write can be 10 s apart. */
 
 #include "store/state.h"
 #include "store/remote.h"
 #include "base/clock.h"
+#include "base/os.h"
 #include "base/text.h"
 
 #include <errno.h>
 #include <stdarg.h>
 #include <string.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#define ACCESS_MS 5000 /* between looks at permissions */
+#define TIME_MAX_MS (INT64_C(1) << 50) /* past the year 9999 */
+#define STAMP_AHEAD_MS (3 * REMOTE_SKEW_MS)
+#define SLACK_MS 1000 /* a mark's time is not taken for set back */
+#define PAST_MS (24 * 60 * 60 * 1000)
+
+/* Why a store is not STORE_LOADED. */
+enum reason {
+    WHY_NONE,
+    /* a person has to change something */
+    WHY_ASKED,      /* it was opened for reading */
+    WHY_SHARED,     /* a replica, opened without its remote */
+    WHY_ALONE,      /* a log of this host, opened with a remote */
+    WHY_LINK,       /* the log has another name, and so another lock file */
+    WHY_MOUNT,      /* the log itself is a mount point: no rename over it */
+    /* a step has failed, with an error of its own */
+    WHY_PERMISSION, /* to write the log or its lock file */
+    WHY_DAMAGE,
+    WHY_FORMAT,     /* no log, or one of a later version */
+    WHY_IO,
+    WHY_ROOM,
+    WHY_BUSY,       /* another process holds the lock */
+    WHY_REMOTE,     /* it does not answer, or not as it should */
+    WHY_CLOCK       /* it differs too much from the remote's */
+};
 
 int
 store_deny(struct store *s, int err, const char *fmt, ...)
@@ -65,16 +106,6 @@ static const struct {
     [WHY_CLOCK] = {STORE_REFUSED, ERR_SKEW, NULL},
 };
 
-/* The reason for which a step has failed with err. */
-static enum store_reason
-reason_of_err(int err)
-{
-    for (size_t i = WHY_PERMISSION; i < sizeof reasons / sizeof *reasons; i++)
-        if (reasons[i].err == err)
-            return (enum store_reason)i;
-    return err == ERR_UNAUTHORIZED ? WHY_REMOTE : WHY_IO;
-}
-
 bool
 store_only_reads(const struct store *s)
 {
@@ -82,7 +113,7 @@ store_only_reads(const struct store *s)
 }
 
 /* What a person has to change before this process can write the log. */
-static enum store_reason
+static enum reason
 standing(const struct store *s)
 {
     if (store_only_reads(s))
@@ -96,14 +127,20 @@ standing(const struct store *s)
     return s->lock.readonly != 0 || s->log.readonly ? WHY_PERMISSION : WHY_NONE;
 }
 
-enum store_reason
-store_why_not(const struct store *s)
+/* Why changes cannot be committed now; WHY_NONE: they can. */
+static enum reason
+why_not(const struct store *s)
 {
-    enum store_reason why = standing(s);
+    enum reason why = standing(s);
     if (s->log.damaged)
         return WHY_DAMAGE;
-    if (s->err != 0 && s->err != ERR_READONLY)
-        return reason_of_err(s->err);
+    if (s->err != 0 && s->err != ERR_READONLY) {
+        for (size_t i = WHY_PERMISSION; i < sizeof reasons / sizeof *reasons;
+             i++)
+            if (reasons[i].err == s->err)
+                return (enum reason)i;
+        return s->err == ERR_UNAUTHORIZED ? WHY_REMOTE : WHY_IO;
+    }
     if (s->opt.readonly)
         return WHY_ASKED;
     if (why != WHY_NONE && why != WHY_PERMISSION)
@@ -127,7 +164,7 @@ store_is_writable(const struct store *s)
 int
 store_deny_standing(struct store *s)
 {
-    enum store_reason why = standing(s);
+    enum reason why = standing(s);
     return reasons[why].text == NULL
                ? reasons[why].err
                : store_deny(s, reasons[why].err, "%s: %s", s->path,
@@ -192,7 +229,7 @@ store_path(const struct store *s)
 bool
 store_is_readonly(const struct store *s)
 {
-    return reasons[store_why_not(s)].mode == STORE_READONLY;
+    return reasons[why_not(s)].mode == STORE_READONLY;
 }
 
 bool
@@ -206,7 +243,7 @@ store_state(struct store *s)
 {
     struct store_state *out = &s->shown;
     const char *lost = store_damage(s);
-    enum store_reason why = store_why_not(s);
+    enum reason why = why_not(s);
 
     *out = (struct store_state){
         .mode = reasons[why].mode, .path = s->path, .g = s->log.g,
@@ -230,4 +267,172 @@ store_state(struct store *s)
         text_put(out->why, sizeof out->why, "%s: another process holds the "
                  "lock; if it hangs, end it", s->lock.path);
     return out;
+}
+
+/* ---- the log file and its names ---- */
+
+const char *
+store_closed_path(const struct store *s, uint64_t g)
+{
+    static char path[STORE_CLOSED_PATH_MAX];
+    text_put(path, sizeof path, "%s.%llu", s->path, (unsigned long long)g);
+    return path;
+}
+
+bool
+store_is_log(const struct store *s, const struct stat *st)
+{
+    return st->st_dev == s->dev && st->st_ino == s->ino;
+}
+
+void
+store_note_names(struct store *s)
+{
+    struct stat st, is;
+    bool linked = fstat(s->log.fd, &st) == 0 && st.st_nlink > 1;
+    if (linked && st.st_nlink == 2)
+        linked = lstat(store_closed_path(s, s->log.g), &is) != 0 ||
+                 !store_is_log(s, &is);
+    s->log.linked = linked;
+}
+
+/* Where the mounts are unknown, the device is a less reliable sign: some
+   stacked file systems have one for files and one for directories. */
+bool
+store_is_mounted(const struct store *s)
+{
+    struct stat st;
+    int dir = file_open_dir(s->dir);
+    int64_t own = os_mount_of(s->log.fd), around = os_mount_of(dir);
+    bool mounted = own != around;
+    if (own < 0 || around < 0)
+        mounted = dir >= 0 && fstat(dir, &st) == 0 && st.st_dev != s->dev;
+    if (dir >= 0)
+        close(dir);
+    return mounted;
+}
+
+/* An open file can be written whatever its permissions have become; not so on a
+   file system that was mounted again for reading. */
+void
+store_check_access(struct store *s)
+{
+    int64_t now = clock_mono_ms();
+    const char *path = s->path;
+    struct statvfs v;
+    int e = 0;
+    if (store_only_reads(s) || s->err != 0 || now < s->access_ms)
+        return;
+    s->access_ms = now + ACCESS_MS;
+    if (s->log.fd >= 0 && fstatvfs(s->log.fd, &v) == 0 &&
+        (v.f_flag & ST_RDONLY) != 0)
+        e = EROFS;
+    if (e == 0 && (s->log.fd < 0 || s->log.readonly))
+        e = file_why_not_writable(path);
+    if (e == 0 && (s->lock.fd < 0 || s->lock.readonly != 0))
+        e = file_why_not_writable(path = s->lock.path);
+    errno = e;
+    if (e != 0)
+        store_deny_errno(s, path, "cannot be written: ");
+    else if (s->log.fd >= 0)
+        store_note_names(s);
+}
+
+/* ---- time ---- */
+
+/* Advances the clocks to an offset, unless that is too far ahead. */
+static void
+advance_clocks(struct store *s, int64_t off)
+{
+    struct store_time *t = &s->time;
+    bool shared = s->replica != NULL;
+    if (off <= t->off && (off <= t->near || !shared))
+        return;
+    int64_t ahead_ms = off + clock_boot_ms() - clock_wall_ms();
+    if (off > t->off && (!shared || ahead_ms <= STAMP_AHEAD_MS))
+        t->off = off;
+    if (off > t->near && ahead_ms <= REMOTE_SKEW_MS)
+        t->near = off;
+}
+
+void
+store_note_time(struct store *s, struct str text)
+{
+    int64_t ms;
+    if (time_parse(text, &ms))
+        advance_clocks(s, ms - clock_boot_ms());
+}
+
+void
+store_take_mark(struct store *s, const struct mark *m)
+{
+    struct store_time *t = &s->time;
+    int64_t off = m->time_ms - m->boot_ms;
+    if (m->id[0] != '\0' && strcmp(m->boot, os_boot_id()) == 0 &&
+        m->time_ms <= TIME_MAX_MS && m->boot_ms <= clock_boot_ms()) {
+        if (s->replica == NULL && off < t->off - SLACK_MS)
+            t->off = off; /* another process has taken times back */
+        advance_clocks(s, off);
+        t->same_boot = true;
+    }
+    if (s->replica != NULL) {
+        text_put(s->replica->head, REMOTE_HEAD_MAX, "%s", m->head);
+        s->replica->head_n = m->n;
+    }
+}
+
+int
+store_put_mark(struct store *s, uint64_t g, uint64_t n, int64_t end,
+               ino_t ino)
+{
+    struct store_time *t = &s->time;
+    struct mark m = {.g = g, .n = n, .end = end, .ino = (uint64_t)ino,
+                     .boot_ms = clock_boot_ms()};
+    int64_t ahead = clock_wall_ms() - m.boot_ms;
+    if (!t->same_boot && t->off < ahead)
+        t->off = ahead;
+    t->same_boot = os_boot_id()[0] != '\0';
+    m.time_ms = t->off + m.boot_ms;
+    text_put(m.id, sizeof m.id, "%s", s->id);
+    text_put(m.boot, sizeof m.boot, "%s", os_boot_id());
+    if (s->replica != NULL && s->replica->head_n == n)
+        text_put(m.head, sizeof m.head, "%s", s->replica->head);
+    return mark_write(&s->lock, &m);
+}
+
+static int64_t
+clock_of(int64_t off)
+{
+    int64_t wall = clock_wall_ms(), seen = off + clock_boot_ms();
+    return seen > wall ? seen : wall;
+}
+
+int64_t
+store_stamp_ms(const struct store *s)
+{
+    return clock_of(s->time.off);
+}
+
+int64_t
+store_now_ms(const struct store *s)
+{
+    return clock_of(s->replica != NULL ? s->time.near : s->time.off);
+}
+
+int64_t
+store_skew_ms(const struct store *s)
+{
+    return s->replica != NULL ? REMOTE_SKEW_MS : 0;
+}
+
+void
+store_take_back_time(struct store *s)
+{
+    s->time.takes_back = true;
+}
+
+int64_t
+store_past_ms(int64_t t, int64_t now_ms)
+{
+    return t - now_ms > PAST_MS ? 0 : t;
 }

@@ -1,36 +1,25 @@
 #ifndef STORE_STATE_H
 #define STORE_STATE_H
 
-/* state - a store's data, and what it can do now: see state.c. */
+/* state - a store's data, what it can do now, and its time: see state.c. */
 
 #include "base/file.h"
 #include "store/apply.h"
+#include "store/lock.h"
 #include "store/log.h"
 #include "store/replica.h"
 #include "store/room.h"
-#include "store/time.h"
 #include "store.h"
 
 #define STORE_MAX_KINDS 8
 
-/* Why a store is not STORE_LOADED. */
-enum store_reason {
-    WHY_NONE,
-    /* a person has to change something */
-    WHY_ASKED,      /* it was opened for reading */
-    WHY_SHARED,     /* a replica, opened without its remote */
-    WHY_ALONE,      /* a log of this host, opened with a remote */
-    WHY_LINK,       /* the log has another name, and so another lock file */
-    WHY_MOUNT,      /* the log itself is a mount point: no rename over it */
-    /* a step has failed, with an error of its own */
-    WHY_PERMISSION, /* to write the log or its lock file */
-    WHY_DAMAGE,
-    WHY_FORMAT,     /* no log, or one of a later version */
-    WHY_IO,
-    WHY_ROOM,
-    WHY_BUSY,       /* another process holds the lock */
-    WHY_REMOTE,     /* it does not answer, or not as it should */
-    WHY_CLOCK       /* it differs too much from the remote's */
+/* The log's time is the boot clock plus off, or the wall clock if that is
+   ahead. */
+struct store_time {
+    int64_t off;
+    int64_t near;    /* as off, for leases and ages in a replica */
+    bool same_boot;  /* off was set during this boot */
+    bool takes_back; /* the next compaction does so */
 };
 
 /* What store_stage returns instead of staging; 0: it stages. */
@@ -98,8 +87,6 @@ struct store {
 int store_deny(struct store *s, int err, const char *fmt, ...) PRINTF(3, 4);
 /* The same for a step that failed with errno: "path: what: why". */
 int store_deny_errno(struct store *s, const char *path, const char *what);
-/* Why changes cannot be committed now; WHY_NONE: they can. */
-enum store_reason store_why_not(const struct store *s);
 /* Returns whether nothing but a passing reason prevents this process from
    writing the log, which is whole. */
 bool store_is_writable(const struct store *s);
@@ -113,5 +100,29 @@ void store_allow(struct store *s);
 /* Records that the log is damaged, first at off. */
 void store_note_damage(struct store *s, int64_t off, uint64_t behind,
                        const char *what);
+
+/* Returns whether st is the file that memory was read from. */
+bool store_is_log(const struct store *s, const struct stat *st);
+#define STORE_CLOSED_PATH_MAX (FILE_PATH_MAX + 32) /* including the NUL */
+/* The path of closed generation g, until the next call. */
+const char *store_closed_path(const struct store *s, uint64_t g);
+/* Notes whether the log has a name except its own and that of its closed
+   generation: a process that uses the other name has another lock file. */
+void store_note_names(struct store *s);
+/* Returns whether the log is itself a mount point, so that nothing can be
+   renamed over it. */
+bool store_is_mounted(const struct store *s);
+
+/* The time for a new record: not before that of any other, but for those of
+   hosts whose clocks are ahead. */
+int64_t store_stamp_ms(const struct store *s);
+/* Advances the log's time to a record's time t. */
+void store_note_time(struct store *s, struct str t);
+/* The log's time continues from its mark m, and a replica's head is the one in
+   it. */
+void store_take_mark(struct store *s, const struct mark *m);
+/* Under the lock: writes the mark for the log with this inode. 0, ERR_IO. */
+int store_put_mark(struct store *s, uint64_t g, uint64_t n, int64_t end,
+                   ino_t ino);
 
 #endif
