@@ -110,7 +110,6 @@
 
 #include "store.h"
 #include "store/compact.h"
-#include "store/files.h"
 #include "store/follow.h"
 #include "store/load.h"
 #include "store/stage.h"
@@ -119,6 +118,7 @@
 #include "base/os.h"
 #include "base/text.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -350,6 +350,115 @@ store_push(struct store *s, bool again)
     s->replica->push = REMOTE_FOLLOW;
     store_unlock(s);
     return rc;
+}
+
+/* ---- read ----
+
+   Every record's CRC is checked: bytes that changed on disk cause an error,
+   never an answer. */
+
+struct store_entry *
+store_find(struct store *s, struct str key)
+{
+    s->was_read = true;
+    return index_find(&s->index, key);
+}
+
+/* An entry older than the last compaction has an offset in the log before it.
+   Its record is found by its number, once. If it was dropped, memory has to be
+   read again. */
+int
+store_read(struct store *s, struct store_entry *e, struct arena *a,
+           struct store_rec *out)
+{
+    if (e->g != (uint32_t)s->log.g) {
+        int64_t off;
+        int rc = log_find(s->log.fd, s->log.end, e->n, a, out, &off);
+        s->loaded = s->loaded && rc != ERR_NOT_FOUND;
+        if (rc != 0)
+            return rc == ERR_NOT_FOUND ? ERR_DAMAGED : rc;
+        e->g = (uint32_t)s->log.g;
+        e->off = off;
+    }
+    char *line = arena_alloc(a, e->len);
+    if (line == NULL)
+        return ERR_NOMEM;
+    if (e->off >= s->log.end) { /* staged in this turn */
+        size_t at = (size_t)(e->off - s->log.end);
+        ASSERT(at + e->len <= s->batch.len);
+        memcpy(line, s->batch.p + at, e->len);
+    } else if (file_read_at(s->log.fd, line, e->len, e->off) !=
+               (ssize_t)e->len) {
+        return ERR_IO;
+    }
+    struct str key = {e->key, e->key_len};
+    if (record_parse((struct str){line, e->len}, out) != 0 ||
+        out->n != e->n || !str_eq(out->key, key))
+        return ERR_DAMAGED;
+    return 0;
+}
+
+int
+store_read_n(struct store *s, uint64_t n, struct arena *a,
+             struct store_rec *out)
+{
+    struct stat st;
+    int64_t off;
+    s->was_read = true;
+    if (!s->loaded)
+        return ERR_IO;
+    if (n == 0 || n > s->log.head + s->n_staged)
+        return ERR_NOT_FOUND;
+    if (n > s->log.head) {
+        const struct staged *g = s->first;
+        while (n-- > s->log.head + 1)
+            g = g->next;
+        struct str line = arena_str(a, (struct str){s->batch.p + g->at,
+                                                    g->len});
+        return line.p == NULL ? ERR_NOMEM : record_parse(line, out);
+    }
+    int rc = s->log.fd < 0 ? ERR_NOT_FOUND
+                 : log_find(s->log.fd, s->log.end, n, a, out, &off);
+    for (uint64_t g = s->log.g; rc == ERR_NOT_FOUND && g > 1; g--) {
+        int fd = store_open_closed(s, g - 1);
+        if (fd < 0)
+            return errno == ENOENT ? ERR_NOT_FOUND : ERR_IO;
+        rc = fstat(fd, &st) != 0 ? ERR_IO
+                 : log_find(fd, st.st_size, n, a, out, &off);
+        close(fd);
+    }
+    return rc;
+}
+
+int
+store_scan(struct store *s, uint64_t from,
+           int (*fn)(void *ctx, const struct store_rec *r), void *ctx)
+{
+    s->was_read = true;
+    if (s->log.fd < 0)
+        return 0;
+    struct record_reader rd = {.fd = s->log.fd, .end = s->log.end,
+                               .off = log_search(s->log.fd, s->log.end, from)};
+    struct store_rec r;
+    int64_t off;
+    int rc, result = 0;
+    while (result == 0 && (rc = record_next_whole(&rd, &r, &off)) != 0)
+        if (rc < 0)
+            result = rc;
+        else if (r.n >= from && record_key_ok(r.key))
+            result = fn(ctx, &r);
+    record_reader_fini(&rd);
+    return result;
+}
+
+void
+store_observe(struct store *s,
+              void (*fn)(void *ctx, const struct store_entry *e,
+                         const struct store_rec *r),
+              void *ctx)
+{
+    s->observe = fn;
+    s->observe_ctx = ctx;
 }
 
 /* ---- from one generation to the next ---- */

@@ -6,8 +6,6 @@
    has to be true when is told at the top of store.c. */
 
 #include "store/follow.h"
-#include "store/compact.h"
-#include "store/files.h"
 #include "store/load.h"
 #include "store/write.h"
 #include "store/remote.h"

@@ -5,8 +5,6 @@
    the log. */
 
 #include "store/load.h"
-#include "store/files.h"
-#include "store/read.h"
 #include "store/write.h"
 #include "base/os.h"
 #include "base/text.h"
@@ -147,8 +145,8 @@ find_rest(const struct store *s, const struct log_file *f, int64_t end)
     if (!s->loaded || s->log.fd < 0 || s->log.damaged ||
         f->h.g != s->log.g + 1 || has_more_digits(f->h.g))
         return 0;
-    store_seek(s->log.fd, s->log.end, s->log.head, &b, &sum);
-    int64_t rest = store_seek(f->fd, end, s->log.head, &new_b, &new_sum);
+    log_seek(s->log.fd, s->log.end, s->log.head, &b, &sum);
+    int64_t rest = log_seek(f->fd, end, s->log.head, &new_b, &new_sum);
     bool same = b != 0 && new_b == b && new_sum == sum;
     /* Keys that were dropped stay in memory, if they are not many. */
     return same && s->live <= rest + rest / 4 ? rest : 0;

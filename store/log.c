@@ -13,7 +13,11 @@
    missing. Before the end record of a compacted file, where numbers may have
    gaps, each bad line counts as one until the end record gives the count.
 
-   Replay and verify share this judgement. */
+   Replay and verify share this judgement.
+
+   Numbers rise with the offset in every file, so a binary search finds a record
+   by its number. It trusts only whole records, so that a damaged digit cannot
+   mislead it. */
 
 #include "store/log.h"
 #include "base/file.h"
@@ -23,6 +27,8 @@
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
+
+#define SEARCH_LINEAR (32 * 1024) /* bytes that are read rather than bisected */
 
 /* ---- the header ---- */
 
@@ -274,4 +280,106 @@ log_next(struct log *l, struct record_reader *rd, int64_t committed,
         accept_record(l, j);
     }
     return 1;
+}
+
+/* ---- a record by its number ---- */
+
+/* Finds the first whole record that begins after off: its offset and number.
+   False: the line there is bad or missing. */
+static bool
+probe_line(int fd, int64_t end, int64_t off, int64_t *at, uint64_t *n)
+{
+    struct record_reader rd = {.fd = fd, .off = off, .end = end,
+                               .chunk = 4096};
+    struct store_rec r;
+    struct str line;
+    bool found = record_skip(&rd) == 1 && /* the rest of the one before */
+                 record_next(&rd, &line, at) == 1 &&
+                 record_peek_n(line, n) && record_parse(line, &r) == 0;
+    record_reader_fini(&rd);
+    return found;
+}
+
+int64_t
+log_search(int fd, int64_t end, uint64_t n)
+{
+    int64_t lo = 0, hi = end, mid, at;
+    uint64_t found;
+    while (hi - lo > SEARCH_LINEAR) {
+        mid = lo + (hi - lo) / 2;
+        if (probe_line(fd, end, mid, &at, &found) && at < hi && found < n)
+            lo = at;
+        else
+            hi = mid; /* a bad line: what is before it is sure to be */
+    }
+    return lo;
+}
+
+int64_t
+log_seek(int fd, int64_t end, uint64_t n, uint64_t *b, uint32_t *sum)
+{
+    struct record_reader rd = {.fd = fd, .end = end,
+                               .off = log_search(fd, end, n),
+                               .chunk = SEARCH_LINEAR};
+    int64_t behind = rd.off, off;
+    struct store_rec r;
+    *b = *sum = 0;
+    while (record_next_whole(&rd, &r, &off) == 1 && r.n <= n) {
+        behind = rd.off;
+        if (r.n == n && record_key_ok(r.key)) {
+            *b = r.b;
+            *sum = record_sum(r.line);
+        }
+    }
+    record_reader_fini(&rd);
+    return behind;
+}
+
+int
+log_find(int fd, int64_t end, uint64_t n, struct arena *a,
+               struct store_rec *out, int64_t *off)
+{
+    struct record_reader rd = {.fd = fd, .end = end,
+                               .off = log_search(fd, end, n),
+                               .chunk = SEARCH_LINEAR};
+    struct str line;
+    uint64_t shown;
+    int rc, result = ERR_NOT_FOUND;
+    while ((rc = record_next(&rd, &line, off)) != 0 && rc != ERR_IO &&
+           rc != ERR_NOMEM) {
+        if (!record_peek_n(line, &shown) || shown < n)
+            continue;
+        if (rc != 1 || record_parse(line, out) != 0) {
+            if (shown == n) /* this number may itself be damaged */
+                result = ERR_DAMAGED;
+        } else if (out->n > n) {
+            break;
+        } else if (record_key_ok(out->key)) { /* not a header or end record */
+            line = arena_str(a, line);
+            result = line.p == NULL ? ERR_NOMEM : record_parse(line, out);
+            break;
+        }
+    }
+    record_reader_fini(&rd);
+    return rc == ERR_IO || rc == ERR_NOMEM ? rc : result;
+}
+
+int
+log_copy(int from_fd, int64_t from, int64_t end, int fd, int64_t at)
+{
+    char buf[16 * 1024];
+    while (from < end) {
+        int64_t left = end - from;
+        ssize_t n = file_read_at(from_fd, buf,
+                                 left < (int64_t)sizeof buf ? (size_t)left
+                                                            : sizeof buf, from);
+        if (n == 0)
+            errno = EIO;
+        int rc = n <= 0 ? file_error() : file_write_at(fd, buf, (size_t)n, at);
+        if (rc != 0)
+            return rc;
+        from += n;
+        at += n;
+    }
+    return 0;
 }

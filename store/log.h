@@ -1,7 +1,8 @@
 #ifndef STORE_LOG_H
 #define STORE_LOG_H
 
-/* log - reads a log file: its header, and a judgement of each line. */
+/* log - reads a log file: its header, a judgement of each line, and a record by
+   its number. */
 
 #include "store/record.h"
 
@@ -68,5 +69,19 @@ int log_next(struct log *l, struct record_reader *rd, int64_t committed,
              struct judged *out);
 /* How many records a damaged log has lost. */
 uint64_t log_lost(const struct log *l);
+
+/* Offset to start reading at for record n: no earlier line has that number. */
+int64_t log_search(int fd, int64_t end, uint64_t n);
+/* Looks at record n: the number of the first record of its batch, and its
+   record_sum; both 0 if it is missing. Returns the offset of the lines after
+   it. */
+int64_t log_seek(int fd, int64_t end, uint64_t n, uint64_t *b, uint32_t *sum);
+/* Reads record n, at *off, into a. 0, ERR_NOT_FOUND, ERR_DAMAGED, ERR_IO,
+   ERR_NOMEM. */
+int log_find(int fd, int64_t end, uint64_t n, struct arena *a,
+             struct store_rec *out, int64_t *off);
+/* Copies bytes from..end to offset `at` of fd, which may be the same file. 0,
+   or enum err with errno. */
+int log_copy(int from_fd, int64_t from, int64_t end, int fd, int64_t at);
 
 #endif

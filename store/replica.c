@@ -23,10 +23,8 @@
       the same. Memory lacks it until it can be written, and says so. */
 
 #include "store/replica.h"
-#include "store/files.h"
 #include "store/follow.h"
 #include "store/load.h"
-#include "store/read.h"
 #include "store/stage.h"
 #include "store/write.h"
 #include "store/remote.h"
@@ -78,7 +76,7 @@ note_place(struct store *s)
     if (knows_head(s) && !s->log.damaged)
         text_put(at->head, sizeof at->head, "%s", s->replica->head);
     else if (at->n > 0)
-        store_seek(s->log.fd, s->log.end, at->n, &at->b, &at->sum);
+        log_seek(s->log.fd, s->log.end, at->n, &at->b, &at->sum);
 }
 
 /* ---- what the remote last said ---- */

@@ -8,7 +8,7 @@
 #include "store/lock.h"
 #include "store/log.h"
 #include "store/replica.h"
-#include "store/room.h"
+#include "store/compact.h"
 #include "store.h"
 
 #define STORE_MAX_KINDS 8

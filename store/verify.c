@@ -14,7 +14,7 @@
       writes the log last. */
 
 #include "store/verify.h"
-#include "store/files.h"
+#include "store/state.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/text.h"
@@ -438,7 +438,7 @@ copy_file(int fd, int64_t len, const char *to)
 {
     int out = file_create(to);
     return out < 0 ? file_error()
-                   : file_finish(out, to, store_copy(fd, 0, len, out, 0));
+                   : file_finish(out, to, log_copy(fd, 0, len, out, 0));
 }
 
 struct backup {

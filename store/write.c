@@ -11,7 +11,6 @@
    Everything here is done under the write lock. */
 
 #include "store/write.h"
-#include "store/files.h"
 #include "base/clock.h"
 #include "base/os.h"
 #include "base/text.h"
@@ -138,7 +137,7 @@ keep_torn(struct store *s, int64_t size, char *path, size_t cap)
         return -1;
     file_give(fd, s->path);
     return file_finish(fd, path,
-                       store_copy(s->log.fd, s->log.end, size, fd, 0));
+                       log_copy(s->log.fd, s->log.end, size, fd, 0));
 }
 
 static int
@@ -206,7 +205,7 @@ store_sync_tail(struct store *s, int64_t size)
     if (from < s->log.end)
         from = s->log.end;
     for (int tries = 0; tries < 2; tries++)
-        if (store_copy(s->log.fd, from, size, s->log.fd, from) == 0 &&
+        if (log_copy(s->log.fd, from, size, s->log.fd, from) == 0 &&
             sync_log(s) == 0)
             return 0;
     return deny_recovery(s);
