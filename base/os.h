@@ -22,7 +22,7 @@
    once, by store/lock.c, and opens no file that may be it by another name (see
    task/artifact.c). It opens a log once per process, too. The log itself may
    be opened again to be read; the lock on it is taken anew before a write
-   (store/write.c). What a child must inherit uses os_lock_file. */
+   (store.c). What a child must inherit uses os_lock_file. */
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -664,7 +664,7 @@ store_compact_switch(struct store *s)
         return rc;
     }
     /* Unsynced, either file may be the log after a power loss. The mark does
-       not match the new one, so the next writer syncs it (store_recover). */
+       not match the new one, so the next writer syncs it (recover_tail). */
     if (file_sync_dir(dir_fd) != 0)
         return store_deny_errno(s, s->dir, "cannot be synced: ");
     free(c->path);

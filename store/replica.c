@@ -23,10 +23,7 @@
       the same. Memory lacks it until it can be written, and says so. */
 
 #include "store/replica.h"
-#include "store/follow.h"
-#include "store/load.h"
-#include "store/stage.h"
-#include "store/write.h"
+#include "store/state.h"
 #include "store/remote.h"
 #include "base/clock.h"
 #include "base/text.h"
@@ -77,27 +74,6 @@ note_place(struct store *s)
         text_put(at->head, sizeof at->head, "%s", s->replica->head);
     else if (at->n > 0)
         log_seek(s->log.fd, s->log.end, at->n, &at->b, &at->sum);
-}
-
-/* ---- what the remote last said ---- */
-
-int
-store_check_clock(struct store *s)
-{
-    const struct remote *m = s->replica->remote;
-    int64_t skew = s->replica->skew_ms, trip_us;
-    if (llabs(skew) <= REMOTE_SKEW_MS)
-        return 0;
-    return store_deny(s, ERR_SKEW, "this host's clock is %lld ms %s that of "
-                      "%s; correct the wrong clock", llabs(skew),
-                      skew > 0 ? "behind" : "ahead of",
-                      m->member(m->ctx, &trip_us));
-}
-
-bool
-store_is_paused(const struct replica *r)
-{
-    return r->err != 0 && (r->tended || clock_mono_ms() < r->until_ms);
 }
 
 /* ---- operations ---- */
@@ -322,6 +298,7 @@ append(struct store *s, const struct remote_news *news)
     if (rc != 0 || m.n > s->log.head)
         set_head(s, rc == 0 ? news->head : "", m.n);
     if (rc == 0 && m.n > s->log.head) {
+        text_put(m.head, sizeof m.head, "%s", news->head);
         rc = store_put(s, buf_view(&s->batch), &m, &cut);
         if (rc == 0)
             rc = store_load_to(s, &m);
@@ -525,8 +502,9 @@ needs_nothing(const struct store *s)
            store_is_paused(r);
 }
 
-int
-store_commit_shared(struct store *s, bool *unknown)
+/* store_commit with a remote. */
+static int
+commit_shared(struct store *s, bool *unknown)
 {
     struct replica *r = s->replica;
     if (!r->wanted && store_lacks_room(s))
@@ -544,6 +522,24 @@ store_commit_shared(struct store *s, bool *unknown)
 }
 
 int
+store_commit(struct store *s, bool *unknown)
+{
+    *unknown = false;
+    if (s->replica != NULL)
+        return commit_shared(s, unknown);
+    if (s->n_staged == 0)
+        return 0;
+    if (store_lacks_room(s)) {
+        store_unstage(s, 0);
+        return ERR_FULL;
+    }
+    int rc = store_commit_here(s, unknown);
+    if (rc == ERR_FULL)
+        s->refuse.ordinary = rc;
+    return rc;
+}
+
+int
 store_confirm(struct store *s)
 {
     struct replica *r = s->replica;
@@ -557,7 +553,7 @@ store_confirm(struct store *s)
         r->wanted = true;
         r->changed = false;
     }
-    int rc = store_commit_shared(s, &unknown);
+    int rc = commit_shared(s, &unknown);
     return rc == ERR_AGAIN ? 0 : rc;
 }
 
@@ -567,6 +563,45 @@ store_confirm_patiently(struct store *s)
     int rc;
     while ((rc = store_confirm(s)) == ERR_PENDING)
         store_await(s);
+    return rc;
+}
+
+/* ---- push ---- */
+
+/* Checks what is to be pushed; under the lock. */
+static int
+check_push(struct store *s)
+{
+    char aside[ASIDE_MAX];
+    if (s->replica->push == REMOTE_CONTINUE)
+        return 0; /* else the lock was refused */
+    if (!s->log.foreign)
+        return store_deny(s, ERR_EXISTS, "%s: already shared in etcd; if etcd "
+                          "has lost its records, run \"mcptask push "
+                          "--continue\"", s->path);
+    text_put(aside, sizeof aside, "%s.before-etcd", s->path);
+    if (access(aside, F_OK) == 0)
+        return store_deny(s, ERR_EXISTS, "%s: already exists; rename it",
+                          aside);
+    return 0;
+}
+
+int
+store_push(struct store *s, bool again)
+{
+    int rc = 0;
+    if (!s->lock.held) {
+        s->replica->push = again ? REMOTE_CONTINUE : REMOTE_PUSH;
+        rc = store_lock_patiently(s);
+        if (rc == 0)
+            rc = check_push(s);
+    }
+    if (rc == 0)
+        rc = store_confirm(s);
+    if (rc == ERR_PENDING)
+        return rc;
+    s->replica->push = REMOTE_FOLLOW;
+    store_unlock(s);
     return rc;
 }
 

@@ -60,7 +60,5 @@ struct replica {
 bool store_is_paused(const struct replica *r);
 /* 0; ERR_SKEW: the clock differs too much from the remote's. */
 int store_check_clock(struct store *s);
-/* store_commit with a remote. */
-int store_commit_shared(struct store *s, bool *unknown);
 
 #endif

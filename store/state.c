@@ -27,6 +27,7 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -267,6 +268,27 @@ store_state(struct store *s)
         text_put(out->why, sizeof out->why, "%s: another process holds the "
                  "lock; if it hangs, end it", s->lock.path);
     return out;
+}
+
+/* ---- what the remote last said ---- */
+
+int
+store_check_clock(struct store *s)
+{
+    const struct remote *m = s->replica->remote;
+    int64_t skew = s->replica->skew_ms, trip_us;
+    if (llabs(skew) <= REMOTE_SKEW_MS)
+        return 0;
+    return store_deny(s, ERR_SKEW, "this host's clock is %lld ms %s that of "
+                      "%s; correct the wrong clock", llabs(skew),
+                      skew > 0 ? "behind" : "ahead of",
+                      m->member(m->ctx, &trip_us));
+}
+
+bool
+store_is_paused(const struct replica *r)
+{
+    return r->err != 0 && (r->tended || clock_mono_ms() < r->until_ms);
 }
 
 /* ---- the log file and its names ---- */

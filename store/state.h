@@ -4,11 +4,11 @@
 /* state - a store's data, what it can do now, and its time: see state.c. */
 
 #include "base/file.h"
-#include "store/apply.h"
+#include "store/compact.h"
+#include "store/index.h"
 #include "store/lock.h"
 #include "store/log.h"
 #include "store/replica.h"
-#include "store/compact.h"
 #include "store.h"
 
 #define STORE_MAX_KINDS 8
@@ -20,6 +20,20 @@ struct store_time {
     int64_t near;    /* as off, for leases and ages in a replica */
     bool same_boot;  /* off was set during this boot */
     bool takes_back; /* the next compaction does so */
+};
+
+/* store_probe writes this many of these after the end. */
+#define STORE_BLANK '\n'
+#define STORE_BLANKS 4096
+
+/* A staged record, and its entry's previous state for undo. */
+struct staged {
+    struct staged *before, *next;
+    struct store_entry *e;
+    int64_t superseded, live, held; /* the store's */
+    size_t at, len;         /* its line in the batch */
+    struct store_entry old; /* the kind's entry_size bytes; n is 0 for a new
+                               entry */
 };
 
 /* What store_stage returns instead of staging; 0: it stages. */
@@ -124,5 +138,26 @@ void store_take_mark(struct store *s, const struct mark *m);
 /* Under the lock: writes the mark for the log with this inode. 0, ERR_IO. */
 int store_put_mark(struct store *s, uint64_t g, uint64_t n, int64_t end,
                    ino_t ino);
+
+/* ---- steps of store.c ---- */
+
+/* As store_lock, or as store_lock_wait, but whatever the remote's state. */
+int store_take_lock(struct store *s, bool wait);
+/* Reads the whole log at the path into memory. With the write lock it also
+   recovers the tail; without, a positive result means the tail needs it, and if
+   this process may not lock, what is whole of the tail is read. 0, also if
+   there never was a log; ERR_NOT_FOUND: the log vanished, memory is unchanged;
+   or another error. */
+int store_load(struct store *s, bool may_lock);
+/* Reads committed bytes up to the mark, and takes its time. */
+int store_load_to(struct store *s, const struct mark *m);
+/* Writes bytes after the committed end, syncs them and moves the mark to m, if
+   not NULL. A failed attempt is cut off, and made once more after a failed
+   sync, or if room was made for it. *cut: nothing of it is on disk. 0 or enum
+   err. */
+int store_put(struct store *s, struct str bytes, const struct mark *m,
+              bool *cut);
+/* store_commit to the log of this host. */
+int store_commit_here(struct store *s, bool *unknown);
 
 #endif

@@ -1,7 +1,6 @@
 /* Stores of several hosts with one remote: each has its own log, and all see
    one order of commits. */
 
-#include "store/follow.h"
 #include "store/state.h"
 #include "store/remote.h"
 #include "base/clock.h"

@@ -2,7 +2,7 @@
    files replaced or cut, wrong marks, torn tails, damage. */
 
 #include "store/lock.h"
-#include "store/write.h"
+#include "store/state.h"
 #include "tests/lib/store_test.h"
 
 /* ---- other processes ---- */
