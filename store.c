@@ -884,7 +884,7 @@ catch_up(struct store *s, int view, bool may_unlock)
 
 /* A damaged replica starts over: others have its records. */
 static int
-set_aside(struct store *s)
+set_log_aside(struct store *s)
 {
     char aside[FILE_PATH_MAX + 32];
     text_put(aside, sizeof aside, "%s.broken-%lld", s->path,
@@ -929,7 +929,7 @@ store_take_lock(struct store *s, bool wait)
             store_deny_errno(s, s->lock.path, "cannot be locked: ");
         if (rc == ERR_DAMAGED && s->lock.held && s->replica != NULL &&
             !s->log.foreign)
-            rc = set_aside(s);
+            rc = set_log_aside(s);
         /* Since when another process has had the lock. */
         int64_t now = clock_mono_ms();
         if (rc != ERR_BUSY)

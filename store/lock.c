@@ -35,7 +35,7 @@
 _Static_assert(LOCK_MARK_LEN + REMOTE_HEAD_MAX < LOCK_FULL_LEN - 9, "it fits");
 
 static int
-lock_at(int fd, int cmd, short type, uint64_t at)
+lock_byte(int fd, int cmd, short type, uint64_t at)
 {
     struct flock fl = {.l_type = type, .l_whence = SEEK_SET,
                        .l_start = (off_t)at, .l_len = 1};
@@ -45,19 +45,10 @@ lock_at(int fd, int cmd, short type, uint64_t at)
                                                                 : ERR_IO;
 }
 
-static int
-set_lock(struct lock *l, int cmd, short type, uint64_t at)
-{
-    int rc = lock_at(l->fd, cmd, type, at);
-    if (rc == 0 && at == LOCK_WRITE)
-        l->held = type != F_UNLCK;
-    return rc;
-}
-
 int
 lock_log(int fd, bool take)
 {
-    return lock_at(fd, F_SETLK, take ? F_WRLCK : F_UNLCK, 0);
+    return lock_byte(fd, F_SETLK, take ? F_WRLCK : F_UNLCK, 0);
 }
 
 int
@@ -89,8 +80,7 @@ lock_open(struct lock *l, bool create)
     l->dev = st.st_dev;
     l->ino = st.st_ino;
     mark_forget(l);
-    if (l->instance != 0 &&
-        set_lock(l, F_SETLK, F_WRLCK, l->instance) != 0)
+    if (l->instance != 0 && lock_try(l, l->instance) != 0)
         l->instance = 0;
     errno = l->readonly;
     return l->readonly != 0 ? ERR_READONLY : 0;
@@ -114,9 +104,11 @@ lock_close(struct lock *l)
 }
 
 int
-lock_try(struct lock *l, enum lock_byte which)
+lock_try(struct lock *l, uint64_t at)
 {
-    return set_lock(l, F_SETLK, F_WRLCK, which);
+    int rc = lock_byte(l->fd, F_SETLK, F_WRLCK, at);
+    l->held |= rc == 0 && at == LOCK_WRITE;
+    return rc;
 }
 
 static void
@@ -143,7 +135,8 @@ lock_wait(struct lock *l)
     }
     if (setitimer(ITIMER_REAL, &tick, NULL) != 0)
         return ERR_IO;
-    int rc = set_lock(l, F_SETLKW, F_WRLCK, LOCK_WRITE);
+    int rc = lock_byte(l->fd, F_SETLKW, F_WRLCK, LOCK_WRITE);
+    l->held = rc == 0;
     setitimer(ITIMER_REAL, &(struct itimerval){{0, 0}, {0, 0}}, NULL);
     return rc;
 }
@@ -151,7 +144,8 @@ lock_wait(struct lock *l)
 void
 lock_release(struct lock *l, enum lock_byte which)
 {
-    set_lock(l, F_SETLK, F_UNLCK, which);
+    if (lock_byte(l->fd, F_SETLK, F_UNLCK, which) == 0 && which == LOCK_WRITE)
+        l->held = false;
 }
 
 bool
@@ -193,7 +187,7 @@ lock_instance(struct lock *l)
         at = first + (at >> 24);
     else
         at = first != 0 ? first + (at >> 40) : REMOTE_INSTANCES + (at >> 12);
-    if (set_lock(l, F_SETLK, F_WRLCK, at) == 0)
+    if (lock_try(l, at) == 0)
         l->instance = at;
 }
 

@@ -67,7 +67,7 @@ bool lock_is_at_path(const struct lock *l);
 void lock_close(struct lock *l);
 
 /* Tries to lock a byte. 0, ERR_BUSY if another process has it, ERR_IO. */
-int lock_try(struct lock *l, enum lock_byte which);
+int lock_try(struct lock *l, uint64_t at);
 /* Queues for the write lock for one tick. Returns as lock_try. */
 int lock_wait(struct lock *l);
 void lock_release(struct lock *l, enum lock_byte which);
