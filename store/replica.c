@@ -62,7 +62,7 @@ set_head(struct store *s, const char *head, uint64_t n)
 /* A damaged log counts as empty: everything is asked for. A compaction may have
    dropped the newest record. */
 static void
-note_place(struct store *s)
+note_position(struct store *s)
 {
     struct remote_at *at = &s->replica->at;
     *at = (struct remote_at){.n = s->log.damaged ? 0 : s->log.head,
@@ -78,47 +78,13 @@ note_place(struct store *s)
 
 /* ---- operations ---- */
 
-static int
-begin_pull(struct store *s)
-{
-    struct replica *r = s->replica;
-    if (s->log.foreign && r->push != REMOTE_PUSH)
-        return store_deny_standing(s);
-    int rc;
-    if (s->log.fd < 0) { /* the remote is told the id of an empty log */
-        r->changed = true;
-        rc = s->lock.held ? ERR_IO : store_take_lock(s, false);
-        if (rc == 0)
-            store_unlock(s);
-        if (rc != 0)
-            return rc;
-    }
-    note_place(s);
-    rc = r->remote->pull(r->remote->ctx, &r->at);
-    r->doing = rc == 0 ? REPLICA_PULLS : REPLICA_IDLE;
-    return rc;
-}
-
-static int
-begin_commit(struct store *s)
-{
-    struct replica *r = s->replica;
-    struct str last = {s->batch.p + s->last->at, s->last->len};
-    note_place(s);
-    int rc = r->remote->commit(r->remote->ctx, &r->at, buf_view(&s->batch),
-                               s->log.head + 1, s->log.head + s->n_staged,
-                               record_sum(last));
-    r->doing = rc == 0 ? REPLICA_COMMITS : REPLICA_IDLE;
-    return rc;
-}
-
 /* Begins a commit that cannot win. If there is no room, the remote says that
    instead. */
 static int
 begin_probe(struct store *s)
 {
     struct replica *r = s->replica;
-    note_place(s);
+    note_position(s);
     text_put(r->at.head, sizeof r->at.head, REMOTE_NOWHERE);
     int rc = r->remote->commit(r->remote->ctx, &r->at, STR("\n"),
                                s->log.head + 1, s->log.head + 1, 0);
@@ -168,21 +134,40 @@ begin_content(struct store *s, struct content *c)
     return rc == 0 ? 0 : ERR_PENDING;
 }
 
+/* Begins what the turn needs next: a content, a commit, or a pull. */
 static int
 begin_remote(struct store *s, bool asked)
 {
     struct replica *r = s->replica;
+    const struct remote *m = r->remote;
+    struct content *c = asked ? next_content(s) : NULL;
+    int rc = 0;
     r->began_ms = clock_mono_ms();
     r->asked = asked;
     r->due_ms = 0;
-    struct content *c = asked ? next_content(s) : NULL;
-    int rc;
-    if (c != NULL)
+    if (c != NULL) {
         rc = begin_content(s, c);
-    else if (s->n_staged > 0 && knows_head(s) && r->heard)
-        rc = begin_commit(s);
-    else
-        rc = begin_pull(s);
+    } else if (s->n_staged > 0 && knows_head(s) && r->heard) {
+        struct str last = {s->batch.p + s->last->at, s->last->len};
+        note_position(s);
+        rc = m->commit(m->ctx, &r->at, buf_view(&s->batch), s->log.head + 1,
+                       s->log.head + s->n_staged, record_sum(last));
+        r->doing = rc == 0 ? REPLICA_COMMITS : REPLICA_IDLE;
+    } else if (s->log.foreign && r->push != REMOTE_PUSH) {
+        rc = store_deny_standing(s);
+    } else {
+        if (s->log.fd < 0) { /* the remote is told the id of an empty log */
+            r->changed = true;
+            rc = s->lock.held ? ERR_IO : store_take_lock(s, false);
+            if (rc == 0)
+                store_unlock(s);
+        }
+        if (rc == 0) {
+            note_position(s);
+            rc = m->pull(m->ctx, &r->at);
+            r->doing = rc == 0 ? REPLICA_PULLS : REPLICA_IDLE;
+        }
+    }
     if (rc == ERR_BUSY)
         rc = ERR_PENDING;
     if (rc == ERR_PENDING)
@@ -190,19 +175,15 @@ begin_remote(struct store *s, bool asked)
     return rc;
 }
 
-/* Whether nothing can be done before the remote answers again. */
-static bool
-is_of_remote(int rc)
-{
-    return rc == ERR_UNREACHABLE || rc == ERR_UNKNOWN || rc == ERR_IO ||
-           rc == ERR_READONLY || rc == ERR_FORMAT || rc == ERR_UNAUTHORIZED;
-}
-
+/* Notes that the remote has refused a commit for lack of room, or that nothing
+   can be done before it answers again. */
 static int
 note_failure(struct store *s, int rc)
 {
     struct replica *r = s->replica;
-    if (!is_of_remote(rc) && rc != ERR_FULL)
+    if (rc != ERR_UNREACHABLE && rc != ERR_UNKNOWN && rc != ERR_IO &&
+        rc != ERR_READONLY && rc != ERR_FORMAT && rc != ERR_UNAUTHORIZED &&
+        rc != ERR_FULL)
         return rc;
     store_deny(s, rc == ERR_UNKNOWN ? ERR_UNREACHABLE : rc, "%s",
                r->remote->why(r->remote->ctx));
@@ -210,20 +191,32 @@ note_failure(struct store *s, int rc)
     if (rc == ERR_FULL)
         return rc;
     r->err = rc;
-    r->pause_ms *= 2;
-    if (r->pause_ms == 0)
-        r->pause_ms = PAUSE_MIN_MS;
+    r->pause_ms = r->pause_ms == 0 ? PAUSE_MIN_MS : 2 * r->pause_ms;
     if (r->pause_ms > PAUSE_MAX_MS)
         r->pause_ms = PAUSE_MAX_MS;
     r->until_ms = clock_mono_ms() + r->pause_ms;
     return rc;
 }
 
-static void
-note_success(struct store *s, const struct remote_news *news, bool has_room)
+/* Goes on with the operation under way. */
+static int
+step_remote(struct store *s, struct remote_news *news)
 {
     struct replica *r = s->replica;
-    has_room |= !r->full;
+    int rc = r->remote->step(r->remote->ctx, news);
+    if (rc == ERR_PENDING)
+        return rc;
+    bool shares = r->doing == REPLICA_SHARES;
+    /* That a pull succeeds does not say that there is room. */
+    bool has_room = r->doing != REPLICA_PULLS || !r->full;
+    r->doing = REPLICA_IDLE;
+    if (shares) {
+        news->what = REMOTE_SHARED;
+        end_content(s, rc);
+        return rc == ERR_UNREACHABLE ? note_failure(s, rc) : 0;
+    }
+    if (rc != 0)
+        return note_failure(s, rc);
     if (has_room && (r->full || r->err != 0) && s->err != ERR_DAMAGED)
         store_allow(s);
     r->full = !has_room;
@@ -233,27 +226,6 @@ note_success(struct store *s, const struct remote_news *news, bool has_room)
     r->pause_ms = r->until_ms = 0;
     r->skew_ms = news->skew_ms;
     r->heard = true;
-}
-
-/* Goes on with the operation under way. */
-static int
-step_remote(struct store *s, struct remote_news *news)
-{
-    struct replica *r = s->replica;
-    int rc = r->remote->step(r->remote->ctx, news);
-    bool pulls = r->doing == REPLICA_PULLS;
-    if (rc == ERR_PENDING)
-        return rc;
-    bool shares = r->doing == REPLICA_SHARES;
-    r->doing = REPLICA_IDLE;
-    if (shares) {
-        news->what = REMOTE_SHARED;
-        end_content(s, rc);
-        return rc == ERR_UNREACHABLE ? note_failure(s, rc) : 0;
-    }
-    if (rc != 0)
-        return note_failure(s, rc);
-    note_success(s, news, !pulls);
     return 0;
 }
 
@@ -262,7 +234,7 @@ step_remote(struct store *s, struct remote_news *news)
 /* Puts those of the lines that memory lacks into the batch, as lines of this
    log. ERR_FORMAT: they do not follow it. */
 static int
-take_remote_lines(struct store *s, struct str lines, uint64_t *n)
+add_remote_lines(struct store *s, struct str lines, uint64_t *n)
 {
     struct store_rec r;
     const char *lf;
@@ -288,11 +260,11 @@ take_remote_lines(struct store *s, struct str lines, uint64_t *n)
 /* Under the lock. The lines are read back: what memory has is what the log
    has. */
 static int
-append(struct store *s, const struct remote_news *news)
+append_lines(struct store *s, const struct remote_news *news)
 {
     struct mark m = {.g = s->log.g};
     bool cut;
-    int rc = take_remote_lines(s, news->lines, &m.n);
+    int rc = add_remote_lines(s, news->lines, &m.n);
     m.end = s->log.end + (int64_t)s->batch.len;
     /* Another process here may have taken these lines, and later ones. */
     if (rc != 0 || m.n > s->log.head)
@@ -313,7 +285,7 @@ append(struct store *s, const struct remote_news *news)
 /* Keeps the log under a second name, which no other log has. The path must
    never be empty, but not all file systems have hard links. */
 static int
-keep_aside(struct store *s, const char *what, char aside[ASIDE_MAX])
+keep_log_aside(struct store *s, const char *what, char aside[ASIDE_MAX])
 {
     struct stat there;
     text_put(aside, ASIDE_MAX, "%s.%s", s->path, what);
@@ -337,7 +309,7 @@ static int
 install_replica(struct store *s, const struct remote_news *news)
 {
     char aside[ASIDE_MAX];
-    if ((news->aside != NULL && keep_aside(s, news->aside, aside) != 0) ||
+    if ((news->aside != NULL && keep_log_aside(s, news->aside, aside) != 0) ||
         rename(news->path, s->path) != 0)
         return store_deny_errno(s, s->path, "cannot be replaced: ");
     if (news->aside != NULL && s->replica->at.push != REMOTE_PUSH)
@@ -352,34 +324,28 @@ install_replica(struct store *s, const struct remote_news *news)
     return store_put_mark(s, s->log.g, s->log.head, s->log.end, s->ino);
 }
 
-/* Whether news is useless, since the log is another one by now. A whole log may
-   also be older than one from which another process has gone on. */
-static bool
-is_outdated(const struct store *s, const struct remote_news *news)
-{
-    const struct remote_at *at = &s->replica->at;
-    return s->log.head < at->n ||
-           (news->what == REMOTE_REPLACE &&
-            (s->log.head != at->n || s->log.g + LOG_NEXT_G - 1 != at->g));
-}
-
 /* Brings memory and log up to date; takes the lock for that, if the turn does
    not have it. ERR_BUSY: ask again, perhaps once another process has released
    the lock. */
 static int
 follow_news(struct store *s, const struct remote_news *news)
 {
+    const struct remote_at *at = &s->replica->at;
     bool had = s->lock.held;
     s->replica->changed = true; /* locking follows, even if it fails */
     int rc = had ? 0 : store_take_lock(s, false);
     if (rc != 0)
         return rc;
-    if (is_outdated(s, news))
+    /* The news is useless if the log is another one by now; a whole log also
+       if another process has gone on from a newer one. */
+    if (s->log.head < at->n ||
+        (news->what == REMOTE_REPLACE &&
+         (s->log.head != at->n || s->log.g + LOG_NEXT_G - 1 != at->g)))
         rc = ERR_BUSY;
     else if (news->what == REMOTE_REPLACE)
         rc = install_replica(s, news);
     else
-        rc = append(s, news);
+        rc = append_lines(s, news);
     if (!had)
         store_unlock(s);
     return rc;
@@ -387,27 +353,20 @@ follow_news(struct store *s, const struct remote_news *news)
 
 /* ---- a turn ---- */
 
-/* The batch was committed. */
-static int
-won(struct store *s, const struct remote_news *news)
-{
-    struct replica *r = s->replica;
-    bool unknown;
-    set_head(s, news->head, s->log.head + s->n_staged);
-    r->behind = store_commit_here(s, &unknown) != 0;
-    return 0; /* invariant 4 */
-}
-
 /* Acts on what the remote said. ASK_ON: there is more to ask. */
 #define ASK_ON 1
 static int
 act_on_news(struct store *s, const struct remote_news *news)
 {
     struct replica *r = s->replica;
+    bool unknown;
     if (news->what == REMOTE_SHARED)
         return ASK_ON;
-    if (news->what == REMOTE_WON)
-        return won(s, news);
+    if (news->what == REMOTE_WON) {
+        set_head(s, news->head, s->log.head + s->n_staged);
+        r->behind = store_commit_here(s, &unknown) != 0;
+        return 0; /* invariant 4 */
+    }
     if (news->what == REMOTE_SAME) {
         if (r->at.n == s->log.head)
             set_head(s, news->head, r->at.n);
@@ -455,23 +414,13 @@ continue_turn(struct store *s)
     }
 }
 
-/* A turn that runs again asks only for what was not done. */
-static void
-end_contents(struct replica *r, bool again)
-{
-    size_t n = 0;
-    for (size_t i = 0; again && i < r->n_contents; i++)
-        if (r->contents[i].rc != ERR_PENDING)
-            r->contents[n++] = r->contents[i];
-    r->n_contents = n;
-}
-
 /* Ends a turn with the result rc. */
 static int
 end_replica_turn(struct store *s, int rc, bool *unknown)
 {
     struct replica *r = s->replica;
     int64_t now = clock_mono_ms();
+    size_t n = 0;
     r->wanted = false;
     r->due_ms = 0;
     if (rc == 0 || rc == ERR_AGAIN) {
@@ -486,20 +435,13 @@ end_replica_turn(struct store *s, int rc, bool *unknown)
         rc = ERR_BUSY;
     if (rc < 0)
         store_unstage(s, 0);
-    end_contents(r, rc == ERR_AGAIN);
+    /* A turn that runs again asks only for what was not done. */
+    for (size_t i = 0; rc == ERR_AGAIN && i < r->n_contents; i++)
+        if (r->contents[i].rc != ERR_PENDING)
+            r->contents[n++] = r->contents[i];
+    r->n_contents = n;
     *unknown = rc == ERR_UNKNOWN;
     return rc;
-}
-
-/* Whether this turn has nothing to ask; then reads may be stale. */
-static bool
-needs_nothing(const struct store *s)
-{
-    const struct replica *r = s->replica;
-    if (r->wanted || s->n_staged > 0 || next_content(s) != NULL)
-        return false;
-    return !s->was_read || r->fresh || r->remote->reads_local ||
-           store_is_paused(r);
 }
 
 /* store_commit with a remote. */
@@ -509,7 +451,10 @@ commit_shared(struct store *s, bool *unknown)
     struct replica *r = s->replica;
     if (!r->wanted && store_lacks_room(s))
         return end_replica_turn(s, ERR_FULL, unknown);
-    if (needs_nothing(s)) {
+    /* With nothing to ask, reads may be stale. */
+    if (!r->wanted && s->n_staged == 0 && next_content(s) == NULL &&
+        (!s->was_read || r->fresh || r->remote->reads_local ||
+         store_is_paused(r))) {
         r->lost_ms = 0;
         r->n_contents = 0;
         return 0;
@@ -686,42 +631,6 @@ store_uploads(const struct store *s, uint64_t *done, uint64_t *all)
 
 /* ---- between turns ---- */
 
-/* One process of a host asks for all of them. */
-static bool
-asks_for_all(struct store *s, bool waits)
-{
-    if (waits && s->lock.fd >= 0)
-        return lock_try(&s->lock, LOCK_PULL) == 0;
-    if (s->replica->waits && s->lock.fd >= 0)
-        lock_release(&s->lock, LOCK_PULL);
-    return true;
-}
-
-/* Lets the engine do its own work, and begins a pull if it is time. */
-static void
-begin_tending(struct store *s, bool waits)
-{
-    struct replica *r = s->replica;
-    struct remote_news news;
-    int64_t now = clock_mono_ms();
-    r->remote->step(r->remote->ctx, &news);
-    if (waits && !r->waits && r->next_ms > now + WAIT_MS)
-        r->next_ms = now;
-    if (now < r->next_ms || now < r->until_ms)
-        return;
-    r->probed = r->full && !r->probed;
-    r->next_ms = now + (waits ? WAIT_MS : FOLLOW_MS);
-    if (r->probed) {
-        r->next_ms = now;
-        begin_probe(s);
-    } else if (asks_for_all(s, waits)) {
-        store_follow(s);
-        r->changed = false;
-        begin_remote(s, false);
-    }
-    r->waits = waits;
-}
-
 void
 store_tend(struct store *s, bool waits)
 {
@@ -730,8 +639,32 @@ store_tend(struct store *s, bool waits)
     if (r == NULL || r->wanted)
         return;
     r->tended = true;
-    if (r->doing == REPLICA_IDLE)
-        begin_tending(s, waits);
+    if (r->doing == REPLICA_IDLE) {
+        int64_t now = clock_mono_ms();
+        bool asks = true; /* one process of a host asks for all of them */
+        r->remote->step(r->remote->ctx, &news); /* the engine's own work */
+        if (waits && !r->waits && r->next_ms > now + WAIT_MS)
+            r->next_ms = now;
+        if (now < r->next_ms || now < r->until_ms)
+            return;
+        r->probed = r->full && !r->probed;
+        r->next_ms = now + (waits ? WAIT_MS : FOLLOW_MS);
+        if (r->probed) {
+            r->next_ms = now;
+            begin_probe(s);
+        } else if (s->lock.fd >= 0) {
+            if (waits)
+                asks = lock_try(&s->lock, LOCK_PULL) == 0;
+            else if (r->waits)
+                lock_release(&s->lock, LOCK_PULL);
+        }
+        if (!r->probed && asks) {
+            store_follow(s);
+            r->changed = false;
+            begin_remote(s, false);
+        }
+        r->waits = waits;
+    }
     bool probes = r->doing == REPLICA_PROBES;
     if (r->doing == REPLICA_IDLE || step_remote(s, &news) != 0 || probes)
         return;
