@@ -160,10 +160,17 @@ log_begin(struct log *l, int fd, const struct record_header *h)
 
 /* ---- lines ---- */
 
-/* Why r may not follow what was read so far, or NULL. */
+/* What is wrong with a line for which record_next returned got, by itself or
+   after what was read so far, or NULL with its record in r. */
 static const char *
-misplaced(const struct log *l, const struct store_rec *r)
+fault_of(const struct log *l, int got, struct str line, struct store_rec *r)
 {
+    if (got == ERR_INCOMPLETE)
+        return "a truncated line";
+    if (got == ERR_TOO_LARGE)
+        return "a line over the limit";
+    if (record_parse(line, r) != 0)
+        return "not a record, or its checksum is wrong";
     if (l->g != 0 && r->g != l->g)
         return "a record of another generation";
     if (str_is(r->key, RECORD_KEY_END)) {
@@ -183,20 +190,6 @@ misplaced(const struct log *l, const struct store_rec *r)
     return NULL;
 }
 
-/* What is wrong with a line for which record_next returned got, or NULL with
-   its record in r. */
-static const char *
-fault_of(const struct log *l, int got, struct str line, struct store_rec *r)
-{
-    if (got == ERR_INCOMPLETE)
-        return "a truncated line";
-    if (got == ERR_TOO_LARGE)
-        return "a line over the limit";
-    if (record_parse(line, r) != 0)
-        return "not a record, or its checksum is wrong";
-    return misplaced(l, r);
-}
-
 /* Returns whether a whole record proves that a bad line, where the next record
    should be, had been synced. 1, 0, or an error. */
 static int
@@ -211,33 +204,6 @@ proven_synced(const struct log *l, const struct record_reader *at)
         continue;
     record_reader_fini(&rd);
     return rc;
-}
-
-/* Accepts a whole record in its place. */
-static void
-accept_record(struct log *l, struct judged *j)
-{
-    const struct store_rec *r = &j->r;
-
-    j->as = LOG_RECORD;
-    if (l->damaged && !l->compacted)
-        l->missing += r->n - l->head - 1;
-    l->g = r->g;
-    l->head = r->n;
-    l->counted++;
-}
-
-/* Accepts the end record of a compacted file. */
-static void
-accept_end(struct log *l, struct judged *j)
-{
-    uint64_t count = record_end_count(&j->r);
-
-    j->as = LOG_END;
-    l->missing = count > l->counted ? count - l->counted : 0;
-    l->g = j->r.g;
-    l->head = j->r.n;
-    l->compacted = l->headless = false;
 }
 
 uint64_t
@@ -274,11 +240,21 @@ log_next(struct log *l, struct record_reader *rd, int64_t committed,
         (j->off == 0 || fault_of(l, got, j->line, &j->r) != NULL)) {
         j->as = LOG_DAMAGE;
         l->missing += l->compacted && j->off > 0;
-    } else if (str_is(j->r.key, RECORD_KEY_END)) {
-        accept_end(l, j);
-    } else {
-        accept_record(l, j);
+        return 1;
     }
+    if (str_is(j->r.key, RECORD_KEY_END)) {
+        uint64_t count = record_end_count(&j->r);
+        j->as = LOG_END;
+        l->missing = count > l->counted ? count - l->counted : 0;
+        l->compacted = l->headless = false;
+    } else {
+        j->as = LOG_RECORD;
+        if (l->damaged && !l->compacted)
+            l->missing += j->r.n - l->head - 1;
+        l->counted++;
+    }
+    l->g = j->r.g;
+    l->head = j->r.n;
     return 1;
 }
 
