@@ -122,18 +122,6 @@ report_lost(const struct scan *sc, uint64_t from, uint64_t to)
         sc->watch->lost(sc->watch->ctx, from, to);
 }
 
-/* Reports the keys of the records that a bad line still shows. There may be
-   several: if a line feed was lost, the next line is part of this one. */
-static void
-report_legible(const struct scan *sc, struct str line)
-{
-    struct str key;
-
-    while (sc->watch != NULL && record_peek_key(&line, &key))
-        if (record_key_ok(key))
-            sc->watch->legible(sc->watch->ctx, key);
-}
-
 /* Takes a record in its place. 1, 0 if good ends the scan, or ERR_NOMEM. */
 static int
 scan_record(struct scan *sc, const struct judged *j)
@@ -180,35 +168,33 @@ mark_moved(struct scan *sc)
     return true;
 }
 
-/* A bad line that was not synced is torn, unless a process is writing it.
-   Returns as scan_line. */
-static int
-scan_torn(struct scan *sc, const struct judged *j)
-{
-    if (mark_moved(sc))
-        return SCAN_AGAIN;
-    if (sc->lock.fd >= 0 && !lock_is_free(&sc->lock, LOCK_WRITE)) {
-        sc->size = j->off; /* the lock holder is writing it */
-        return 0;
-    }
-    if (mark_moved(sc)) /* the lock was released in between */
-        return SCAN_AGAIN;
-    sc->report->torn = true;
-    note_bad(sc, j->off, j->behind, j->wrong);
-    end_region(sc, sc->size);
-    return 0;
-}
-
 /* Takes a judged line. 1: continue; 0: stop; SCAN_AGAIN: read it again. */
 static int
 scan_line(struct scan *sc, const struct judged *j)
 {
-    if (j->as == LOG_TORN)
-        return scan_torn(sc, j);
+    struct str line = j->line, key;
+    if (j->as == LOG_TORN) { /* unless a process is writing it */
+        if (mark_moved(sc))
+            return SCAN_AGAIN;
+        if (sc->lock.fd >= 0 && !lock_is_free(&sc->lock, LOCK_WRITE)) {
+            sc->size = j->off;
+            return 0;
+        }
+        if (mark_moved(sc)) /* the lock was released in between */
+            return SCAN_AGAIN;
+        sc->report->torn = true;
+        note_bad(sc, j->off, j->behind, j->wrong);
+        end_region(sc, sc->size);
+        return 0;
+    }
     if (j->wrong != NULL)
         note_bad(sc, j->off, j->behind, j->wrong);
     if (j->as == LOG_DAMAGE) {
-        report_legible(sc, j->line);
+        /* It may show several keys: if a line feed was lost, the next line is
+           part of this one. */
+        while (sc->watch != NULL && record_peek_key(&line, &key))
+            if (record_key_ok(key))
+                sc->watch->legible(sc->watch->ctx, key);
         return 1;
     }
     end_region(sc, j->off);
@@ -297,39 +283,14 @@ scan_open(struct scan *sc)
     return 0;
 }
 
-static void
-scan_close(struct scan *sc)
-{
-    if (sc->log.fd >= 0)
-        close(sc->log.fd);
-    lock_close(&sc->lock);
-    index_fini(&sc->keys);
-}
-
-/* Fills in the totals after everything was read. */
-static void
-fill_report(struct scan *sc)
-{
-    struct store_report *rep = sc->report;
-    struct log *l = &sc->log;
-    rep->keys = sc->keys.n;
-    rep->last_n = l->head;
-    rep->g = l->g;
-    rep->damaged = l->damaged;
-    if (!l->damaged)
-        return;
-    l->last = sc->mark.n;
-    report_lost(sc, l->head + 1, l->last);
-    rep->lost = log_lost(l);
-}
-
 /* Judges the log at sc->path. */
 static int
 scan_log(struct scan *sc, struct store_report *out)
 {
+    struct log *l = &sc->log;
     *out = (struct store_report){.off = -1};
     sc->report = out;
-    sc->log.fd = sc->lock.fd = -1;
+    l->fd = sc->lock.fd = -1;
     sc->region = -1;
     int rc = index_init(&sc->keys);
     if (rc == 0)
@@ -338,12 +299,24 @@ scan_log(struct scan *sc, struct store_report *out)
         rc = scan_lines(sc);
     else if (rc == ERR_DAMAGED)
         rc = 0;
-    if (rc == 0)
-        fill_report(sc);
+    if (rc == 0) {
+        out->keys = sc->keys.n;
+        out->last_n = l->head;
+        out->g = l->g;
+        out->damaged = l->damaged;
+    }
+    if (rc == 0 && l->damaged) {
+        l->last = sc->mark.n;
+        report_lost(sc, l->head + 1, l->last);
+        out->lost = log_lost(l);
+    }
     if (rc == ERR_IO && out->what[0] == '\0')
         text_put(out->what, sizeof out->what, "%s: %s", sc->path,
                  strerror(errno));
-    scan_close(sc);
+    if (l->fd >= 0)
+        close(l->fd);
+    lock_close(&sc->lock);
+    index_fini(&sc->keys);
     return rc;
 }
 
@@ -382,19 +355,6 @@ repair_record(void *ctx, const struct store_rec *r)
     return m->b.len < COPY_CHUNK && !m->b.err ? 0 : repair_flush(m);
 }
 
-/* Makes the copy's header. Its generation is new, so that no mark beside the
-   old log can match the copy, and no process takes it for a compaction. */
-static int
-repair_header(struct repair *m, const struct store_report *old)
-{
-    struct record_header h = {.g = m->g, .compacted = true};
-    text_put(h.id, sizeof h.id, "%s", old->id);
-    if (h.id[0] == '\0' && random_hex(h.id, RECORD_ID) != 0) /* it is lost */
-        return ERR_IO;
-    record_put_header(&m->b, &h, clock_wall_ms());
-    return 0;
-}
-
 int
 store_repair(const char *path, const char *out_path,
              struct store_report *out)
@@ -409,11 +369,16 @@ store_repair(const char *path, const char *out_path,
     m.fd = file_create(out_path);
     if (m.fd < 0)
         return file_error();
+    /* A new generation, so that no mark beside the old log can match the copy,
+       and no process takes it for a compaction. */
     m.g = out->g + LOG_NEXT_G;
     rc = file_sync_path_of(out_path);
-    if (rc == 0)
-        rc = repair_header(&m, out);
+    struct record_header h = {.g = m.g, .compacted = true};
+    text_put(h.id, sizeof h.id, "%s", out->id);
+    if (rc == 0 && h.id[0] == '\0' && random_hex(h.id, RECORD_ID) != 0)
+        rc = ERR_IO; /* it is lost, and there is no other */
     if (rc == 0) {
+        record_put_header(&m.b, &h, clock_wall_ms());
         sc = (struct scan){.path = path, .mark.end = NO_MARK,
                            .good = repair_record, .good_ctx = &m};
         rc = scan_log(&sc, out);
@@ -461,21 +426,6 @@ backup_path(const struct backup *b, uint64_t g)
     return path;
 }
 
-/* Copies a closed generation, or returns ERR_NOT_FOUND. */
-static int
-copy_closed(struct backup *b, uint64_t g)
-{
-    struct stat st;
-    int fd = store_open_closed(b->s, g);
-    if (fd < 0)
-        return errno == ENOENT ? ERR_NOT_FOUND : file_error();
-    int rc = ERR_IO;
-    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
-        rc = copy_file(fd, st.st_size, backup_path(b, g));
-    close(fd);
-    return rc;
-}
-
 static int
 copy_all(struct backup *b)
 {
@@ -486,13 +436,19 @@ copy_all(struct backup *b)
     if (lstat(backup_path(b, b->g), &st) == 0 || lstat(lock, &st) == 0)
         return ERR_EXISTS;
     int rc = 0;
-    for (uint64_t g = b->g; rc == 0 && g > 1; g--) {
-        rc = copy_closed(b, g - 1);
+    for (uint64_t g = b->g - 1; rc == 0 && g > 0; g--) {
+        int fd = store_open_closed(b->s, g);
+        if (fd < 0 && errno == ENOENT)
+            break;
+        if (fd < 0)
+            return file_error();
+        rc = ERR_IO;
+        if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+            rc = copy_file(fd, st.st_size, backup_path(b, g));
+        close(fd);
         if (rc == 0)
-            b->lowest = g - 1;
+            b->lowest = g;
     }
-    if (rc == ERR_NOT_FOUND)
-        rc = 0;
     if (rc == 0)
         rc = copy_file(b->s->log.fd, b->len, backup_path(b, b->g));
     if (rc == 0 && (rc = file_sync_path(b->dir)) != 0)
