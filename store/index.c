@@ -85,32 +85,26 @@ index_find(const struct index *x, struct str key)
     return NULL;
 }
 
-static bool
-add_segment(struct index *x)
-{
-    if (x->n_segments == x->cap_segments) {
-        size_t cap = x->cap_segments ? 2 * x->cap_segments : 8;
-        void *p = realloc(x->segments, cap * sizeof *x->segments);
-        if (p == NULL)
-            return false;
-        x->bytes += (cap - x->cap_segments) * sizeof *x->segments;
-        x->segments = p;
-        x->cap_segments = cap;
-    }
-    struct store_entry **seg = calloc(SEGMENT, sizeof *seg);
-    if (seg == NULL)
-        return false;
-    x->segments[x->n_segments++] = seg;
-    x->bytes += SEGMENT * sizeof *seg;
-    return true;
-}
-
 /* Adds a bucket and moves the entries that belong there by invariant 1. */
 static bool
 add_bucket(struct index *x)
 {
-    if (x->n_buckets == x->n_segments * SEGMENT && !add_segment(x))
-        return false;
+    if (x->n_buckets == x->n_segments * SEGMENT) {
+        if (x->n_segments == x->cap_segments) {
+            size_t cap = x->cap_segments ? 2 * x->cap_segments : 8;
+            void *p = realloc(x->segments, cap * sizeof *x->segments);
+            if (p == NULL)
+                return false;
+            x->bytes += (cap - x->cap_segments) * sizeof *x->segments;
+            x->segments = p;
+            x->cap_segments = cap;
+        }
+        struct store_entry **seg = calloc(SEGMENT, sizeof *seg);
+        if (seg == NULL)
+            return false;
+        x->segments[x->n_segments++] = seg;
+        x->bytes += SEGMENT * sizeof *seg;
+    }
     if (x->low == 0) {
         x->low = x->n_buckets = SEGMENT;
         return true;
@@ -132,18 +126,15 @@ add_bucket(struct index *x)
     return true;
 }
 
-static size_t
-entry_room(size_t size, size_t key_len)
+struct store_entry *
+index_add(struct index *x, struct str key, size_t size)
 {
-    return (size + key_len + ALIGN - 1) & ~(size_t)(ALIGN - 1);
-}
-
-/* Takes n bytes from the newest block. */
-static void *
-cut(struct index *x, size_t n)
-{
+    ASSERT(key.len <= STORE_MAX_KEY && size >= sizeof(struct store_entry));
+    if (x->n >= x->n_buckets && !add_bucket(x))
+        return NULL;
+    size_t len = (size + key.len + ALIGN - 1) & ~(size_t)(ALIGN - 1);
     struct index_block *b = x->block;
-    if (b == NULL || b->cap - b->used < n) {
+    if (b == NULL || b->cap - b->used < len) {
         size_t cap = b == NULL ? BLOCK_MIN : 2 * b->cap;
         if (cap > BLOCK_MAX)
             cap = BLOCK_MAX;
@@ -154,20 +145,8 @@ cut(struct index *x, size_t n)
         x->block = b = fresh;
         x->bytes += sizeof *fresh + cap;
     }
-    void *p = b->mem + b->used;
-    b->used += n;
-    return p;
-}
-
-struct store_entry *
-index_add(struct index *x, struct str key, size_t size)
-{
-    ASSERT(key.len <= STORE_MAX_KEY && size >= sizeof(struct store_entry));
-    if (x->n >= x->n_buckets && !add_bucket(x))
-        return NULL;
-    struct store_entry *e = cut(x, entry_room(size, key.len));
-    if (e == NULL)
-        return NULL;
+    struct store_entry *e = (void *)(b->mem + b->used);
+    b->used += len;
     memset(e, 0, size);
     e->key = memcpy((char *)e + size, key.p, key.len);
     e->key_len = (uint8_t)key.len;
