@@ -341,7 +341,7 @@ read_lines(struct store *s, int64_t end, bool committed)
     while ((rc = log_next(&s->log, &rd, committed ? end : 0, &j)) == 1 &&
            j.as != LOG_TORN) {
         if (j.wrong != NULL)
-            store_note_damage(s, j.off, j.behind, j.wrong);
+            store_note_damage(s, j.off, j.after_n, j.wrong);
         if (j.as == LOG_END)
             s->superseded_base = s->superseded;
         if (j.as != LOG_RECORD)
@@ -375,7 +375,7 @@ read_lines(struct store *s, int64_t end, bool committed)
 int
 store_load_to(struct store *s, const struct mark *m)
 {
-    store_take_mark(s, m);
+    store_adopt_mark(s, m);
     s->log.last = m->n;
     return read_lines(s, m->end, true);
 }
@@ -451,7 +451,7 @@ deny_open(struct store *s, const struct log_file *f, int rc,
     if (rc == ERR_NOT_FOUND && f->st.st_size == 0 && m->end > 0 &&
         mark_is_of(m, "", f->st.st_ino)) {
         forget_log(s);
-        store_take_mark(s, m);
+        store_adopt_mark(s, m);
         s->loaded = true;
         s->log.damaged = true;
         s->log.last = m->n;

@@ -219,7 +219,7 @@ log_next(struct log *l, struct record_reader *rd, int64_t committed,
     int got = record_next(rd, &j->line, &j->off);
     if (got == 0 || got == ERR_IO || got == ERR_NOMEM)
         return got;
-    j->behind = l->head;
+    j->after_n = l->head;
     j->wrong = j->off == 0 ? "the first line is damaged"
                            : fault_of(l, got, j->line, &j->r);
     if (j->wrong == NULL && j->off < committed && committed < rd->off)
@@ -297,18 +297,18 @@ log_seek(int fd, int64_t end, uint64_t n, uint64_t *b, uint32_t *sum)
     struct record_reader rd = {.fd = fd, .end = end,
                                .off = log_search(fd, end, n),
                                .chunk = SEARCH_LINEAR};
-    int64_t behind = rd.off, off;
+    int64_t after = rd.off, off;
     struct store_rec r;
     *b = *sum = 0;
     while (record_next_whole(&rd, &r, &off) == 1 && r.n <= n) {
-        behind = rd.off;
+        after = rd.off;
         if (r.n == n && record_key_ok(r.key)) {
             *b = r.b;
             *sum = record_sum(r.line);
         }
     }
     record_reader_fini(&rd);
-    return behind;
+    return after;
 }
 
 int

@@ -57,7 +57,7 @@ struct judged {
     struct store_rec r;
     struct str line;   /* whole or not; valid as record_next says */
     int64_t off;       /* of the line */
-    uint64_t behind;   /* number of the previous record */
+    uint64_t after_n;  /* number of the previous record */
     const char *wrong; /* what is wrong here, or before a whole record; or
                           NULL */
 };

@@ -247,7 +247,7 @@ record_put_end(struct buf *b, uint64_t g, uint64_t n, uint64_t count,
 
 /* Steps over the text z at *p. */
 static bool
-skip(const char **p, const char *end, const char *z)
+skip_text(const char **p, const char *end, const char *z)
 {
     const char *at = *p;
     for (; *z != '\0'; z++)
@@ -259,9 +259,9 @@ skip(const char **p, const char *end, const char *z)
 
 /* Steps over a member "x":<number>, and z is its text before the number. */
 static bool
-take_u64(const char **p, const char *end, const char *z, uint64_t *out)
+parse_u64(const char **p, const char *end, const char *z, uint64_t *out)
 {
-    if (!skip(p, end, z))
+    if (!skip_text(p, end, z))
         return false;
     const char *from = *p;
     uint64_t v = 0;
@@ -269,20 +269,20 @@ take_u64(const char **p, const char *end, const char *z, uint64_t *out)
         v = v * 10 + (uint64_t)(*(*p)++ - '0');
     *out = v;
     return *p > from && (*from != '0' || *p == from + 1) &&
-           skip(p, end, ",");
+           skip_text(p, end, ",");
 }
 
 static bool
-take_str(const char **p, const char *end, const char *z, struct str *out)
+parse_quoted(const char **p, const char *end, const char *z, struct str *out)
 {
-    if (!skip(p, end, z))
+    if (!skip_text(p, end, z))
         return false;
     const char *quote = memchr(*p, '"', (size_t)(end - *p));
     if (quote == NULL)
         return false;
     *out = (struct str){*p, (size_t)(quote - *p)};
     *p = quote + 1;
-    return skip(p, end, ",");
+    return skip_text(p, end, ",");
 }
 
 int
@@ -291,18 +291,19 @@ record_parse(struct str line, struct store_rec *out)
     const char *p = line.p, *end = line.p + line.len;
     uint32_t crc;
     memset(out, 0, sizeof *out);
-    if (!skip(&p, end, "{\"c\":\"") || end - p < 10 || !text_hex32(p, &crc))
+    if (!skip_text(&p, end, "{\"c\":\"") || end - p < 10 ||
+        !text_hex32(p, &crc))
         return ERR_SYNTAX;
     p += 8;
-    if (!skip(&p, end, "\",") ||
+    if (!skip_text(&p, end, "\",") ||
         crc != crc32c(0, p, (size_t)(end - p)))
         return ERR_SYNTAX;
-    if (!take_u64(&p, end, "\"g\":", &out->g) ||
-        !take_u64(&p, end, "\"n\":", &out->n) ||
-        !take_u64(&p, end, "\"b\":", &out->b) ||
-        !take_u64(&p, end, "\"p\":", &out->p) ||
-        !take_str(&p, end, "\"k\":\"", &out->key) ||
-        !take_str(&p, end, "\"t\":\"", &out->time))
+    if (!parse_u64(&p, end, "\"g\":", &out->g) ||
+        !parse_u64(&p, end, "\"n\":", &out->n) ||
+        !parse_u64(&p, end, "\"b\":", &out->b) ||
+        !parse_u64(&p, end, "\"p\":", &out->p) ||
+        !parse_quoted(&p, end, "\"k\":\"", &out->key) ||
+        !parse_quoted(&p, end, "\"t\":\"", &out->time))
         return ERR_SYNTAX;
     if (out->g > RECORD_MAX_G || out->n > RECORD_MAX_N ||
         out->b > out->n || (out->n > 0 && out->p >= out->n) ||
@@ -321,7 +322,7 @@ record_peek_n(struct str line, uint64_t *n)
     if (line.len <= RECORD_SUM_FROM)
         return false;
     p += RECORD_SUM_FROM;
-    return take_u64(&p, end, "\"g\":", &g) && take_u64(&p, end, "\"n\":", n);
+    return parse_u64(&p, end, "\"g\":", &g) && parse_u64(&p, end, "\"n\":", n);
 }
 
 uint32_t
@@ -329,7 +330,7 @@ record_sum(struct str line)
 {
     const char *p = line.p + RECORD_SUM_FROM, *end = line.p + line.len;
     uint64_t g;
-    if (line.len <= RECORD_SUM_FROM || !take_u64(&p, end, "\"g\":", &g))
+    if (line.len <= RECORD_SUM_FROM || !parse_u64(&p, end, "\"g\":", &g))
         return 0;
     return crc32c(0, p, (size_t)(end - p));
 }
@@ -356,7 +357,7 @@ peek_own_key(struct str line, struct str *key)
     const char *p = line.p, *end = line.p + line.len;
     const char *last = line.len < HEAD_MAX ? end : p + HEAD_MAX;
 
-    while (p < last && !take_str(&p, end, "\"k\":\"", key))
+    while (p < last && !parse_quoted(&p, end, "\"k\":\"", key))
         p++;
     return p < last && key_chars_ok(*key);
 }
@@ -415,14 +416,14 @@ record_parse_header(struct str line, struct record_header *out)
     if (!whole || !str_is(r.key, RECORD_KEY_LOG))
         return ERR_SYNTAX;
     const char *p = r.body.p, *end = p + r.body.len;
-    out->replica = skip(&p, end, REPLICA);
-    if ((!out->replica && !skip(&p, end, PLAIN)) ||
-        !skip(&p, end, ",\"id\":\"") || end - p <= RECORD_ID ||
+    out->replica = skip_text(&p, end, REPLICA);
+    if ((!out->replica && !skip_text(&p, end, PLAIN)) ||
+        !skip_text(&p, end, ",\"id\":\"") || end - p <= RECORD_ID ||
         p[RECORD_ID] != '"')
         return ERR_SYNTAX;
     memcpy(out->id, p, RECORD_ID);
     p += RECORD_ID + 1;
-    out->compacted = skip(&p, end, ",\"compacted\":true");
+    out->compacted = skip_text(&p, end, ",\"compacted\":true");
     out->g = r.g;
     return r.g > 0 && r.g <= RECORD_MAX_G ? 0 : ERR_SYNTAX;
 }
@@ -433,9 +434,9 @@ record_guess_header(struct str line, struct record_header *out)
     const char *p = line.p, *end = line.p + line.len;
     for (; p < end; p++) {
         const char *at = p;
-        out->compacted |= skip(&at, end, "\"compacted\":true");
+        out->compacted |= skip_text(&at, end, "\"compacted\":true");
         at = p;
-        if (skip(&at, end, "\"id\":\"") && end - at > RECORD_ID &&
+        if (skip_text(&at, end, "\"id\":\"") && end - at > RECORD_ID &&
             at[RECORD_ID] == '"' &&
             str_is_hex((struct str){at, RECORD_ID}, RECORD_ID))
             memcpy(out->id, at, RECORD_ID);

@@ -364,13 +364,13 @@ act_on_news(struct store *s, const struct remote_news *news)
         return ASK_ON;
     if (news->what == REMOTE_WON) {
         set_head(s, news->head, s->log.head + s->n_staged);
-        r->behind = store_commit_here(s, &unknown) != 0;
+        r->lags = store_commit_here(s, &unknown) != 0;
         return 0; /* invariant 4 */
     }
     if (news->what == REMOTE_SAME) {
         if (r->at.n == s->log.head)
             set_head(s, news->head, r->at.n);
-        r->behind = false;
+        r->lags = false;
         if (s->n_staged > 0 || !r->asked)
             return ASK_ON;
         return r->changed ? ERR_AGAIN : 0;
@@ -381,7 +381,7 @@ act_on_news(struct store *s, const struct remote_news *news)
         r->due_ms = clock_mono_ms() + RETRY_MS;
         return ASK_ON;
     }
-    r->behind = rc != 0;
+    r->lags = rc != 0;
     if (rc != 0)
         return rc;
     return news->more || !r->asked ? ASK_ON : ERR_AGAIN;
@@ -403,7 +403,7 @@ continue_turn(struct store *s)
         if (rc != 0)
             return rc;
         rc = idle ? begin_remote(s, true) : 0;
-        r->behind |= rc != 0 && rc != ERR_PENDING;
+        r->lags |= rc != 0 && rc != ERR_PENDING;
         if (rc == 0)
             rc = step_remote(s, &news);
         if (rc != 0)
@@ -756,7 +756,7 @@ store_stale_ms(const struct store *s)
     if (r == NULL)
         return 0;
     int64_t age = clock_mono_ms() - r->fresh_ms;
-    bool stale = r->err != 0 || r->behind ||
+    bool stale = r->err != 0 || r->lags ||
                  (r->remote->reads_local && age > LOCAL_MS);
     if (!stale)
         return 0;

@@ -29,7 +29,7 @@ struct replica {
     bool fresh;   /* memory has all that was committed before this turn */
     bool tended;  /* store_tend is called now and then */
     bool waits;   /* what it was last told */
-    bool behind;  /* what was committed could not be written here */
+    bool lags;    /* what was committed could not be written here */
     bool full;    /* the remote has refused a commit for lack of room */
     bool probed;  /* store_tend has just asked whether it has room again */
 

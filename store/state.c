@@ -115,7 +115,7 @@ store_only_reads(const struct store *s)
 
 /* What a person has to change before this process can write the log. */
 static enum reason
-standing(const struct store *s)
+lasting_reason(const struct store *s)
 {
     if (store_only_reads(s))
         return WHY_ASKED;
@@ -132,7 +132,7 @@ standing(const struct store *s)
 static enum reason
 why_not(const struct store *s)
 {
-    enum reason why = standing(s);
+    enum reason why = lasting_reason(s);
     if (s->log.damaged)
         return WHY_DAMAGE;
     if (s->err != 0 && s->err != ERR_READONLY) {
@@ -159,13 +159,13 @@ bool
 store_is_writable(const struct store *s)
 {
     return s->log.fd >= 0 && s->lock.fd >= 0 && !s->log.damaged &&
-           standing(s) == WHY_NONE;
+           lasting_reason(s) == WHY_NONE;
 }
 
 int
 store_deny_standing(struct store *s)
 {
-    enum reason why = standing(s);
+    enum reason why = lasting_reason(s);
     return reasons[why].text == NULL
                ? reasons[why].err
                : store_deny(s, reasons[why].err, "%s: %s", s->path,
@@ -180,13 +180,13 @@ store_allow(struct store *s)
 }
 
 void
-store_note_damage(struct store *s, int64_t off, uint64_t behind,
+store_note_damage(struct store *s, int64_t off, uint64_t after_n,
                   const char *what)
 {
     s->log.damaged = true;
     store_deny(s, ERR_DAMAGED, "%s: damaged at byte %lld, after record "
                "%llu: %s", s->path, (long long)off,
-               (unsigned long long)behind, what);
+               (unsigned long long)after_n, what);
 }
 
 const char *
@@ -386,7 +386,7 @@ store_note_time(struct store *s, struct str text)
 }
 
 void
-store_take_mark(struct store *s, const struct mark *m)
+store_adopt_mark(struct store *s, const struct mark *m)
 {
     struct store_time *t = &s->time;
     int64_t off = m->time_ms - m->boot_ms;

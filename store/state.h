@@ -112,7 +112,7 @@ bool store_only_reads(const struct store *s);
 /* Ends the refusal of writes. */
 void store_allow(struct store *s);
 /* Records that the log is damaged, first at off. */
-void store_note_damage(struct store *s, int64_t off, uint64_t behind,
+void store_note_damage(struct store *s, int64_t off, uint64_t after_n,
                        const char *what);
 
 /* Returns whether st is the file that memory was read from. */
@@ -134,7 +134,7 @@ int64_t store_stamp_ms(const struct store *s);
 void store_note_time(struct store *s, struct str t);
 /* The log's time continues from its mark m, and a replica's head is the one in
    it. */
-void store_take_mark(struct store *s, const struct mark *m);
+void store_adopt_mark(struct store *s, const struct mark *m);
 /* Under the lock: writes the mark for the log with this inode. 0, ERR_IO. */
 int store_put_mark(struct store *s, uint64_t g, uint64_t n, int64_t end,
                    ino_t ino);

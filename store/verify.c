@@ -58,7 +58,7 @@ struct scan {
 /* ---- bad regions ---- */
 
 static void
-note_bad(struct scan *sc, int64_t off, uint64_t behind, const char *what)
+note_bad(struct scan *sc, int64_t off, uint64_t after_n, const char *what)
 {
     struct store_report *rep = sc->report;
     if (rep->off < 0) {
@@ -66,7 +66,7 @@ note_bad(struct scan *sc, int64_t off, uint64_t behind, const char *what)
         rep->line = sc->line;
         text_put(rep->what, sizeof rep->what, "byte %lld, line %llu, after "
                  "record %llu: %s", (long long)off,
-                 (unsigned long long)sc->line, (unsigned long long)behind,
+                 (unsigned long long)sc->line, (unsigned long long)after_n,
                  what);
     }
     if (sc->region < 0) {
@@ -130,7 +130,7 @@ scan_record(struct scan *sc, const struct judged *j)
     const struct store_rec *r = &j->r;
     struct store_entry *e = index_find(&sc->keys, r->key);
     if (!sc->log.compacted)
-        report_lost(sc, j->behind + 1, r->n - 1);
+        report_lost(sc, j->after_n + 1, r->n - 1);
     if (e == NULL)
         e = index_add(&sc->keys, r->key, sizeof *e);
     if (e == NULL)
@@ -138,7 +138,7 @@ scan_record(struct scan *sc, const struct judged *j)
     const char *wrong = check_links(sc, r, e->n);
     if (wrong != NULL) {
         sc->log.damaged = true;
-        note_bad(sc, j->off, j->behind, wrong);
+        note_bad(sc, j->off, j->after_n, wrong);
         end_region(sc, sc->log.end);
     }
     e->n = r->n;
@@ -183,12 +183,12 @@ scan_line(struct scan *sc, const struct judged *j)
         if (mark_moved(sc)) /* the lock was released in between */
             return SCAN_AGAIN;
         sc->report->torn = true;
-        note_bad(sc, j->off, j->behind, j->wrong);
+        note_bad(sc, j->off, j->after_n, j->wrong);
         end_region(sc, sc->size);
         return 0;
     }
     if (j->wrong != NULL)
-        note_bad(sc, j->off, j->behind, j->wrong);
+        note_bad(sc, j->off, j->after_n, j->wrong);
     if (j->as == LOG_DAMAGE) {
         /* It may show several keys: if a line feed was lost, the next line is
            part of this one. */
