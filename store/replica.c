@@ -231,40 +231,34 @@ step_remote(struct store *s, struct remote_news *news)
 
 /* ---- what others committed ---- */
 
-/* Puts those of the lines that memory lacks into the batch, as lines of this
-   log. ERR_FORMAT: they do not follow it. */
-static int
-add_remote_lines(struct store *s, struct str lines, uint64_t *n)
-{
-    struct store_rec r;
-    const char *lf;
-    *n = s->log.head;
-    for (; lines.len > 0; lines.p = lf + 1) {
-        lf = memchr(lines.p, '\n', lines.len);
-        if (lf == NULL ||
-            record_parse((struct str){lines.p, (size_t)(lf - lines.p)},
-                         &r) != 0)
-            return ERR_FORMAT;
-        lines.len -= (size_t)(lf + 1 - lines.p);
-        if (r.n <= *n)
-            continue;
-        if (r.n != *n + 1 || !record_key_ok(r.key))
-            return ERR_FORMAT;
-        r.g = s->log.g;
-        record_put(&s->batch, &r);
-        *n = r.n;
-    }
-    return s->batch.err;
-}
-
-/* Under the lock. The lines are read back: what memory has is what the log
-   has. */
+/* Under the lock: appends those of the lines that memory lacks, as lines of
+   this log. ERR_FORMAT: they do not follow it. The lines are read back: what
+   memory has is what the log has. */
 static int
 append_lines(struct store *s, const struct remote_news *news)
 {
-    struct mark m = {.g = s->log.g};
+    struct mark m = {.g = s->log.g, .n = s->log.head};
+    struct str rest = news->lines;
+    struct store_rec r;
+    int rc = 0;
     bool cut;
-    int rc = add_remote_lines(s, news->lines, &m.n);
+    while (rc == 0 && rest.len > 0) {
+        const char *lf = memchr(rest.p, '\n', rest.len);
+        if (lf == NULL ||
+            record_parse((struct str){rest.p, (size_t)(lf - rest.p)},
+                         &r) != 0 ||
+            (r.n > m.n && (r.n != m.n + 1 || !record_key_ok(r.key)))) {
+            rc = ERR_FORMAT;
+        } else if (r.n > m.n) {
+            r.g = s->log.g;
+            record_put(&s->batch, &r);
+            m.n = r.n;
+        }
+        if (rc == 0)
+            rest = str_from(rest, (size_t)(lf + 1 - rest.p));
+    }
+    if (rc == 0)
+        rc = s->batch.err;
     m.end = s->log.end + (int64_t)s->batch.len;
     /* Another process here may have taken these lines, and later ones. */
     if (rc != 0 || m.n > s->log.head)
@@ -513,33 +507,22 @@ store_confirm_patiently(struct store *s)
 
 /* ---- push ---- */
 
-/* Checks what is to be pushed; under the lock. */
-static int
-check_push(struct store *s)
-{
-    char aside[ASIDE_MAX];
-    if (s->replica->push == REMOTE_CONTINUE)
-        return 0; /* else the lock was refused */
-    if (!s->log.foreign)
-        return store_deny(s, ERR_EXISTS, "%s: already shared in etcd; if etcd "
-                          "has lost its records, run \"mcptask push "
-                          "--continue\"", s->path);
-    text_put(aside, sizeof aside, "%s.before-etcd", s->path);
-    if (access(aside, F_OK) == 0)
-        return store_deny(s, ERR_EXISTS, "%s: already exists; rename it",
-                          aside);
-    return 0;
-}
-
 int
 store_push(struct store *s, bool again)
 {
+    char aside[ASIDE_MAX];
     int rc = 0;
     if (!s->lock.held) {
         s->replica->push = again ? REMOTE_CONTINUE : REMOTE_PUSH;
         rc = store_lock_patiently(s);
-        if (rc == 0)
-            rc = check_push(s);
+        text_put(aside, sizeof aside, "%s.before-etcd", s->path);
+        if (rc == 0 && !again && !s->log.foreign)
+            rc = store_deny(s, ERR_EXISTS, "%s: already shared in etcd; if "
+                            "etcd has lost its records, run \"mcptask push "
+                            "--continue\"", s->path);
+        else if (rc == 0 && !again && access(aside, F_OK) == 0)
+            rc = store_deny(s, ERR_EXISTS, "%s: already exists; rename it",
+                            aside);
     }
     if (rc == 0)
         rc = store_confirm(s);
