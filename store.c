@@ -161,6 +161,7 @@ apply_record(struct store *s, const struct store_rec *r, int64_t off,
 {
     struct store_entry *e = index_find(&s->index, r->key);
     bool fresh = e == NULL;
+    int64_t ms;
     if (fresh) {
         uint8_t kind = kind_of(s, r->key);
         e = index_add(&s->index, r->key, s->kinds[kind].entry_size);
@@ -194,7 +195,8 @@ apply_record(struct store *s, const struct store_rec *r, int64_t off,
         s->superseded += e->len + 1;
     else if (!fresh)
         s->superseded += was.len + 1;
-    store_note_time(s, r->time);
+    if (time_parse(r->time, &ms))
+        store_advance_time(s, ms - clock_boot_ms());
     *out = e;
     return 0;
 }
@@ -328,6 +330,17 @@ store_put(struct store *s, struct str bytes, const struct mark *m, bool *cut)
 
 /* ---- reading on ---- */
 
+/* Records that the log is damaged, first at off. */
+static void
+note_damage(struct store *s, int64_t off, uint64_t after_n,
+                  const char *what)
+{
+    s->log.damaged = true;
+    store_deny(s, ERR_DAMAGED, "%s: damaged at byte %lld, after record "
+               "%llu: %s", s->path, (long long)off,
+               (unsigned long long)after_n, what);
+}
+
 /* Reads lines from the known end to a new one. If the rest is torn, the known
    end stays before it. committed: nothing can be torn. */
 static int
@@ -341,7 +354,7 @@ read_lines(struct store *s, int64_t end, bool committed)
     while ((rc = log_next(&s->log, &rd, committed ? end : 0, &j)) == 1 &&
            j.as != LOG_TORN) {
         if (j.wrong != NULL)
-            store_note_damage(s, j.off, j.after_n, j.wrong);
+            note_damage(s, j.off, j.after_n, j.wrong);
         if (j.as == LOG_END)
             s->superseded_base = s->superseded;
         if (j.as != LOG_RECORD)
@@ -352,7 +365,7 @@ read_lines(struct store *s, int64_t end, bool committed)
         tell_observer(s, e, &j.r);
     }
     if (rc == 0 && s->log.end < end && committed) {
-        store_note_damage(s, s->log.end, s->log.head,
+        note_damage(s, s->log.end, s->log.head,
                           "the file ends before its committed end");
         s->log.end = end;
     }
@@ -367,7 +380,7 @@ read_lines(struct store *s, int64_t end, bool committed)
     }
     s->observed = s->log.head;
     if (s->log.compacted)
-        store_note_damage(s, s->log.end, s->log.head,
+        note_damage(s, s->log.end, s->log.head,
                           "the end record of a compaction is missing");
     return s->log.damaged ? ERR_DAMAGED : 0;
 }
@@ -400,6 +413,24 @@ find_rest(const struct store *s, const struct log_file *f, int64_t end)
     bool same = b != 0 && new_b == b && new_sum == sum;
     /* Keys that were dropped stay in memory, if they are not many. */
     return same && s->live <= rest + rest / 4 ? rest : 0;
+}
+
+/* Returns whether the log is itself a mount point, so that nothing can be
+   renamed over it. Where the mounts are unknown, the device is a less reliable
+   sign: some stacked file systems have one for files and one for
+   directories. */
+static bool
+is_mounted(const struct store *s)
+{
+    struct stat st;
+    int dir = file_open_dir(s->dir);
+    int64_t own = os_mount_of(s->log.fd), around = os_mount_of(dir);
+    bool mounted = own != around;
+    if (own < 0 || around < 0)
+        mounted = dir >= 0 && fstat(dir, &st) == 0 && st.st_dev != s->dev;
+    if (dir >= 0)
+        close(dir);
+    return mounted;
 }
 
 /* Switches to an opened log; end: its committed end, or 0 if that is unknown.
@@ -438,7 +469,7 @@ go_over(struct store *s, const struct log_file *f, int64_t end)
         s->loaded = false;
         return ERR_BUSY;
     }
-    s->log.mounted = store_is_mounted(s);
+    s->log.mounted = is_mounted(s);
     store_note_names(s);
     return rest > 0;
 }
@@ -598,7 +629,7 @@ recover_tail(struct store *s, int64_t size)
                       lf != '\n'))
         return store_load(s, true);
     if (size < s->log.end) {
-        store_note_damage(s, size, s->log.head,
+        note_damage(s, size, s->log.head,
                           "the file ends before its committed end");
         return ERR_DAMAGED;
     }

@@ -179,16 +179,6 @@ store_allow(struct store *s)
     s->why[0] = '\0';
 }
 
-void
-store_note_damage(struct store *s, int64_t off, uint64_t after_n,
-                  const char *what)
-{
-    s->log.damaged = true;
-    store_deny(s, ERR_DAMAGED, "%s: damaged at byte %lld, after record "
-               "%llu: %s", s->path, (long long)off,
-               (unsigned long long)after_n, what);
-}
-
 const char *
 store_damage(struct store *s)
 {
@@ -318,22 +308,6 @@ store_note_names(struct store *s)
     s->log.linked = linked;
 }
 
-/* Where the mounts are unknown, the device is a less reliable sign: some
-   stacked file systems have one for files and one for directories. */
-bool
-store_is_mounted(const struct store *s)
-{
-    struct stat st;
-    int dir = file_open_dir(s->dir);
-    int64_t own = os_mount_of(s->log.fd), around = os_mount_of(dir);
-    bool mounted = own != around;
-    if (own < 0 || around < 0)
-        mounted = dir >= 0 && fstat(dir, &st) == 0 && st.st_dev != s->dev;
-    if (dir >= 0)
-        close(dir);
-    return mounted;
-}
-
 /* An open file can be written whatever its permissions have become; not so on a
    file system that was mounted again for reading. */
 void
@@ -362,9 +336,8 @@ store_check_access(struct store *s)
 
 /* ---- time ---- */
 
-/* Advances the clocks to an offset, unless that is too far ahead. */
-static void
-advance_clocks(struct store *s, int64_t off)
+void
+store_advance_time(struct store *s, int64_t off)
 {
     struct store_time *t = &s->time;
     bool shared = s->replica != NULL;
@@ -378,14 +351,6 @@ advance_clocks(struct store *s, int64_t off)
 }
 
 void
-store_note_time(struct store *s, struct str text)
-{
-    int64_t ms;
-    if (time_parse(text, &ms))
-        advance_clocks(s, ms - clock_boot_ms());
-}
-
-void
 store_adopt_mark(struct store *s, const struct mark *m)
 {
     struct store_time *t = &s->time;
@@ -394,7 +359,7 @@ store_adopt_mark(struct store *s, const struct mark *m)
         m->time_ms <= TIME_MAX_MS && m->boot_ms <= clock_boot_ms()) {
         if (s->replica == NULL && off < t->off - SLACK_MS)
             t->off = off; /* another process has taken times back */
-        advance_clocks(s, off);
+        store_advance_time(s, off);
         t->same_boot = true;
     }
     if (s->replica != NULL) {

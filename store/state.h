@@ -111,9 +111,6 @@ int store_deny_standing(struct store *s);
 bool store_only_reads(const struct store *s);
 /* Ends the refusal of writes. */
 void store_allow(struct store *s);
-/* Records that the log is damaged, first at off. */
-void store_note_damage(struct store *s, int64_t off, uint64_t after_n,
-                       const char *what);
 
 /* Returns whether st is the file that memory was read from. */
 bool store_is_log(const struct store *s, const struct stat *st);
@@ -123,15 +120,13 @@ const char *store_closed_path(const struct store *s, uint64_t g);
 /* Notes whether the log has a name except its own and that of its closed
    generation: a process that uses the other name has another lock file. */
 void store_note_names(struct store *s);
-/* Returns whether the log is itself a mount point, so that nothing can be
-   renamed over it. */
-bool store_is_mounted(const struct store *s);
 
 /* The time for a new record: not before that of any other, but for those of
    hosts whose clocks are ahead. */
 int64_t store_stamp_ms(const struct store *s);
-/* Advances the log's time to a record's time t. */
-void store_note_time(struct store *s, struct str t);
+/* Advances the log's time to the boot clock plus off, unless that is too far
+   ahead. */
+void store_advance_time(struct store *s, int64_t off);
 /* The log's time continues from its mark m, and a replica's head is the one in
    it. */
 void store_adopt_mark(struct store *s, const struct mark *m);
