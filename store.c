@@ -299,7 +299,7 @@ store_put(struct store *s, struct str bytes, const struct mark *m, bool *cut)
         (lock_log(s->log.fd, true) == ERR_BUSY || stat(s->path, &st) != 0 ||
          !store_is_log(s, &st) || st.st_size != s->log.end))
         return ERR_BUSY;
-    for (bool again = false;; again = true) {
+    for (bool retries = false;; retries = true) {
         const char *step = "write";
         int rc = file_write_at(s->log.fd, bytes.p, bytes.len, s->log.end);
         if (rc == 0 && s->replica == NULL) { /* else others have the records */
@@ -316,7 +316,7 @@ store_put(struct store *s, struct str bytes, const struct mark *m, bool *cut)
         int64_t missing = e == EFBIG ? 0 : (int64_t)bytes.len;
         rc = file_error();
         *cut = cut_log(s);
-        if (*cut && !again && strcmp(step, "fdatasync") == 0)
+        if (*cut && !retries && strcmp(step, "fdatasync") == 0)
             continue;
         if (*cut && rc == ERR_FULL && missing > 0 &&
             room_make_way(s, missing, m != NULL && !s->room.ordinary))

@@ -255,7 +255,7 @@ mark_format(const struct mark *m, char out[LOCK_FULL_LEN])
 static bool
 mark_parse(const char *p, struct mark *out)
 {
-    char again[LOCK_FULL_LEN];
+    char same[LOCK_FULL_LEN];
     memset(out, 0, sizeof *out);
     for (const struct part *f = parts; f < PARTS_END; f++) {
         char *to = (char *)out + f->in;
@@ -269,12 +269,12 @@ mark_parse(const char *p, struct mark *out)
     }
     for (size_t i = REMOTE_HEAD_MAX - 1; i-- > 0 && out->head[i] == ' ';)
         out->head[i] = '\0';
-    if (mark_format(out, again) != LOCK_FULL_LEN ||
-        memcmp(p, again, LOCK_FULL_LEN) != 0)
+    if (mark_format(out, same) != LOCK_FULL_LEN ||
+        memcmp(p, same, LOCK_FULL_LEN) != 0)
         out->head[0] = '\0';
-    if (memcmp(p, again, LOCK_MARK_LEN) != 0)
+    if (memcmp(p, same, LOCK_MARK_LEN) != 0)
         out->id[0] = '\0';
-    return out->end >= 0 && memcmp(p, again, SUM_AT + 9) == 0;
+    return out->end >= 0 && memcmp(p, same, SUM_AT + 9) == 0;
 }
 
 int
