@@ -406,99 +406,75 @@ copy_file(int fd, int64_t len, const char *to)
                    : file_finish(out, to, log_copy(fd, 0, len, out, 0));
 }
 
-struct backup {
-    struct store *s;
-    const char *dir;
-    uint64_t g;       /* of the log */
-    uint64_t lowest;  /* lowest generation copied */
-    int64_t len;      /* of the log */
-};
-
-/* Path of the copy of generation g, until the next call. The log's copy has the
-   log's name. */
+/* Path in dir of the copy of generation g, until the next call. That of the
+   log, of generation newest, has the log's name. */
 static const char *
-backup_path(const struct backup *b, uint64_t g)
+backup_path(const struct store *s, const char *dir, uint64_t newest, uint64_t g)
 {
     static char path[STORE_CLOSED_PATH_MAX];
-    const char *name = file_name(g < b->g ? store_closed_path(b->s, g)
-                                          : b->s->path);
-    text_put(path, sizeof path, "%s/%s", b->dir, name);
+    text_put(path, sizeof path, "%s/%s", dir,
+             file_name(g < newest ? store_closed_path(s, g) : s->path));
     return path;
-}
-
-static int
-copy_all(struct backup *b)
-{
-    char lock[STORE_CLOSED_PATH_MAX + 8];
-    struct stat st;
-    /* The mark of a lock file there would be wrong. */
-    text_put(lock, sizeof lock, "%s.lock", backup_path(b, b->g));
-    if (lstat(backup_path(b, b->g), &st) == 0 || lstat(lock, &st) == 0)
-        return ERR_EXISTS;
-    int rc = 0;
-    for (uint64_t g = b->g - 1; rc == 0 && g > 0; g--) {
-        int fd = store_open_closed(b->s, g);
-        if (fd < 0 && errno == ENOENT)
-            break;
-        if (fd < 0)
-            return file_error();
-        rc = ERR_IO;
-        if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
-            rc = copy_file(fd, st.st_size, backup_path(b, g));
-        close(fd);
-        if (rc == 0)
-            b->lowest = g;
-    }
-    if (rc == 0)
-        rc = copy_file(b->s->log.fd, b->len, backup_path(b, b->g));
-    if (rc == 0 && (rc = file_sync_path(b->dir)) != 0)
-        unlink(backup_path(b, b->g));
-    return rc;
-}
-
-/* Reads every copy again, oldest first. */
-static int
-check_copies(const struct backup *b,
-             int (*each)(void *ctx, const struct store_rec *r), void *ctx)
-{
-    struct store_report report;
-    struct stat st;
-    int rc = 0;
-    bool damaged = false;
-    for (uint64_t g = b->lowest; rc == 0 && g <= b->g; g++) {
-        if (stat(backup_path(b, g), &st) != 0)
-            return ERR_IO;
-        struct scan sc = {.path = backup_path(b, g), .mark.end = st.st_size,
-                          .good = each, .good_ctx = ctx};
-        rc = scan_log(&sc, &report);
-        damaged = damaged || report.damaged;
-    }
-    return rc == 0 && damaged ? ERR_DAMAGED : rc;
 }
 
 int
 store_backup(struct store *s, const char *dir,
              int (*each)(void *ctx, const struct store_rec *r), void *ctx)
 {
+    char log[STORE_CLOSED_PATH_MAX], lock[STORE_CLOSED_PATH_MAX + 8];
+    uint64_t newest = s->log.g, lowest = newest; /* generations copied */
+    int64_t len = s->log.end;
+    bool damaged = false;
     struct stat st;
+    int rc = 0;
     if (s->log.fd < 0)
         return ERR_NOT_FOUND;
     if (fstat(s->log.fd, &st) != 0)
         return ERR_IO;
-    struct backup b = {.s = s, .dir = dir, .g = s->log.g, .lowest = s->log.g,
-                       .len = s->log.end};
-    if (b.len > st.st_size) /* damaged: copy what there is */
-        b.len = st.st_size;
+    if (len > st.st_size) /* damaged: copy what there is */
+        len = st.st_size;
     if (strlen(dir) + strlen(file_name(s->path)) > FILE_PATH_MAX)
         return ERR_TOO_LARGE;
-    int rc = copy_all(&b);
-    if (rc == 0) { /* each may change s from here on */
-        rc = check_copies(&b, each, ctx);
-        if (rc == 0 || rc == ERR_DAMAGED)
-            return rc;
-        unlink(backup_path(&b, b.g));
+    text_put(log, sizeof log, "%s", backup_path(s, dir, newest, newest));
+    text_put(lock, sizeof lock, "%s.lock", log);
+    /* The mark of a lock file there would be wrong. */
+    if (lstat(log, &st) == 0 || lstat(lock, &st) == 0)
+        return ERR_EXISTS;
+    for (uint64_t g = newest - 1; rc == 0 && g > 0; g--) {
+        int fd = store_open_closed(s, g);
+        if (fd < 0 && errno == ENOENT)
+            break;
+        rc = fd < 0 ? file_error() : ERR_IO;
+        if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+            rc = copy_file(fd, st.st_size, backup_path(s, dir, newest, g));
+        if (fd >= 0)
+            close(fd);
+        if (rc == 0)
+            lowest = g;
     }
-    for (uint64_t g = b.lowest; g < b.g; g++)
-        unlink(backup_path(&b, g));
+    if (rc == 0)
+        rc = copy_file(s->log.fd, len, log);
+    bool whole = rc == 0;
+    if (whole)
+        rc = file_sync_path(dir);
+    /* Every copy is read again, oldest first; each may change s. */
+    for (uint64_t g = lowest; rc == 0 && g <= newest; g++) {
+        struct store_report report;
+        const char *path = backup_path(s, dir, newest, g);
+        struct scan sc = {.path = path, .good = each, .good_ctx = ctx};
+        rc = stat(path, &st) != 0 ? ERR_IO : 0;
+        sc.mark.end = st.st_size;
+        if (rc == 0)
+            rc = scan_log(&sc, &report);
+        damaged = damaged || (rc == 0 && report.damaged);
+    }
+    if (rc == 0 && damaged)
+        rc = ERR_DAMAGED;
+    if (rc == 0 || rc == ERR_DAMAGED)
+        return rc;
+    if (whole)
+        unlink(log);
+    for (uint64_t g = lowest; g < newest; g++)
+        unlink(backup_path(s, dir, newest, g));
     return rc;
 }
