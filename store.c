@@ -1421,32 +1421,29 @@ store_instance(struct store *s)
     return s->lock.instance;
 }
 
-bool
-store_alive(const struct store *s, uint64_t instance)
-{
-    const struct remote *r = s->opt.remote;
-    if (instance == s->lock.instance)
-        return instance != 0;
-    if (lock_has(&s->lock, instance))
-        return s->lock.fd >= 0 && !lock_is_free(&s->lock, instance);
-    return r != NULL && r->alive(r->ctx, instance);
-}
-
 enum sight
 store_sight(const struct store *s, uint64_t instance)
 {
     const struct remote *r = s->opt.remote;
-    bool here = lock_has(&s->lock, instance);
-
-    if (instance == 0 || s->lock.fd < 0 || (!here && r == NULL))
+    if (instance == 0)
         return SIGHT_UNKNOWN;
     if (instance == s->lock.instance)
         return SIGHT_ALIVE;
-    if (here)
+    if (lock_has(&s->lock, instance)) {
+        if (s->lock.fd < 0)
+            return SIGHT_UNKNOWN;
         return lock_is_free(&s->lock, instance) ? SIGHT_GONE : SIGHT_ALIVE;
-    if (r->alive(r->ctx, instance))
+    }
+    if (r != NULL && r->alive(r->ctx, instance))
         return SIGHT_ALIVE;
-    return r->gone(r->ctx, instance) ? SIGHT_GONE : SIGHT_UNKNOWN;
+    return r != NULL && s->lock.fd >= 0 && r->gone(r->ctx, instance)
+               ? SIGHT_GONE : SIGHT_UNKNOWN;
+}
+
+bool
+store_alive(const struct store *s, uint64_t instance)
+{
+    return store_sight(s, instance) == SIGHT_ALIVE;
 }
 
 /* ---- open and close ---- */
