@@ -158,3 +158,52 @@ test('the session ends, and the command in the background has its task',
     assert.match(JSON.stringify(refused), /lease_held/);
     assert.equal(task().lease.left, undefined);
 });
+
+test('agents share the parts of a task, and close it last', async () => {
+    const part = n => ({task_id: `e-${n}`, title: `part ${n}`, parent_id: 'e'});
+    const done = id => call('update_task', {task_id: id, status: 'done'});
+    const [, first] = await run_client('claude-code', [
+        call('create_task', {tasks: [{task_id: 'e', title: 'epic', priority: 0},
+                                     part(1), part(2), part(3)]}),
+        call('claim_task'), done('e-1')]);
+    const [second, , third, , last] = await run_client('codex', [
+        call('claim_task'), done('e-2'), call('claim_task'), done('e-3'),
+        call('claim_task')]);
+
+    assert.deepEqual([first, second, third, last].map(k => k.task_id),
+                     ['e-1', 'e-2', 'e-3', 'e'], JSON.stringify(last));
+    assert.equal(last.parts.done, 3);
+    assert.match(last.parts.next, /close it/);
+});
+
+test('the orchestrator of a task with parts has it back', async () => {
+    const first = start_client('claude-code', [
+        call('create_task', {tasks: [{task_id: 'e', title: 'epic'},
+            {task_id: 'e-1', title: 'part', parent_id: 'e'}]}),
+        call('claim_task', {task_id: 'e'}), {stay: true}]);
+
+    await model.stays();
+    await end_client(first.child);
+    const [other] = await run_client('codex', [call('claim_task')]);
+    const [again] = await run_client('claude-code', [call('claim_task')]);
+
+    assert.equal(other.task_id, 'e-1', JSON.stringify(other));
+    assert.equal(again.task_id, 'e', JSON.stringify(again));
+});
+
+test('an agent does not approve its own request, nor does another', async () => {
+    const answer = {task_id, answer: {text: 'approve',
+                                      question_id: '$2.question_id'}};
+    const results = await run_client('claude-code', [
+        call('create_task', {task_id, title: 'deploy'}),
+        call('claim_task', {task_id}),
+        call('request_input', {task_id, kind: 'approval', question: 'Deploy?'}),
+        call('update_task', answer)]);
+    const [other] = await run_client('codex', [call('update_task', {task_id,
+        answer: {text: 'approve', question_id: results[2].question_id}})]);
+
+    for (const refused of [results[3], other])
+        assert.match(JSON.stringify(refused), /not_yours/);
+    shell(['answer', task_id, 'approve']);
+    assert.equal(task().questions[0].answer.by, 'anna');
+});
