@@ -333,7 +333,7 @@ store_put(struct store *s, struct str bytes, const struct mark *m, bool *cut)
 /* Records that the log is damaged, first at off. */
 static void
 note_damage(struct store *s, int64_t off, uint64_t after_n,
-                  const char *what)
+            const char *what)
 {
     s->log.damaged = true;
     store_deny(s, ERR_DAMAGED, "%s: damaged at byte %lld, after record "
@@ -366,7 +366,7 @@ read_lines(struct store *s, int64_t end, bool committed)
     }
     if (rc == 0 && s->log.end < end && committed) {
         note_damage(s, s->log.end, s->log.head,
-                          "the file ends before its committed end");
+                    "the file ends before its committed end");
         s->log.end = end;
     }
     if (rc == ERR_IO)
@@ -381,7 +381,7 @@ read_lines(struct store *s, int64_t end, bool committed)
     s->observed = s->log.head;
     if (s->log.compacted)
         note_damage(s, s->log.end, s->log.head,
-                          "the end record of a compaction is missing");
+                    "the end record of a compaction is missing");
     return s->log.damaged ? ERR_DAMAGED : 0;
 }
 
@@ -630,7 +630,7 @@ recover_tail(struct store *s, int64_t size)
         return store_load(s, true);
     if (size < s->log.end) {
         note_damage(s, size, s->log.head,
-                          "the file ends before its committed end");
+                    "the file ends before its committed end");
         return ERR_DAMAGED;
     }
     /* Synced before read_lines passes records to the observer; and written

@@ -136,7 +136,7 @@ lock_wait(struct lock *l)
     if (setitimer(ITIMER_REAL, &tick, NULL) != 0)
         return ERR_IO;
     int rc = lock_byte(l->fd, F_SETLKW, F_WRLCK, LOCK_WRITE);
-    l->held = rc == 0;
+    l->held |= rc == 0;
     setitimer(ITIMER_REAL, &(struct itimerval){{0, 0}, {0, 0}}, NULL);
     return rc;
 }

@@ -313,7 +313,7 @@ log_seek(int fd, int64_t end, uint64_t n, uint64_t *b, uint32_t *sum)
 
 int
 log_find(int fd, int64_t end, uint64_t n, struct arena *a,
-               struct store_rec *out, int64_t *off)
+         struct store_rec *out, int64_t *off)
 {
     struct record_reader rd = {.fd = fd, .end = end,
                                .off = log_search(fd, end, n),
