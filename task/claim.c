@@ -139,16 +139,17 @@ note_due(struct search *s, int64_t due_ms)
 static int
 is_ready(struct search *s, struct task_entry *e)
 {
-    int64_t due = task_entry_clash(s->t, e, &s->w->who, &s->clashes);
     struct task_entry *above = tasks_put_off(
         s->t, task_entry_text(s->t, e, ATOM_PARENT_ID), s->now_ms);
     struct task k;
+    int64_t due;
     int rc;
 
     if (above && task_entry_is_early(above, s->now_ms))
         note_due(s, above->from_ms);
     if (above || tasks_parts(s->t, task_entry_id(e)).unfinished > 0)
         return 0;
+    due = task_entry_clash(s->t, e, &s->w->who, &s->clashes);
     if (due != 0) {
         note_due(s, due);
         return 0;
@@ -158,8 +159,12 @@ is_ready(struct search *s, struct task_entry *e)
         return 0;
     if (rc == 0 && k.blocked)
         task_entry_park(s->t, e, raw_list_next(k.blocked_by, STR_NONE));
-    if (rc != 0 || !k.able || is_for_others(&s->w->who, &k))
+    if (rc != 0 || !k.able)
         return rc;
+    if (is_for_others(&s->w->who, &k)) {
+        note_due(s, task_entry_due(s->t, e, s->now_ms));
+        return 0;
+    }
     if (!actor_clash(&s->w->who, &k).p)
         return 1;
     note_due(s, k.clash_ms);
@@ -224,13 +229,15 @@ is_kin(const struct search *s, const struct task_entry *e)
 
 /* Whether the task of e, under a lease, is the caller's to go on with: it had
    the lease, or may continue for a session of its client that is not seen to
-   live. 1, 0, or an error. */
+   live. One that is not seen to be gone may wait for parts of the task. 1, 0,
+   or an error. */
 static int
 is_inherited(struct search *s, struct task_entry *e)
 {
     const struct task_actor *who = &s->w->who;
     struct task_holder holder;
     struct task k;
+    bool left;
     int rc;
 
     if (!is_kin(s, e) || !is_here(s, s->w, e) || !is_wanted(s->t, s->w, e) ||
@@ -241,7 +248,10 @@ is_inherited(struct search *s, struct task_entry *e)
     if (rc != 0)
         return rc == ERR_FORMAT || rc == ERR_GARBLED ? 0 : rc;
     holder = task_holder_of(&k);
-    return (actor_is(who, holder.name) || actor_inherits(who, &holder)) &&
+    left = k.sight == SIGHT_GONE || raw_member(k.f[F_LEASE], "left").p;
+    return (actor_is(who, holder.name) ||
+            (actor_inherits(who, &holder) &&
+             (left || k.parts.unfinished == 0))) &&
            may(who, &k, ACT_CLAIM) == MAY_YES;
 }
 
@@ -365,12 +375,13 @@ tasks_find_ready(struct tasks *t, struct task_want *w, struct str *out)
     struct search s = {.t = t, .w = w, .now_ms = store_now_ms(t->store),
                        .project = project_key(t, w)};
     uint32_t parked = t->n_parked;
+    int64_t held_ms;
     int rc = store_loaded(t->store) ? 0 : ERR_IO;
     size_t i;
 
     w->partial = w->more = false;
     w->due_ms = 0;
-    tasks_release(t, s.now_ms);
+    held_ms = tasks_release(t, s.now_ms);
     for (i = 0; i < TASK_N_PRIORITIES && rc == 0 && w->who.name.p; i++)
         rc = find_left(&s, t->queue[i] + QUEUE_RELEASED, out);
     for (i = s.bytes = 0; i < TASK_N_PRIORITIES && rc == 0; i++)
@@ -382,8 +393,8 @@ tasks_find_ready(struct tasks *t, struct task_want *w, struct str *out)
     }
     if (rc != 1)
         *out = STR_NONE;
-    if (rc == 0 && t->held.first)
-        note_due(&s, t->held_ms);
+    if (rc == 0 && held_ms != 0)
+        note_due(&s, held_ms);
     w->more = w->more && t->n_parked > parked;
     arena_fini(&s.a);
     return rc < 0 ? rc : 0;

@@ -784,11 +784,12 @@ task_entry_next_session(struct tasks *t, const struct task_entry *e)
     return ((struct task_entry *)session_of(t, e)->last)->later;
 }
 
-void
+int64_t
 tasks_release(struct tasks *t, int64_t now_ms)
 {
     struct task_entry *e, *next, *behind[TASK_N_PRIORITIES] = {NULL};
-    bool over = now_ms >= t->held_ms, gone = false;
+    int64_t skew = store_skew_ms(t->store);
+    bool over = now_ms - skew >= t->held_ms, gone = false;
     uint32_t session = UINT32_MAX;
 
     if (over)
@@ -810,6 +811,7 @@ tasks_release(struct tasks *t, int64_t now_ms)
         link_queue(t, e, true);
         behind[e->priority] = e;
     }
+    return t->held.first ? t->held_ms + skew : 0;
 }
 
 bool

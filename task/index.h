@@ -102,8 +102,9 @@ enum sight tasks_see(const struct tasks *t, struct str lease);
 /* The same of the lease of e; gone also if that was seen before. */
 enum sight task_entry_sight(const struct tasks *t, const struct task_entry *e);
 /* Moves the tasks from t->held to their queues whose leases have ended by
-   now_ms, or whose holders are gone: sees each session once. */
-void tasks_release(struct tasks *t, int64_t now_ms);
+   now_ms, or whose holders are gone: sees each session once. Returns when the
+   first of the other leases may end, on all hosts; 0: there is none. */
+int64_t tasks_release(struct tasks *t, int64_t now_ms);
 /* What is known of a queue and a project, for a search that adds to it. Valid
    until the next call. */
 struct task_skip *tasks_skip(struct tasks *t, const struct task_queue *q,

@@ -781,13 +781,15 @@ task_alias_of(struct str owner, char *buf)
     return (struct str){buf, head + name.len};
 }
 
-/* Whether a change of these fields (raw) of a live task may make its parent or
-   its parts ready. */
+/* Whether this change of a live task may make its parent or its parts ready: it
+   moves it, or reopens it, which takes a reason. */
 static bool
-frees_others(struct str set)
+frees_others(const struct task_event *ev)
 {
-    return raw_list_has(set, STR("\"parent_id\"")) ||
-           raw_list_has(set, STR("\"not_before\""));
+    return str_is(ev->op, "update") &&
+           (raw_list_has(ev->set, STR("\"parent_id\"")) ||
+            raw_list_has(ev->set, STR("\"not_before\"")) ||
+            (ev->note.p && raw_list_has(ev->set, STR("\"status\""))));
 }
 
 struct str
@@ -805,8 +807,7 @@ task_names(struct str key, struct str body, char *buf)
     (void)task_head_of(ev.v, f); /* what it does not find is empty */
     owner = task_alias_of(f[F_CURRENT_OWNER], buf);
     status = task_status_of(raw_inner(f[F_STATUS]));
-    if (status >= TASK_DONE || (status >= 0 && str_is(ev.op, "update") &&
-                                frees_others(ev.set)))
+    if (status >= TASK_DONE || (status >= 0 && frees_others(&ev)))
         of_status = "\t" TASK_ENDED "\t" TASK_FREE;
     else if (status >= 0 &&
              (status != TASK_IN_PROGRESS || str_is(ev.op, "claim") ||

@@ -244,7 +244,8 @@ claim_watch(const struct mcp_call *c, struct tools_change *w)
     w->r.due_ms = tasks_due_ms(s->t, id);
     if (w->r.due_ms == 0 && w->x.e.code == ERR_BLOCKED)
         time_parse(raw_inner(w->x.e.expires), &w->r.due_ms);
-    if (w->r.due_ms == 0 && w->x.e.code != ERR_BLOCKED) /* it has just come */
+    if (w->r.due_ms == 0 && w->x.e.code != ERR_BLOCKED &&
+        w->x.e.expires.p != NULL) /* it has just come */
         w->r.due_ms = store_now_ms(tasks_store(s->t)) + 1000;
     return arena_printf(c->arena, "task/%.*s\t" TASK_FREE, STR_ARG(id));
 }
@@ -546,7 +547,7 @@ tools_ask(struct mcp_call *c)
     if (rc != 0)
         return tools_error(c, &q.w.x.e);
     if (!waits || q.answer.p != NULL || q.why.p != NULL ||
-        (left <= 0 && !q.again))
+        (left <= 0 && (!q.again || q.deferred)))
         return put_asked(c, &q);
     left = left > 0 ? left : 0;
     rc = wait_on(c, q.deferred, left, q.wait_s,

@@ -194,6 +194,29 @@ TEST(behind_many_wholes)
 }
 
 /* An agent gets back what it held, whatever parts that has since. */
+/* Nothing is seen of its session, which may wait for the part. */
+TEST(a_whole_is_not_inherited_while_its_parts_are_open)
+{
+    struct fixture f;
+
+    fixture_init(&f);
+    f.client = "claude-code";
+    session_mark = "1111111111.1?";
+    STEPS(&f, {"create_task", "{'task_id':'e','title':'E'}", 0, 0, 0},
+          {"claim_task", "{'task_id':'e'}", 0, 0, 0},
+          {"create_task", "{'task_id':'p','title':'P','parent_id':'e'}", 0, 0,
+           0});
+    clock_ahead_s = 3600;
+    session_mark = "2222222222.2?";
+    STEPS(&f, {"claim_task", "{}", 0, "task_id", "p"},
+          {"claim_task", "{}", 0, "message", "no task is ready"},
+          {"update_task", "{'task_id':'p','status':'done'}", 0, 0, 0},
+          {"claim_task", "{}", 0, "task_id", "e"});
+    session_mark = NULL;
+    clock_ahead_s = 0;
+    fixture_fini(&f);
+}
+
 TEST(parts_hide_no_task_from_its_holder)
 {
     struct fixture f;

@@ -553,6 +553,78 @@ TEST(part_of_what_is_put_off)
     }
 }
 
+TEST(part_of_what_was_cancelled)
+{
+    static const struct {
+        const char *call, *gets;
+    } ways[] = {
+        {LATER(""), CLAIMED("p")},
+        {WAIT("'task_id':'p','until':'ready'"), "'met':true"},
+        {WAIT("'agent':'me','until':'work'"), "'met':true"},
+        {WAIT("'agent':'me','until':'ready'"), "'met':true"},
+    };
+    static const char *const again[] = {
+        "{'task_id':'e','status':'open','reason':'r'}",
+        "{'task_id':'e','status':'in_progress','agent':'you','reason':'r'}",
+    };
+
+    for (size_t i = 0; i < 2 * sizeof ways / sizeof *ways; i++) {
+        begin();
+        CREATE("e", "");
+        CREATE("p", ",'parent_id':'e','current_owner':'me'");
+        does("update_task", "{'task_id':'e','status':'cancelled'}");
+        makes(&ann, ways[i / 2].call);
+        settle_all();
+        CHECK(is_status("working"));
+        does("update_task", again[i % 2]);
+        settle_all();
+        if (!CHECK(is_status("completed") &&
+                   text_has(asks(&ann, OLD("tasks/result")), ways[i / 2].gets)))
+            fprintf(stderr, "  way %zu\n", i);
+        end();
+    }
+}
+
+/* What no time makes the caller's is not looked at again and again. */
+TEST(meant_for_another)
+{
+    uint64_t next;
+
+    begin();
+    CREATE("a", ",'current_owner':'you'");
+    makes(&ann, LATER(",'task_id':'a'"));
+    settle_all();
+    next = store_next_n(box.s);
+    for (int i = 0; i < 5; i++) {
+        ahead_ms += 2000;
+        settle_all();
+    }
+    CHECK(is_status("working") && store_next_n(box.s) == next);
+    does("update_task", "{'task_id':'a','current_owner':'me'}");
+    settle_all();
+    CHECK(is_status("completed") &&
+          text_has(asks(&ann, OLD("tasks/result")), CLAIMED("a")));
+    end();
+}
+
+/* What was handed to one's own product is for others of it, and then for
+   anybody. */
+TEST(handed_to_ones_own_product)
+{
+    begin();
+    CREATE("a", "");
+    does("claim_task", "{'task_id':'a','agent':'me'}");
+    does("handoff_task", "{'task_id':'a','from_agent':'me','to_agent':'toy'}");
+    makes(&ann, LATER(""));
+    settle_all();
+    CHECK(is_status("working"));
+    ahead_ms += 901 * 1000;
+    settle_all();
+    CHECK(is_status("completed") &&
+          text_has(asks(&ann, OLD("tasks/result")), CLAIMED("a")));
+    end();
+}
+
 /* A task is not ready while an agent works on paths that overlap. */
 TEST(paths)
 {

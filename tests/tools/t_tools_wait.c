@@ -573,6 +573,11 @@ TEST(a_deferred_call_asks_again)
         settle_all();
     }
     CHECK(has(asks(&neo, NEWER_ID("tasks/get")), "'status':'input_required'"));
+    /* But not after its time. */
+    ahead_ms += 51 * 1000;
+    asks(&neo, text);
+    settle_all();
+    CHECK(has(asks(&neo, NEWER_ID("tasks/get")), "'status':'completed'"));
     end();
 }
 
