@@ -74,7 +74,7 @@ eachKind('40 tasks are created in one call', ERAS, async (t, kind, store) => {
   const { agent } = bill;
   const tasks = Array.from({ length: 40 }, (_, i) => ({
     title: `Step ${i}`,
-    depends_on: i ? [`#${i - 1}`] : [],
+    depends_on: i > 1 ? [`#${i - 1}`] : [],
     ...i && { parent_id: '#0' }
   }));
   const { task_ids: ids } = await bill.tool('create_task',
