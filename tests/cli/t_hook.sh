@@ -318,7 +318,8 @@ for names in codex:codex-mcp-client claude-code:claude-code; do
     # Of another client they are told, too, and that writes down when.
     hook gemini SessionStart startup $two
     has out 'Left by another agent; if it will not come back, claim the task' \
-        "- left-$client (P2) Left, by root, left by $client-0f3c9a52, exited 0 s ago; else free at "
+        "- left-$client (P2) Left, by $(id -un), left by $client-0f3c9a52, exited " \
+        ' ago; else free at '
     run 0 show "left-$client" --json
     has out '"reason":"exited"}' '"version":2'
     asks "$mcp" claim_task '{"agent":"'"$client-b81d4e77"'"}'
