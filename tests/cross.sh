@@ -85,7 +85,7 @@ by_turns() {
     call "$2" list_tasks "{\"limit\":1,\"cursor\":\"$cursor\"}"
     has '"task_id":"other"'
     call "$2" save_checkpoint '{"task_id":"made","agent":"b"}'
-    has lease_held
+    has '"code":"kept"'
     call "$2" handoff_task '{"task_id":"made","from_agent":"a","completed_steps":["x"]}'
     has '"status":"handoff_ready"'
     call "$2" request_input '{"task_id":"other","agent":"b","question":"Which?"}'
