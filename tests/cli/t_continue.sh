@@ -76,7 +76,7 @@ ends() {
     has out 'Left by another agent; if it will not come back, claim the task' \
         "$2 "
     start codex-mcp-client
-    for call in 1 2; do # one that polls gets nothing, but is told
+    for _ in 1 2; do # one that polls gets nothing, but is told
         ask claim_task '{}'
         has out '\"claimed\":false' '\"could_claim\":[{\"task_id\":\"t-1\"' \
             '\"title\":\"Parse headers\"' "$2 " '\"free_at\":\"2' \
@@ -137,9 +137,8 @@ killed
 start codex-mcp-client
 ask claim_task '{}'
 has out '\"claimed\":false' '\"could_claim\"'
-for call in 1 2; do
-    grep -q 'claimed\\":true' out || ask claim_task '{"wait_seconds":50}'
-done
+ask claim_task '{"wait_seconds":50}'
+grep -q 'claimed\\":true' out || ask claim_task '{"wait_seconds":50}'
 has out '\"claimed\":true' '\"task_id\":\"t-1\"' 'left by claude-code-'
 closed
 finish

@@ -500,7 +500,7 @@ run 0 claim -a me
 run 0 claim -a you
 run 1 claim -a you
 has err 'no task is ready' '1 waiting for parts or a parent'
-run 0 done a -a me
+run 0 'done' a -a me
 COLUMNS=300 run 0 board
 has out '1 of 2 parts done'
 run 0 show e
@@ -508,7 +508,7 @@ has out '- parts: 1 of 2 parts done' '## Parts' \
     '- task_id: b, title: Part B, status: in_progress, current_owner: you'
 run 0 show e --json
 has out '"parts":{"total":2,"unfinished":1,"done":1,"tasks":[{"task_id":"b"'
-run 0 done b -a you
+run 0 'done' b -a you
 COLUMNS=300 run 0 board
 has out 'all parts ended: check the acceptance and close it'
 run 0 claim -a me

@@ -326,7 +326,7 @@ for names in codex:codex-mcp-client claude-code:claude-code; do
     has out '\"task_id\":\"left-'"$client"'\"' \
         '\"was\":\"left by '"$client-0f3c9a52"', exited '
     lacks out warnings
-    task done "left-$client" --agent "$client-b81d4e77"
+    task 'done' "left-$client" --agent "$client-b81d4e77"
 done
 
 # Who lost a task hears it when it goes on.
@@ -342,7 +342,7 @@ starts startup $one
 lacks out 'Taken over'
 starts resume $two
 lacks out 'Taken over'
-task done taken --agent codex-1
+task 'done' taken --agent codex-1
 
 name=whom_a_name_reaches
 for to in codex Codex codex-mcp-client codex-0f3c9a52; do
