@@ -18,8 +18,7 @@ is_asker(const struct task_actor *who, struct str asked)
     struct str client = raw_inner(raw_member(asked, "client"));
 
     if ((actor_is_named(who) && actor_is(who, by)) ||
-        (session.len > 0 && who->session.len > 0 &&
-         who->is_same(session, who->session)))
+        actor_is_session(who, session))
         return true;
     return who->unnamed && who->client.len > 0 &&
            name_is_product(client.p ? client : name_stem(raw_inner(by)),

@@ -601,10 +601,8 @@ static bool
 is_session_own(const struct tasks *t, const struct task_actor *who,
                const struct task_entry *e)
 {
-    struct str session = raw_inner(task_entry_text(t, e, ENTRY_SESSION));
-
-    return session.p && who->session.len > 0 &&
-           who->is_same(session, who->session);
+    return actor_is_session(who,
+                            raw_inner(task_entry_text(t, e, ENTRY_SESSION)));
 }
 
 /* First those of the session. Only if the name has others, too, are all

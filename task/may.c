@@ -75,11 +75,11 @@ task_holder_of(const struct task *k)
                                 .gone = k->gone};
 }
 
-static bool
-is_same_session(const struct task_actor *who, const struct task_holder *h)
+bool
+actor_is_session(const struct task_actor *who, struct str session)
 {
-    return h->session.len > 0 && who->session.len > 0 &&
-           who->is_same(h->session, who->session);
+    return session.len > 0 && who->session.len > 0 &&
+           who->is_same(session, who->session);
 }
 
 /* Whether name (raw) is a word for this product: so agents of 0.2.0 called
@@ -140,7 +140,7 @@ is_of_session(const struct task_actor *who, struct str name)
 enum task_hold
 actor_hold(const struct task_actor *who, const struct task_holder *h)
 {
-    bool same = is_same_session(who, h);
+    bool same = actor_is_session(who, h->session);
     bool runs = str_is(who->client, TASK_RUN_CLIENT) ||
                 str_is(h->client, TASK_RUN_CLIENT);
     bool elsewhere = h->runs && !h->gone && h->sight == SIGHT_ALIVE &&

@@ -13,6 +13,8 @@ bool actor_is_named(const struct task_actor *who);
 /* Whether name (raw, .p NULL: nobody's) in a task is the caller's: its owner,
    or an agent that handed it over, gave it up or lost it. */
 bool actor_is(const struct task_actor *who, struct str name);
+/* Whether session, of a lease or a question, is known and the caller's. */
+bool actor_is_session(const struct task_actor *who, struct str session);
 
 /* Whether the caller, with a token, may go by this name (raw): its agent's, or
    that with digits, unless another token has it. */

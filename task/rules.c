@@ -189,7 +189,7 @@ seat_of(struct draft *d, struct str lease)
     if (who->session.len > 0 && (runs || gone || !task_lease_is_run(lease)))
         return draft_keep(d, task_seat_make(d->c->a, who->session, who->client,
             who->first, !runs && was.len > 0 &&
-            (raw_member(lease, "many").p || !who->is_same(was, who->session))));
+            (raw_member(lease, "many").p || !actor_is_session(who, was))));
     return gone || runs ? STR("") : task_seat(lease);
 }
 
