@@ -426,7 +426,6 @@ note_could(struct search *s, struct arena *a, const struct task_want *w,
     int64_t due = timed ? task_entry_due(s->t, e, s->now_ms) : 0;
     struct task_could *c = out->could;
     size_t i = out->n_could;
-    struct str to, unseen, rest;
     enum task_may why;
     struct task k;
     int rc;
@@ -448,16 +447,24 @@ note_could(struct search *s, struct arena *a, const struct task_want *w,
     c[i] = (struct task_could){
         .id = arena_str(a, k.f[F_TASK_ID]), .title = arena_str(a, k.f[F_TITLE]),
         .was = task_was(a, &k, s->now_ms), .free_ms = due};
-    to = k.f[F_CURRENT_OWNER];
-    if (k.status == TASK_HANDOFF_READY && to.p) {
-        rest = tasks_unseen(s->t, a, &w->who, to);
-        unseen = str_cut(&rest, ';');
-        c[i].to = arena_str(a, to);
-        if (unseen.len > 0)
-            c[i].was = arena_printf(a, "%.*s; %.*s", STR_ARG(c[i].was),
-                                    STR_ARG(unseen));
-    }
+    if (k.status == TASK_HANDOFF_READY)
+        c[i].to = arena_str(a, k.f[F_CURRENT_OWNER]);
     return c[i].id.p && c[i].title.p && c[i].was.p ? 0 : ERR_NOMEM;
+}
+
+/* Adds to a task that was handed to a name which was never seen that this is
+   so. */
+static int
+note_unseen(struct tasks *t, struct arena *a, const struct task_want *w,
+            struct task_could *c)
+{
+    struct str rest = c->to.p ? tasks_unseen(t, a, &w->who, c->to) : STR("");
+    struct str unseen = str_cut(&rest, ';');
+
+    if (unseen.len > 0)
+        c->was = arena_printf(a, "%.*s; %.*s", STR_ARG(c->was),
+                              STR_ARG(unseen));
+    return unseen.p && c->was.p ? 0 : ERR_NOMEM;
 }
 
 /* Counts a task that an agent holds, or that was handed to one. */
@@ -576,6 +583,8 @@ tasks_why_none(struct tasks *t, struct arena *a, const struct task_want *w,
             rc = count_blocked(&s, a, e, out);
         }
     }
+    for (size_t i = 0; rc == 0 && i < out->n_could; i++)
+        rc = note_unseen(t, a, w, &out->could[i]);
     arena_fini(&s.a);
     return rc;
 }
