@@ -136,9 +136,8 @@ task_entry_kept_for(const struct tasks *t, const struct task_entry *e,
 
 /* ---- parts ---- */
 
-/* The entry of a parent (raw), and the parent of that. */
-static struct task_entry *
-step_up(struct tasks *t, struct str *parent)
+struct task_entry *
+tasks_step_up(struct tasks *t, struct str *parent)
 {
     struct task_entry *e = parent->p ? tasks_find(t, raw_inner(*parent)) : NULL;
 
@@ -152,7 +151,7 @@ tasks_is_above(struct tasks *t, struct str id, struct str parent)
     for (int n = 0; parent.p && n < PARENTS_MAX; n++) {
         if (str_eq(raw_inner(parent), id))
             return true;
-        step_up(t, &parent);
+        tasks_step_up(t, &parent);
     }
     return false;
 }
@@ -162,7 +161,7 @@ tasks_put_off(struct tasks *t, struct str parent, int64_t now_ms)
 {
     struct task_entry *e;
 
-    for (int n = 0; n < PARENTS_MAX && (e = step_up(t, &parent)); n++)
+    for (int n = 0; n < PARENTS_MAX && (e = tasks_step_up(t, &parent)); n++)
         if (e->status == TASK_CANCELLED || e->was_cancelled ||
             (task_entry_free(t, e, now_ms) && task_entry_is_early(e, now_ms)))
             return e;

@@ -396,13 +396,11 @@ walk_from(struct walk *w, struct task_entry *e, struct arena *scratch)
 static bool
 is_line_named(struct draft *d, struct str parent)
 {
-    struct task_entry *e;
     bool named = tasks_is_named(d->t, d->id);
 
     for (int n = 0; parent.p && !named && n < PARENTS_MAX; n++) {
         named = tasks_is_named(d->t, raw_inner(parent));
-        e = tasks_find(d->t, raw_inner(parent));
-        parent = e ? task_entry_text(d->t, e, ATOM_PARENT_ID) : STR_NONE;
+        tasks_step_up(d->t, &parent);
     }
     return named;
 }
