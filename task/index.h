@@ -140,8 +140,8 @@ bool task_entry_free(const struct tasks *t, const struct task_entry *e,
                      int64_t now_ms);
 /* Whether it may be begun only later, by its not_before. */
 bool task_entry_is_early(const struct task_entry *e, int64_t now_ms);
-/* Returns the entry of a parent (raw), or NULL, and sets *parent to its own. Who
-   walks up takes PARENTS_MAX steps at most: stored parents may lead back. */
+/* Returns the entry of a parent (raw), or NULL, and sets *parent to its own. A
+   walk takes PARENTS_MAX steps at most: stored parents may lead back. */
 #define PARENTS_MAX 64
 struct task_entry *tasks_step_up(struct tasks *t, struct str *parent);
 /* Whether the task of id is above the one whose parent (raw) is given, up to
