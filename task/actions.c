@@ -7,9 +7,9 @@
 #include "task/actions.h"
 #include "base/clock.h"
 #include "base/utf8.h"
-#include "task/answer.h"
 #include "task/cause.h"
 #include "task/index.h"
+#include "task/may.h"
 #include "task/parts.h"
 #include "task/project.h"
 

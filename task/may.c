@@ -12,7 +12,12 @@
    3. Preferences keep out claims, and changes that begin or hand over the task.
       What was left keeps out all changes.
    4. What is only said, an answer, a message or a request to stop, changes no
-      work, so any agent may say it until the task has ended. */
+      work, so any agent may say it until the task has ended.
+   5. The agent that asked does not answer: neither under that name, nor from
+      that session under another one, nor without a name from that client. The
+      user of the client may, and so may a person at a command line or, without
+      tokens, at the page, whatever name they go by. docs/security.md has the
+      table of who may answer. */
 
 #include "task/may.h"
 #include "base/clock.h"
@@ -455,4 +460,66 @@ may_later(const struct task_error *e)
 {
     return e->code == ERR_LEASE || e->code == ERR_KEPT ||
            (e->code == ERR_BLOCKED && !e->deps_failed.p);
+}
+
+/* ---- who may answer ---- */
+
+/* Whether the caller asked the question. Those of 0.3.0 have a name only. */
+static bool
+is_asker(const struct task_actor *who, struct str asked)
+{
+    struct str by = raw_member(asked, "by");
+    struct str session = raw_inner(raw_member(asked, "session"));
+    struct str client = raw_inner(raw_member(asked, "client"));
+
+    if ((actor_is_named(who) && actor_is(who, by)) ||
+        actor_is_session(who, session))
+        return true;
+    return who->unnamed && who->client.len > 0 &&
+           name_is_product(client.p ? client : name_stem(raw_inner(by)),
+                           who->client);
+}
+
+enum answer_may
+answer_may(const struct task_actor *who, struct str asked, bool user)
+{
+    struct str to = raw_member(asked, "to");
+
+    if (user)
+        return !to.p || raw_member(asked, "own").p ? ANSWER_YES
+                                                   : ANSWER_NOT_ADDRESSED;
+    if ((!who->person || who->principal.len > 0) && is_asker(who, asked))
+        return ANSWER_WITHDRAW;
+    if (who->person)
+        return ANSWER_YES;
+    if (to.p)
+        return actor_reached(who, to) ? ANSWER_YES : ANSWER_NOT_ADDRESSED;
+    return str_is(raw_member(asked, "kind"), "\"approval\"")
+               ? ANSWER_NOT_PERSON : ANSWER_YES;
+}
+
+int
+answer_refuse(struct task_ctx *c, enum answer_may why)
+{
+    static const struct {
+        const char *message, *next;
+    } texts[] = {
+        [ANSWER_WITHDRAW] = {
+            "you asked this question, so you cannot answer it",
+            "call wait_for_task with until answered; to withdraw the question, "
+            "pass action decline"},
+        [ANSWER_NOT_ADDRESSED] = {
+            "the question is addressed to another agent or to a person",
+            "leave it to the name in its to, which get_task has; if that is "
+            "your name, pass it as agent"},
+        [ANSWER_NOT_PERSON] = {
+            "this approval is for a person to decide",
+            "leave it to a person, who answers on the page or with mcptask "
+            "answer"},
+    };
+
+    if (why == ANSWER_YES)
+        return 0;
+    task_fail(c, ERR_NOT_YOURS, NULL, "%s", texts[why].message);
+    return task_next(c, texts[why].next);
 }

@@ -1,8 +1,8 @@
 #ifndef TASK_MAY_H
 #define TASK_MAY_H
 
-/* may - who holds a task, who may do what to it, why not, and what to do next.
-   Nothing here reads the store or changes a task. */
+/* may - who holds a task, who may do what to it and answer its questions, why
+   not, and what to do next. Nothing here reads the store or changes a task. */
 
 #include "task/task.h"
 
@@ -101,5 +101,22 @@ int may_refuse(struct task_ctx *c, const struct task *k, enum task_may why);
 /* Whether a refused claim may succeed later, by time or by what others do. Of
    tasks that failed this is not to be expected. */
 bool may_later(const struct task_error *e);
+
+/* ---- who may answer ---- */
+
+enum answer_may {
+    ANSWER_YES,
+    ANSWER_WITHDRAW,     /* the caller asked it, and may only decline it */
+    ANSWER_NOT_ADDRESSED, /* it is addressed to another agent, or a person */
+    ANSWER_NOT_PERSON    /* it is an approval, which is for persons */
+};
+/* Whether the caller may answer asked, a question of a task (raw); or, if user,
+   whether the user of the client that asked it may, when that passes it on. The
+   only function that decides it. */
+enum answer_may answer_may(const struct task_actor *who, struct str asked,
+                           bool user);
+/* Fills c->e with why the caller may not, and what it can do next. Returns
+   ERR_NOT_YOURS; 0 for ANSWER_YES. */
+int answer_refuse(struct task_ctx *c, enum answer_may why);
 
 #endif

@@ -20,7 +20,7 @@
 
 #include "tools/look.h"
 #include "base/clock.h"
-#include "task/answer.h"
+#include "task/may.h"
 #include "task/query.h"
 #include "task/view.h"
 #include "tools/call.h"

@@ -13,8 +13,8 @@
       caller is gone, is not run, so it takes no task. */
 
 #include "tools/wait.h"
-#include "task/answer.h"
 #include "task/claim.h"
+#include "task/may.h"
 #include "task/name.h"
 #include "task/view.h"
 #include "base/clock.h"

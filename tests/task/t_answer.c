@@ -2,7 +2,7 @@
    for each cell and each way to be in it, and what a refusal says. */
 
 #include "base/base.h"
-#include "task/answer.h"
+#include "task/may.h"
 #include "tests/lib/test.h"
 
 #define HERE STR("1.1")  /* the session that asked */
