@@ -21,7 +21,6 @@
 #include "cli/show.h"
 #include "cli/store.h"
 #include "cli/text.h"
-#include "task/parts.h"
 
 #include <string.h>
 

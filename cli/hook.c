@@ -27,7 +27,6 @@
 #include "json/write.h"
 #include "task/brief.h"
 #include "task/name.h"
-#include "task/parts.h"
 #include "task/project.h"
 #include "task/view.h"
 

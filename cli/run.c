@@ -39,7 +39,6 @@
 #include "task/artifact.h"
 #include "mcp/mark.h"
 #include "task/may.h"
-#include "task/parts.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -10,7 +10,6 @@
 #include "task/cause.h"
 #include "task/index.h"
 #include "task/may.h"
-#include "task/parts.h"
 #include "task/project.h"
 
 #include <string.h>

@@ -7,7 +7,6 @@
 #include "task/cause.h"
 #include "base/clock.h"
 #include "json/raw.h"
-#include "task/parts.h"
 
 enum task_cause
 task_cause(const struct task *k)

@@ -3,7 +3,6 @@
 
 #include "task/draft.h"
 #include "task/clash.h"
-#include "task/parts.h"
 
 struct str
 draft_keep(struct draft *d, struct str s)

@@ -1,11 +1,20 @@
-/* event - splits a record of a task. Its members, and those of the state in it,
-   are in a fixed order: the search for each begins after the one before. */
+/* event - splits a record of a task, and reads the objects inside its state.
+
+   The members of a record, and those of the state in it, are in a fixed order:
+   the search for each begins after the one before. */
 
 #include "task/event.h"
+#include "base/clock.h"
 #include "json.h"
 #include "json/raw.h"
 
 #include <string.h>
+
+#define LEASE_S "900" /* if nobody says how long */
+#define HANDOFF_MS (900 * 1000) /* the same */
+#define LEFT_MS (60 * 1000)
+
+/* ---- records ---- */
 
 int
 task_event_scan(const struct store_rec *r, struct task_event *out)
@@ -96,4 +105,130 @@ task_head_of(struct str v, struct str f[TASK_N_HEAD])
         f[i++] = (struct str){m.value.p, (size_t)(m.p - m.value.p)};
     }
     return rc < 0 || !f[F_STATUS].p ? ERR_FORMAT : 0;
+}
+
+/* ---- leases, handoffs, questions ---- */
+
+bool
+task_lease_end(struct str lease, int64_t *ms)
+{
+    return time_parse(raw_inner(raw_member(lease, "expires_at")), ms);
+}
+
+int64_t
+task_end_within(int64_t end, int64_t at, int64_t max_ms)
+{
+    return end - at > max_ms ? at : end;
+}
+
+int64_t
+task_from_ms(struct str not_before)
+{
+    int64_t ms;
+
+    return not_before.p && time_parse(raw_inner(not_before), &ms) ? ms : 0;
+}
+
+int64_t
+task_handoff_end(struct str handoff, int64_t at)
+{
+    int64_t ms, end = at + HANDOFF_MS;
+
+    if (task_lease_end(handoff, &ms))
+        end = ms;
+    else if (time_parse(raw_inner(raw_member(handoff, "at")), &ms))
+        end = ms + HANDOFF_MS;
+    return task_end_within(end, at, TASK_HANDOFF_MAX_MS);
+}
+
+int64_t
+task_kept_until(enum task_status status, struct str lease, struct str handoff,
+                int64_t at)
+{
+    int64_t end;
+
+    if (status == TASK_HANDOFF_READY)
+        return task_handoff_end(handoff, at);
+    if (status == TASK_OPEN)
+        return INT64_MAX;
+    if (status == TASK_EXHAUSTED)
+        return at;
+    /* Most tasks have no lease, and replay must be fast. */
+    if (lease.p && task_lease_end(lease, &end))
+        return task_end_within(end, at, TASK_LEASE_MAX_MS);
+    return at + TASK_STALE_MS + 1;
+}
+
+struct str
+task_lease_make(struct arena *a, struct str agent, struct str seconds,
+                struct str seat, int64_t now)
+{
+    uint64_t s;
+    const char *end;
+
+    if (!seconds.p)
+        seconds = STR(LEASE_S);
+    s = raw_u64(seconds);
+    if (s > TASK_LEASE_MAX_MS / 1000)
+        s = TASK_LEASE_MAX_MS / 1000;
+    end = time_text(now + (int64_t)s * 1000);
+    return arena_printf(a, "{\"agent\":%.*s,\"expires_at\":\"%s\",\"seconds\":"
+                        "%.*s%.*s}", STR_ARG(agent), end, STR_ARG(seconds),
+                        STR_ARG(seat));
+}
+
+struct str
+task_seat_make(struct arena *a, struct str session, struct str client,
+               bool first, bool many)
+{
+    return arena_printf(a, ",\"session\":\"%.*s\",\"client\":\"%.*s\"%s%s",
+                        STR_ARG(session), STR_ARG(client),
+                        first ? ",\"first\":true" : "",
+                        many ? ",\"many\":true" : "");
+}
+
+struct str
+task_lease_leave(struct arena *a, struct str lease, struct str reason,
+                 int64_t now)
+{
+    struct str seconds = raw_member(lease, "seconds");
+    int64_t end = now + LEFT_MS, own;
+    char at[TIME_LEN + 1];
+
+    if (task_lease_end(lease, &own) && (own < end || raw_member(lease,
+                                                                "many").p))
+        end = own;
+    time_format(now, at);
+    return arena_printf(a, "{\"agent\":%.*s,\"expires_at\":\"%s\",\"seconds\":"
+                        "%.*s,\"left\":{\"at\":\"%s\",\"reason\":%.*s}%.*s}",
+                        STR_ARG(raw_member(lease, "agent")), time_text(end),
+                        STR_ARG(seconds.p ? seconds : STR(LEASE_S)), at,
+                        STR_ARG(reason), STR_ARG(task_seat(lease)));
+}
+
+bool
+task_lease_is_run(struct str lease)
+{
+    return str_is(raw_inner(raw_member(lease, "client")), TASK_RUN_CLIENT);
+}
+
+struct str
+task_seat(struct str lease)
+{
+    struct str session = raw_member(lease, "session");
+    const char *p = session.p ? session.p - sizeof ",\"session\":" + 1 : NULL;
+    struct str seat = {p, p ? (size_t)(str_end(lease) - 1 - p) : 0};
+
+    return raw_member(seat, "client").p ? seat : STR("");
+}
+
+struct str
+task_open_question(struct str questions)
+{
+    struct str item = STR_NONE;
+
+    do
+        item = raw_list_next(questions, item);
+    while (item.p && raw_member(item, "answer").p);
+    return item;
 }

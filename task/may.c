@@ -7,7 +7,7 @@
       client; a claim does not make them one.
    2. All else is a preference: what a holder that is gone left, for its
       client's next session; what was handed to somebody; an owner without a
-      lease; and of an open task its owner. task/parts.h has their clocks.
+      lease; and of an open task its owner. task/event.h has their clocks.
       Takeover passes by them, and a person's by leases, too.
    3. Preferences keep out claims, and changes that begin or hand over the task.
       What was left keeps out all changes.
@@ -22,7 +22,6 @@
 #include "task/may.h"
 #include "base/clock.h"
 #include "task/name.h"
-#include "task/parts.h"
 
 #define OLD_STEM 20 /* bytes of a client's name in the names of 0.2.0 */
 

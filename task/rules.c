@@ -7,7 +7,6 @@
 
 #include "task/rules.h"
 #include "task/index.h"
-#include "task/parts.h"
 
 #include <string.h>
 

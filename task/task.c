@@ -6,9 +6,8 @@
 
 #include "task/task.h"
 #include "store/remote.h"
-#include "task/index.h"
 #include "task/clash.h"
-#include "task/parts.h"
+#include "task/index.h"
 #include "task/project.h"
 #include "base/clock.h"
 #include "base/utf8.h"

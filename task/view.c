@@ -11,7 +11,6 @@
 #include "base/clock.h"
 #include "base/utf8.h"
 #include "task/fields.h"
-#include "task/parts.h"
 #include "task/rows.h"
 #include "json/raw.h"
 
