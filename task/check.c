@@ -15,7 +15,6 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "json/raw.h"
-#include "task/clash.h"
 #include "task/may.h"
 #include "task/name.h"
 #include "task/project.h"
@@ -100,6 +99,23 @@ check_place(struct parse *p, struct str s)
     return rc == 0 ? 0 : nomem(p);
 }
 
+/* Whether s may be one of the paths: relative, of components that are neither
+   empty nor "." nor "..". */
+static bool
+is_relative_path(struct str s)
+{
+    struct str part;
+
+    if (s.len == 0)
+        return false;
+    while (s.p != NULL) {
+        part = str_cut(&s, '/');
+        if (part.len == 0 || str_is(part, ".") || str_is(part, ".."))
+            return false;
+    }
+    return true;
+}
+
 static int
 check_text(struct parse *p, const struct row *r, struct str s)
 {
@@ -117,7 +133,7 @@ check_text(struct parse *p, const struct row *r, struct str s)
         s = chars ? utf8_first(s, r->max) : utf8_cut(s, r->max);
     while (r->flags & RELATIVE && s.len > 1 && s.p[s.len - 1] == '/')
         s.len--;
-    if (r->flags & RELATIVE && !task_is_path(s))
+    if (r->flags & RELATIVE && !is_relative_path(s))
         return refuse(p, ERR_INVALID, "must be a path relative to repo_path, "
                       "without . or ..");
     if (r == &task_rows[F_REPO_PATH])

@@ -14,7 +14,7 @@
 
 #include "task/claim.h"
 #include "task/cause.h"
-#include "task/clash.h"
+#include "task/index.h"
 #include "task/may.h"
 #include "task/name.h"
 #include "task/project.h"

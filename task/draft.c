@@ -2,7 +2,7 @@
    remembers it, and the change fails at its end. */
 
 #include "task/draft.h"
-#include "task/clash.h"
+#include "task/index.h"
 
 struct str
 draft_keep(struct draft *d, struct str s)

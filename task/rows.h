@@ -22,7 +22,7 @@ enum {
 
 /* ONE: not empty; FIXED: cannot be null; INT32: from INT32_MIN to INT32_MAX;
    SET: repeated elements are dropped; CLAMP: a number out of range counts as
-   the nearest one in it; RELATIVE: a path as task_is_path takes it */
+   the nearest one in it; RELATIVE: a path without . or .. */
 enum {
     CHARS = 1, ONE = 2, FIXED = 4, INT32 = 8, SET = 16, CLAMP = 32,
     RELATIVE = 64

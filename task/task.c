@@ -6,7 +6,6 @@
 
 #include "task/task.h"
 #include "store/remote.h"
-#include "task/clash.h"
 #include "task/index.h"
 #include "task/project.h"
 #include "base/clock.h"
