@@ -5,8 +5,7 @@
    this folder. */
 
 #include "task/task.h"
-#include "task/intern.h"
-#include "task/keys.h"
+#include "task/tables.h"
 
 /* Of a task under a lease: the session in which that was taken, if its end can
    be seen and says something, and the product of its client. Of every task: its
