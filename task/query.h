@@ -1,8 +1,8 @@
 #ifndef TASK_QUERY_H
 #define TASK_QUERY_H
 
-/* query - lists of tasks, searches, and the names by which changes of tasks are
-   watched. */
+/* query - lists of tasks, searches, figures, and the names by which changes of
+   tasks are watched. */
 
 #include "task/check.h"
 #include "task/task.h"
@@ -99,5 +99,12 @@ struct str task_alias_of(struct str owner, char *buf);
 /* The names of the task as a record leaves it, with a tab between two, in a buf
    of TASK_NAMES_MAX bytes. */
 struct str task_names(struct str key, struct str body, char *buf);
+
+/* ---- figures for monitoring ---- */
+
+/* Appends figures of the tasks in the text format of Prometheus. It looks at no
+   more live tasks than a list does (TASK_LOOK_MAX, TASK_READ_MAX), the newest
+   changes first; mcptask_tasks_unexamined says how many are left. */
+void tasks_put_metrics(struct tasks *t, struct buf *b);
 
 #endif

@@ -39,7 +39,7 @@ http/listen http/parse http/reply json/raw json/write
 mcp/calls mcp/mark mcp/mcp mcp/sign serve/stdio serve/turn serve/web store/record
 store/remote store/verify
 task/artifact task/brief task/cause task/change task/check task/claim
-task/error task/fields task/may task/metrics task/name task/project task/query
+task/error task/fields task/may task/name task/project task/query
 task/task task/view
 tools/look tools/skill tools/tools
 '

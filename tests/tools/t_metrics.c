@@ -1,7 +1,6 @@
 /* t_metrics - figures of the tasks for monitoring: the same as the lists
    show, whatever the time, and within the limits of a list. */
 
-#include "task/metrics.h"
 #include "task/query.h"
 #include "task/cause.h"
 #include "tests/lib/catalogue.h"
