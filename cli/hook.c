@@ -26,7 +26,6 @@
 #include "base/utf8.h"
 #include "json/write.h"
 #include "task/brief.h"
-#include "task/name.h"
 #include "task/project.h"
 #include "task/view.h"
 

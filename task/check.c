@@ -16,7 +16,6 @@
 #include "base/utf8.h"
 #include "json/raw.h"
 #include "task/may.h"
-#include "task/name.h"
 #include "task/project.h"
 #include "task/rows.h"
 

@@ -4,7 +4,7 @@
 /* check - a caller's arguments, checked against the table of fields. */
 
 #include "json.h"
-#include "task/error.h"
+#include "task/caller.h"
 #include "task/fields.h"
 
 /* Checked arguments: raw canonical JSON by field or argument. .p NULL: not

@@ -16,7 +16,6 @@
 #include "task/cause.h"
 #include "task/index.h"
 #include "task/may.h"
-#include "task/name.h"
 #include "task/project.h"
 #include "task/query.h"
 

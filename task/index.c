@@ -42,7 +42,6 @@
 #include "task/index.h"
 #include "store/remote.h"
 #include "task/may.h"
-#include "task/name.h"
 #include "task/project.h"
 #include "task/rows.h"
 #include "json.h"

@@ -21,7 +21,6 @@
 
 #include "task/may.h"
 #include "base/clock.h"
-#include "task/name.h"
 
 #define OLD_STEM 20 /* bytes of a client's name in the names of 0.2.0 */
 

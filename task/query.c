@@ -29,7 +29,6 @@
 #include "base/utf8.h"
 #include "task/cause.h"
 #include "task/index.h"
-#include "task/name.h"
 #include "task/project.h"
 #include "task/rows.h"
 

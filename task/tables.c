@@ -1,6 +1,6 @@
 /* tables - what the index keeps beside its entries: texts that many tasks
-   share, with reference counts, and rings of {hash of an idempotency key, number
-   of its record}.
+   share, with reference counts, and rings of {hash of an idempotency key,
+   number of its record}.
 
    1. A text keeps its number from the first hold until a sweep frees it.
    2. A text whose count drops to zero goes on the dead list once, and only

@@ -1,7 +1,8 @@
 #ifndef TASK_TABLES_H
 #define TASK_TABLES_H
 
-/* tables - what the index keeps beside its entries. Used only in this folder. */
+/* tables - what the index keeps beside its entries. Used only in this
+   folder. */
 
 #include "base/base.h"
 

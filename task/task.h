@@ -4,13 +4,11 @@
 /* task - the agent's unit of work, and the index over all of them. What a
    task holds is in task/fields.h; task/query.h searches, task/claim.h finds
    the next one to work on, task/change.h changes tasks, task/view.h writes them
-   out and task/brief.h chooses what an agent is told. Other folders include
-   these, task/check.h, task/error.h, task/artifact.h, task/name.h and
-   task/project.h, and no others. */
+   out and task/brief.h chooses what an agent is told. */
 
 #include "base/base.h"
 #include "json/raw.h"
-#include "task/error.h"
+#include "task/caller.h"
 #include "task/event.h"
 #include "task/fields.h"
 

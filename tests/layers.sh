@@ -38,8 +38,8 @@ board/page cli/cli cli/run cli/store cli/text etcd/client etcd/remote
 http/listen http/parse http/reply json/raw json/write
 mcp/calls mcp/mark mcp/mcp mcp/sign serve/stdio serve/turn serve/web store/record
 store/remote store/verify
-task/artifact task/brief task/cause task/change task/check task/claim
-task/error task/fields task/may task/name task/project task/query
+task/artifact task/brief task/caller task/cause task/change task/check task/claim
+task/fields task/may task/project task/query
 task/task task/view
 tools/look tools/skill tools/tools
 '

@@ -16,7 +16,6 @@
 #include "mcp/mark.h"
 #include "task/artifact.h"
 #include "task/may.h"
-#include "task/name.h"
 #include "task/project.h"
 #include "task/view.h"
 #include "base/base64.h"

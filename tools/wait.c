@@ -15,7 +15,6 @@
 #include "tools/wait.h"
 #include "task/claim.h"
 #include "task/may.h"
-#include "task/name.h"
 #include "task/view.h"
 #include "base/clock.h"
 #include "base/utf8.h"

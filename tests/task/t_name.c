@@ -1,6 +1,6 @@
 /* t_name - what callers are called, and whom a name reaches. */
 
-#include "task/name.h"
+#include "task/caller.h"
 #include "tests/lib/test.h"
 
 static struct arena a;
