@@ -2,7 +2,7 @@
 
    1. Limits that are this program's own choice (reason, notes, path ...) are
       small enough that any element of a list and any object, escaped twice,
-      fits into one answer (tools/get.c); for questions task/actions.c ensures
+      fits into one answer (tools/get.c); for questions task/change.c ensures
       that.
    2. A name may be in two rows if no tool takes both. */
 

@@ -1,9 +1,12 @@
-/* rules - which status may follow which, who may change a task while a lease
-   runs, and what a task may depend on.
+/* rules - a change of a task being made, and what it must keep to: which status
+   may follow which, what the holder of a lease allows, what a task may depend
+   on, and what done needs.
 
    1. transitions is the only statement of which status may follow which.
    2. The rules see what is staged in the same batch, because the index and
-      store_read do. */
+      store_read do.
+   3. If memory runs out, the draft remembers it, and the change fails at its
+      end. */
 
 #include "task/rules.h"
 #include "task/index.h"
@@ -12,8 +15,46 @@
 
 #define WALK_MAX 10000 /* tasks looked at for cycles in one call */
 #define WALK_BYTES (32 * 1024 * 1024) /* and bytes read */
-/* Room for messages in a receipt: at least that of the longest one. */
-#define DELIVERED_COST ((size_t)24 * 1024)
+
+/* ---- the draft ---- */
+
+struct str
+draft_keep(struct draft *d, struct str s)
+{
+    d->nomem |= !s.p;
+    return s;
+}
+
+struct str
+draft_quoted(struct draft *d, const char *text)
+{
+    return draft_keep(d, arena_printf(d->c->a, "\"%s\"", text));
+}
+
+void
+draft_warn(struct draft *d, const char *text)
+{
+    d->warnings = draft_keep(d, raw_list_edit(d->c->a, d->warnings, STR_NONE,
+                                              draft_quoted(d, text)));
+}
+
+struct str
+draft_value(const struct draft *d, int field)
+{
+    struct str v = d->args->v[field];
+
+    return str_is(v, "null") ? STR_NONE : v;
+}
+
+bool
+draft_has_fields(const struct draft *d)
+{
+    for (int i = F_TASK_ID + 1; i < TASK_N_FIELDS; i++)
+        if (i != F_CANCEL_REQUESTED && draft_given(d, i) &&
+            !(i == F_NOT_BEFORE && d->tool != TOOL_UPDATE))
+            return true;
+    return false;
+}
 
 /* ---- statuses ---- */
 
@@ -58,48 +99,25 @@ rules_set_status(struct draft *d, enum task_status to)
 
 /* ---- who may do what ---- */
 
-static enum task_act
-act_of(const struct draft *d)
-{
-    int to = task_status_of(raw_inner(d->args->v[F_STATUS]));
-
-    if (d->tool == TOOL_CLAIM)
-        return task_arg_true(d->args, ARG_TAKEOVER) ? ACT_TAKE_OVER
-                                                    : ACT_CLAIM;
-    if (d->tool == TOOL_HANDOFF)
-        return ACT_HAND_OVER;
-    if (d->tool == TOOL_UPDATE && task_status_ended(d->old.status) &&
-        to >= 0 && transitions[d->old.status] & 1u << to)
-        return ACT_REOPEN;
-    return d->tool == TOOL_UPDATE && !draft_has_fields(d) ? ACT_SAY
-                                                          : ACT_WORK;
-}
-
-/* What is done to a task against what others rely on needs a reason. */
-static int
-check_reason(struct draft *d)
-{
-    if (draft_given(d, ARG_REASON))
-        return 0;
-    if (d->act == ACT_TAKE_OVER)
-        return task_fail(d->c, ERR_INVALID, "reason",
-                         "takeover needs a reason");
-    if (d->act == ACT_REOPEN)
-        return task_fail(d->c, ERR_TERMINAL, "reason", "the task is %s; to "
-                         "reopen it, pass a reason",
-                         task_status_name(d->old.status));
-    return 0;
-}
-
 bool
 rules_meet_holder(struct draft *d)
 {
     struct task_holder holder = task_holder_of(&d->old);
-    bool claims;
+    int to = task_status_of(raw_inner(d->args->v[F_STATUS]));
+    bool claims = d->tool == TOOL_CLAIM;
 
-    d->act = act_of(d);
+    d->act = ACT_WORK;
+    if (claims)
+        d->act = task_arg_true(d->args, ARG_TAKEOVER) ? ACT_TAKE_OVER
+                                                      : ACT_CLAIM;
+    else if (d->tool == TOOL_HANDOFF)
+        d->act = ACT_HAND_OVER;
+    else if (d->tool == TOOL_UPDATE && task_status_ended(d->old.status) &&
+             to >= 0 && transitions[d->old.status] & 1u << to)
+        d->act = ACT_REOPEN;
+    else if (d->tool == TOOL_UPDATE && !draft_has_fields(d))
+        d->act = ACT_SAY;
     d->hold = actor_hold(&d->c->who, &holder);
-    claims = d->act == ACT_CLAIM || d->act == ACT_TAKE_OVER;
     if (d->act == ACT_SAY || (d->hold != HOLD_SESSION &&
                               (d->hold != HOLD_CLIENT || claims)))
         return false;
@@ -126,30 +144,25 @@ takes_up(const struct draft *d)
 int
 rules_check_may(struct draft *d)
 {
-    enum task_may answer;
+    bool takes = d->act == ACT_TAKE_OVER, says = draft_given(d, ARG_REASON);
+    enum task_may answer = may(&d->c->who, &d->old, d->act);
     int rc;
 
-    answer = may(&d->c->who, &d->old, d->act);
     if (answer == MAY_YES && d->act == ACT_WORK && takes_up(d))
         answer = may(&d->c->who, &d->old, ACT_TAKE_UP);
-    rc = answer == MAY_YES ? check_reason(d)
-                           : may_refuse(d->c, &d->old, answer);
+    rc = may_refuse(d->c, &d->old, answer);
+    /* What is done to a task against what others rely on needs a reason. */
+    if (rc == 0 && takes && !says)
+        rc = task_fail(d->c, ERR_INVALID, "reason", "takeover needs a reason");
+    if (rc == 0 && d->act == ACT_REOPEN && !says)
+        rc = task_fail(d->c, ERR_TERMINAL, "reason", "the task is %s; to "
+                       "reopen it, pass a reason",
+                       task_status_name(d->old.status));
     if (rc == ERR_TERMINAL)
         d->c->e.allowed = transitions[d->old.status];
-    if (rc == 0 && d->hold >= HOLD_TWIN && d->act != ACT_SAY &&
-        d->act != ACT_CLAIM && d->act != ACT_TAKE_OVER)
+    if (rc == 0 && d->hold >= HOLD_TWIN && d->act != ACT_SAY && !takes &&
+        d->act != ACT_CLAIM)
         draft_warn(d, "another agent holds a lease on this task");
-    return rc;
-}
-
-int
-rules_check_begin(struct draft *d, const char *field)
-{
-    enum task_may answer = may(&d->c->who, &d->k, ACT_BEGIN);
-    int rc = may_refuse(d->c, &d->k, answer);
-
-    if (rc != 0)
-        d->c->e.field = str_of(field);
     return rc;
 }
 
@@ -160,105 +173,6 @@ rules_warn_owner(struct draft *d)
 
     if (owner.p && actor_is_named(&d->c->who) && !actor_is(&d->c->who, owner))
         draft_warn(d, "another agent owns this task");
-}
-
-/* ---- leases ---- */
-
-void
-rules_forget_loss(struct draft *d)
-{
-    struct str *takeover = &d->k.f[F_TAKEOVER];
-    struct str from = raw_member(*takeover, "from_agent");
-    bool own = str_eq(raw_member(*takeover, "agent"), from);
-
-    if (str_eq(d->k.f[F_CURRENT_OWNER], from) != own)
-        *takeover = STR_NONE;
-}
-
-/* Where the lease is taken or renewed: in the caller's session or, if that is
-   unknown or a command of mcptask run has it, where it was, unless that is seen
-   to be gone. */
-static struct str
-seat_of(struct draft *d, struct str lease)
-{
-    const struct task_actor *who = &d->c->who;
-    struct str was = raw_inner(raw_member(lease, "session"));
-    bool runs = str_is(who->client, TASK_RUN_CLIENT), gone = d->old.gone;
-
-    if (who->session.len > 0 && (runs || gone || !task_lease_is_run(lease)))
-        return draft_keep(d, task_seat_make(d->c->a, who->session, who->client,
-            who->first, !runs && was.len > 0 &&
-            (raw_member(lease, "many").p || !actor_is_session(who, was))));
-    return gone || runs ? STR("") : task_seat(lease);
-}
-
-void
-rules_renew_lease(struct draft *d)
-{
-    struct str *lease = &d->k.f[F_LEASE];
-    struct str agent = raw_member(*lease, "agent");
-    int64_t now = store_now_ms(d->t->store), end;
-
-    if (!lease->p)
-        return;
-    if (d->k.status != TASK_IN_PROGRESS || str_is(agent, "\"unknown\"") ||
-        !str_eq(agent, d->k.f[F_CURRENT_OWNER]) ||
-        (task_lease_end(*lease, &end) && end - now > TASK_LEASE_MAX_MS))
-        *lease = STR_NONE;
-    else if (d->hold == HOLD_OWN)
-        *lease = draft_keep(d, task_lease_make(d->c->a, agent,
-            raw_member(*lease, "seconds"),
-            seat_of(d, *lease), now));
-}
-
-void
-rules_leave(struct draft *d, struct str reason)
-{
-    d->op = "leave";
-    d->note = reason;
-    d->only_says = true;
-    d->hold = HOLD_NONE;   /* it renews nothing, */
-    d->c->unread = true;   /* and nobody reads the messages */
-    d->k.f[F_LEASE] = draft_keep(d, task_lease_leave(d->c->a,
-        d->old.f[F_LEASE], reason, store_now_ms(d->t->store)));
-}
-
-/* ---- messages ---- */
-
-/* Appends a message, seen by event n. */
-static void
-put_seen(struct buf *b, struct str message, uint64_t n)
-{
-    buf_put(b, message.p, message.len - 1);
-    buf_printf(b, "%s\"seen\":%llu}", message.len > 2 ? "," : "",
-               (unsigned long long)n);
-}
-
-void
-rules_deliver(struct draft *d)
-{
-    const struct task_actor *who = &d->c->who;
-    struct str *list = &d->k.f[F_MESSAGES], item = STR_NONE;
-    struct buf b = {0};
-    size_t room = DELIVERED_COST, cost;
-    bool seen;
-
-    if (!list->p || !actor_is_named(who) || d->hold == HOLD_TWIN ||
-        d->c->unread || (!actor_is(who, d->k.f[F_CURRENT_OWNER]) &&
-                         !actor_is(who, d->old.f[F_CURRENT_OWNER])))
-        return;
-    while ((item = raw_list_next(*list, item)).p) {
-        seen = raw_member(item, "seen").p;
-        cost = seen ? 0 : json_cost(item);
-        room = cost <= room ? room - cost : 0; /* in order */
-        buf_char(&b, b.len ? ',' : '[');
-        if (seen || room == 0)
-            buf_str(&b, item);
-        else
-            put_seen(&b, item, store_next_n(d->t->store));
-    }
-    buf_char(&b, ']');
-    *list = draft_keep(d, buf_take(&b, d->c->a));
 }
 
 /* ---- dependencies ---- */
@@ -445,29 +359,14 @@ check_deps(struct draft *d, bool both)
     return rc;
 }
 
-/* The same of parents, whose ids are atoms. */
-static int
-check_parents(struct draft *d, bool import)
-{
-    struct walk w = {.d = d, .field = "parent_id", .exist = !import};
-    struct str id = draft_value(d, F_PARENT_ID);
-    bool named = atoms_find(&d->t->atoms, d->k.f[F_TASK_ID]) != 0;
-    struct task_entry *e;
-    int rc = 0;
-
-    for (; id.p && rc == 0; w.n++) {
-        rc = w.n < WALK_MAX ? walk_to(&w, id, &e) : fail_long(&w);
-        id = rc == 0 && e && named
-                 ? task_entry_text(d->t, e, ATOM_PARENT_ID) : STR_NONE;
-        w.exist = false;
-    }
-    return rc;
-}
-
 int
 rules_check_links(struct draft *d)
 {
     bool import = d->tool == TOOL_IMPORT;
+    struct walk w = {.d = d, .field = "parent_id", .exist = !import};
+    struct str id = draft_value(d, F_PARENT_ID);
+    bool named = atoms_find(&d->t->atoms, d->k.f[F_TASK_ID]) != 0;
+    struct task_entry *e;
     int rc = import ? check_deps(d, false) : 0;
 
     if (rc == 0) {
@@ -478,55 +377,51 @@ rules_check_links(struct draft *d)
         d->c->e = (struct task_error){0};
         rc = 0;
     }
-    return rc == 0 ? check_parents(d, import) : rc;
+    /* The same of parents, whose ids are atoms. */
+    for (; id.p && rc == 0; w.n++) {
+        rc = w.n < WALK_MAX ? walk_to(&w, id, &e) : fail_long(&w);
+        id = rc == 0 && e && named
+                 ? task_entry_text(d->t, e, ATOM_PARENT_ID) : STR_NONE;
+        w.exist = false;
+    }
+    return rc;
 }
 
 /* ---- evidence ---- */
 
-/* Why a test result does not show success; NULL: it does. */
-static const char *
-failure_of(struct str result)
+int
+rules_check_evidence(struct draft *d)
 {
-    struct str failed = raw_member(result, "failed");
-
-    if (!str_is(raw_member(result, "exit_code"), "0"))
-        return "has no exit_code 0";
-    if (failed.p && !str_is(failed, "0") && !str_is(failed, "false"))
-        return "has failed tests";
-    if (str_is(raw_member(result, "passed"), "false"))
-        return "has not passed";
-    return NULL;
-}
-
-static int
-check_results(struct draft *d)
-{
-    struct str item = STR_NONE;
+    struct str item = STR_NONE, failed, list;
+    struct buf left = {0};
+    const char *why = NULL;
     size_t n = 0;
-    const char *why;
 
-    for (; (item = raw_list_next(d->k.f[F_TEST_RESULTS], item)).p; n++)
-        if ((why = failure_of(item)) != NULL)
+    if (!d->c->require_pass)
+        return 0;
+    for (; (item = raw_list_next(d->k.f[F_TEST_RESULTS], item)).p; n++) {
+        failed = raw_member(item, "failed");
+        if (!str_is(raw_member(item, "exit_code"), "0"))
+            why = "has no exit_code 0";
+        else if (failed.p && !str_is(failed, "0") && !str_is(failed, "false"))
+            why = "has failed tests";
+        else if (str_is(raw_member(item, "passed"), "false"))
+            why = "has not passed";
+        if (why)
             return task_fail(d->c, ERR_EVIDENCE, "test_results", "done needs "
                              "tests that pass, but test_results[%zu] %s", n,
                              why);
+    }
     if (!str_eq(d->k.f[F_COMMIT], d->k.f[F_TESTED_COMMIT]))
         return task_fail(d->c, ERR_EVIDENCE, "test_results", "test_results "
                          "are older than the last change of commit");
-    return n > 0 ? 0 : task_fail(d->c, ERR_EVIDENCE, "test_results",
-                                 "done needs test_results");
-}
+    if (n == 0)
+        return task_fail(d->c, ERR_EVIDENCE, "test_results",
+                         "done needs test_results");
 
-/* An item of acceptance is ticked if completed_steps has it word for word. The
-   error gives numbers: errors never hold the content of a task. */
-static int
-check_ticks(struct draft *d)
-{
-    struct buf left = {0};
-    struct str item = STR_NONE, list;
-
-    for (size_t n = 0; (item = raw_list_next(d->k.f[F_ACCEPTANCE], item)).p;
-         n++) {
+    /* An item of acceptance is ticked if completed_steps has it word for word.
+       The error gives numbers: errors never hold the content of a task. */
+    for (n = 0; (item = raw_list_next(d->k.f[F_ACCEPTANCE], item)).p; n++) {
         if (raw_list_has(d->k.f[F_COMPLETED_STEPS], item))
             continue;
         if (left.len < 180)
@@ -542,15 +437,4 @@ check_ticks(struct draft *d)
               STR_ARG(list));
     return task_next(d->c, "when these are met, add them word for word to "
                      "completed_steps");
-}
-
-int
-rules_check_evidence(struct draft *d)
-{
-    int rc;
-
-    if (!d->c->require_pass)
-        return 0;
-    rc = check_results(d);
-    return rc == 0 ? check_ticks(d) : rc;
 }
