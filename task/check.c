@@ -77,7 +77,7 @@ forgives(struct parse *p, int rc)
 /* Takes a path for the project that it is of. An import keeps an absolute one,
    which may be from another host. */
 static int
-check_place(struct parse *p, struct str s)
+check_repo_path(struct parse *p, struct str s)
 {
     const struct task_ctx *c = p->c;
     bool imports = p->tool == TOOL_IMPORT;
@@ -136,7 +136,7 @@ check_text(struct parse *p, const struct row *r, struct str s)
         return refuse(p, ERR_INVALID, "must be a path relative to repo_path, "
                       "without . or ..");
     if (r == &task_rows[F_REPO_PATH])
-        return check_place(p, s);
+        return check_repo_path(p, s);
     json_string(&p->w, s);
     return 0;
 }
@@ -155,26 +155,12 @@ task_is_id(struct str s)
     return s.len > 0 && s.len <= TASK_MAX_ID;
 }
 
-/* An id that an import cannot take over: '-' replaces what none may have, and
-   '_' the dots of an id of dots. */
-static struct str
-usual_id(struct arena *a, struct str s, bool dots)
-{
-    struct str id = arena_str(a, (struct str){s.p, s.len < TASK_MAX_ID
-                                                   ? s.len : TASK_MAX_ID});
-    char *c = (char *)(uintptr_t)id.p;
-
-    for (size_t i = 0; c && i < id.len; i++)
-        if (dots || !task_is_id((struct str){c + i, 1}))
-            c[i] = dots ? '_' : '-';
-    return id;
-}
-
 static int
 check_id(struct parse *p, struct str s)
 {
     uint64_t n;
     bool dots;
+    char *id;
     int rc;
 
     if (p->c->ids && s.len > 1 && *s.p == '#' &&
@@ -193,9 +179,16 @@ check_id(struct parse *p, struct str s)
                            "A-Z a-z 0-9 . _ : -", TASK_MAX_ID);
         if (s.len == 0 || !forgives(p, rc))
             return rc;
-        s = usual_id(p->c->a, s, dots);
+        /* An import takes it over with '-' for what no id may have, and '_' for
+           the dots of an id of dots. */
+        s.len = s.len < TASK_MAX_ID ? s.len : TASK_MAX_ID;
+        s = arena_str(p->c->a, s);
         if (!s.p)
             return nomem(p);
+        id = (char *)(uintptr_t)s.p;
+        for (size_t i = 0; i < s.len; i++)
+            if (dots || !task_is_id((struct str){id + i, 1}))
+                id[i] = dots ? '_' : '-';
     }
     json_string(&p->w, s);
     return 0;
@@ -235,30 +228,13 @@ int_of(const struct json_tok *t, int64_t *v)
     return json_int(&n, v);
 }
 
-/* Takes the nearest number in the range, and notes that for the answer. */
-static int
-clamp(struct parse *p, const struct row *r, int64_t min, int64_t max,
-      int64_t v)
-{
-    struct str note;
-
-    v = v < min ? min : max;
-    note = arena_printf(p->c->a, "\"%s was set to %lld, the %s\"", r->name,
-                        (long long)v, v == min ? "minimum" : "maximum");
-
-    if (!note.p)
-        return nomem(p);
-    p->notes = raw_list_edit(p->c->a, p->notes, STR_NONE, note);
-    json_number(&p->w, v);
-    return p->notes.p ? 0 : nomem(p);
-}
-
 static int
 check_int(struct parse *p, const struct row *r, const struct json_tok *t)
 {
     bool int32 = r->flags & INT32;
     int64_t v, min = int32 ? INT32_MIN : r->min;
     int64_t max = r->max ? r->max : SAFE_INT;
+    struct str note;
 
     if (int32)
         max = INT32_MAX;
@@ -266,21 +242,17 @@ check_int(struct parse *p, const struct row *r, const struct json_tok *t)
         json_number(&p->w, v);
         return 0;
     }
-    if (r->flags & CLAMP && int_of(t, &v))
-        return clamp(p, r, min, max, v);
-    return refuse(p, ERR_INVALID, "must be a whole number from %lld to %lld",
-                  (long long)min, (long long)max);
-}
-
-static int
-check_bool(struct parse *p, const struct json_tok *t)
-{
-    bool yes = t->type == JSON_TRUE || json_is(t, "true");
-
-    if (!yes && t->type != JSON_FALSE && !json_is(t, "false"))
-        return refuse(p, ERR_INVALID, "must be true or false");
-    json_bool(&p->w, yes);
-    return 0;
+    if (!(r->flags & CLAMP) || !int_of(t, &v))
+        return refuse(p, ERR_INVALID, "must be a whole number from %lld to "
+                      "%lld", (long long)min, (long long)max);
+    /* The nearest number in the range, which the answer notes. */
+    v = v < min ? min : max;
+    json_number(&p->w, v);
+    note = arena_printf(p->c->a, "\"%s was set to %lld, the %s\"", r->name,
+                        (long long)v, v == min ? "minimum" : "maximum");
+    if (note.p)
+        p->notes = raw_list_edit(p->c->a, p->notes, STR_NONE, note);
+    return note.p && p->notes.p ? 0 : nomem(p);
 }
 
 bool
@@ -303,19 +275,6 @@ task_time_parse(struct str s, int64_t *ms)
         text[10] = 'T';
     return time_parse(t, ms) ||
            time_parse((struct str){t.p, t.len - 1}, ms);
-}
-
-static int
-check_time(struct parse *p, const struct row *r, struct str s)
-{
-    int64_t ms;
-
-    if (!task_time_parse(s, &ms))
-        return refuse(p, ERR_INVALID, "must be %san RFC 3339 time such as "
-                      "2026-07-28T09:30:00Z",
-                      r->type == T_WHEN ? "a seq or " : "");
-    json_z(&p->w, time_text(ms));
-    return 0;
 }
 
 /* ---- values with parts ---- */
@@ -342,41 +301,16 @@ raw_compact(struct arena *a, const struct json_tok *t)
     return out;
 }
 
-static int check_one(struct parse *p, const struct row *r,
-                     const struct json_tok *t);
 static int check_list(struct parse *p, const struct row *r,
                       const struct json_tok *t);
-
-/* Members of an object that r does not list are refused, or kept by an
-   import. */
-static int
-check_others(struct parse *p, const struct row *r, const struct json_tok *t)
-{
-    const struct json_tok *m = t + 1;
-
-    for (uint32_t i = 0; i < t->n; i++, m += 1 + m[1].span) {
-        struct str name = json_str(p->c->a, m), value;
-
-        if (!name.p)
-            return nomem(p);
-        if (row_named(row_objects[r->sub], r->n_sub, 0, name))
-            continue;
-        if (p->tool != TOOL_IMPORT)
-            return refuse(p, ERR_INVALID, "has an unknown field \"%.*s\"",
-                          STR_ARG(utf8_cut(name, 64)));
-        value = raw_compact(p->c->a, m + 1);
-        if (!value.p)
-            return nomem(p);
-        json_key_str(&p->w, name);
-        json_splice(&p->w, value);
-    }
-    return 0;
-}
+static int check_one(struct parse *p, const struct row *r,
+                     const struct json_tok *t);
 
 static int
 check_object(struct parse *p, const struct row *r, const struct json_tok *t)
 {
     const struct row *sub = row_objects[r->sub];
+    const struct json_tok *m = t + 1;
     int rc;
 
     if (t->type != JSON_OBJECT)
@@ -397,23 +331,43 @@ check_object(struct parse *p, const struct row *r, const struct json_tok *t)
         }
     }
     p->member = NULL;
-    rc = check_others(p, r, t);
-    if (rc == 0)
-        json_close(&p->w);
-    return rc;
+    /* Other members are refused, or kept by an import. */
+    for (uint32_t i = 0; i < t->n; i++, m += 1 + m[1].span) {
+        struct str name = json_str(p->c->a, m), value;
+
+        if (!name.p)
+            return nomem(p);
+        if (row_named(row_objects[r->sub], r->n_sub, 0, name))
+            continue;
+        if (p->tool != TOOL_IMPORT)
+            return refuse(p, ERR_INVALID, "has an unknown field \"%.*s\"",
+                          STR_ARG(utf8_cut(name, 64)));
+        value = raw_compact(p->c->a, m + 1);
+        if (!value.p)
+            return nomem(p);
+        json_key_str(&p->w, name);
+        json_splice(&p->w, value);
+    }
+    json_close(&p->w);
+    return 0;
 }
 
 static int
 check_one(struct parse *p, const struct row *r, const struct json_tok *t)
 {
+    bool yes = t->type == JSON_TRUE, no = t->type == JSON_FALSE;
     struct str s;
     int64_t v;
 
     if (r->type == T_OBJECT)
         return check_object(p, r, t);
-    if (r->type == T_BOOL || (r->type == T_COUNT && (t->type == JSON_TRUE ||
-                                                     t->type == JSON_FALSE)))
-        return check_bool(p, t);
+    if (r->type == T_BOOL || (r->type == T_COUNT && (yes || no))) {
+        yes = yes || json_is(t, "true");
+        if (!yes && !no && !json_is(t, "false"))
+            return refuse(p, ERR_INVALID, "must be true or false");
+        json_bool(&p->w, yes);
+        return 0;
+    }
     if (r->type == T_INT || r->type == T_COUNT)
         return check_int(p, r, t);
     if (r->type == T_WHEN && int_of(t, &v) && v >= 0) {
@@ -429,21 +383,26 @@ check_one(struct parse *p, const struct row *r, const struct json_tok *t)
         return check_text(p, r, s);
     if (r->type == T_ID)
         return check_id(p, s);
-    return r->type == T_NAME ? check_name(p, r, s) : check_time(p, r, s);
+    if (r->type == T_NAME)
+        return check_name(p, r, s);
+    if (!task_time_parse(s, &v))
+        return refuse(p, ERR_INVALID, "must be %san RFC 3339 time such as "
+                      "2026-07-28T09:30:00Z",
+                      r->type == T_WHEN ? "a seq or " : "");
+    json_z(&p->w, time_text(v));
+    return 0;
 }
 
-/* The elements of a list. Models and databases without arrays give lists as
-   JSON text, and a list of one as its element. */
-struct elements {
-    const struct json_tok *first;
-    uint32_t n;
-};
-
+/* Models and databases without arrays give lists as JSON text, and a list of
+   one as its element. */
 static int
-find_elements(struct parse *p, const struct row *r, const struct json_tok *t,
-              struct elements *out)
+check_list(struct parse *p, const struct row *r, const struct json_tok *t)
 {
+    enum json_type single = r->type == T_OBJECT ? JSON_OBJECT : JSON_STRING;
     const struct json_tok *list = t;
+    const char *member = p->member;
+    size_t item = p->item; /* of the list that holds this one */
+    uint32_t n = 1;
     struct str text;
     int rc = 0;
 
@@ -454,51 +413,32 @@ find_elements(struct parse *p, const struct row *r, const struct json_tok *t,
             return nomem(p);
         if (rc != 0 || (list->type != JSON_ARRAY && r->type != T_OBJECT))
             list = t;
+        rc = 0;
     }
-    if (list->type == JSON_ARRAY)
-        *out = (struct elements){list + 1, list->n};
-    else if (list->type == (r->type == T_OBJECT ? JSON_OBJECT : JSON_STRING))
-        *out = (struct elements){list, 1};
-    else
+    if (list->type == JSON_ARRAY) {
+        n = list->n;
+        list++;
+    } else if (list->type != single) {
         return refuse(p, ERR_INVALID, "must be an array");
-    return 0;
-}
-
-/* Checks an element. One that cannot be taken over is left out. */
-static int
-check_element(struct parse *p, const struct row *r, const struct json_tok *t)
-{
-    const char *member = p->member;
-    struct json_w w = p->w;
-    size_t len = p->b->len;
-    int rc = check_one(p, r, t);
-
-    if (!forgives(p, rc))
-        return rc;
-    p->member = member;
-    p->w = w;
-    p->b->len = len;
-    return 0;
-}
-
-static int
-check_list(struct parse *p, const struct row *r, const struct json_tok *t)
-{
-    size_t item = p->item; /* of the list that holds this one */
-    struct elements of = {0};
-    int rc = find_elements(p, r, t, &of);
-
-    if (rc != 0)
-        return rc;
-    if (of.n > r->items)
+    }
+    if (n > r->items)
         rc = refuse(p, ERR_TOO_LARGE, "has more than %d elements", r->items);
     if (forgives(p, rc))
         rc = 0;
     json_arr(&p->w);
-    for (uint32_t i = 0; i < of.n && i < r->items && rc == 0; i++) {
+    for (uint32_t i = 0; i < n && i < r->items && rc == 0; i++) {
+        struct json_w w = p->w;
+        size_t len = p->b->len;
+
         p->item = i + 1;
-        rc = check_element(p, r, of.first);
-        of.first += of.first->span;
+        rc = check_one(p, r, list);
+        if (forgives(p, rc)) { /* it cannot be taken over, and is left out */
+            p->member = member;
+            p->w = w;
+            p->b->len = len;
+            rc = 0;
+        }
+        list += list->span;
     }
     p->item = item;
     if (rc == 0)
@@ -517,12 +457,12 @@ enum sense {
 };
 
 static enum sense
-sense_of(enum task_tool tool, const struct row *r, const struct json_tok *t)
+sense_of(const struct parse *p, const struct row *r, const struct json_tok *t)
 {
     bool no_text = t->type == JSON_STRING && t->len == 0;
     bool owner = r == &task_rows[ARG_TO_AGENT] ||
                  (r == &task_rows[F_CURRENT_OWNER] &&
-                  (tool == TOOL_CREATE || tool == TOOL_UPDATE));
+                  (p->tool == TOOL_CREATE || p->tool == TOOL_UPDATE));
     bool may_be_empty = r->type == T_TEXT && !(r->flags & ONE);
     int64_t v;
 
@@ -557,10 +497,10 @@ drop_doubles(struct str *list)
 }
 
 static int
-take(struct parse *p, enum task_tool tool, const struct row *r,
-     const struct json_tok *t, struct str *out)
+check_arg(struct parse *p, const struct row *r, const struct json_tok *t,
+          struct str *out)
 {
-    enum sense sense = sense_of(tool, r, t);
+    enum sense sense = sense_of(p, r, t);
     int rc;
 
     p->top = r;
@@ -570,14 +510,14 @@ take(struct parse *p, enum task_tool tool, const struct row *r,
         /* An empty name is a mistake: its caller would act as nobody. Prompts
            fill in what was not given. */
         if ((r == &task_rows[ARG_AGENT] || r == &task_rows[ARG_FROM_AGENT]) &&
-            t->type == JSON_STRING && tool < TOOL_RESUME)
+            t->type == JSON_STRING && p->tool < TOOL_RESUME)
             return refuse(p, ERR_INVALID, "must not be empty; pass your name, "
                           "or omit it");
-        if (tool == TOOL_UPDATE && r - task_rows < TASK_N_FIELDS &&
+        if (p->tool == TOOL_UPDATE && r - task_rows < TASK_N_FIELDS &&
             !(r->flags & FIXED))
             *out = STR("null");
         /* It would be the caller's project. */
-        if (tool == TOOL_CREATE && r == &task_rows[F_REPO_PATH] && p->c->at)
+        if (p->tool == TOOL_CREATE && r == &task_rows[F_REPO_PATH] && p->c->at)
             *out = STR("null");
     }
     if (sense != GIVEN)
@@ -605,44 +545,38 @@ take(struct parse *p, enum task_tool tool, const struct row *r,
 }
 
 /* Takes an argument of the object of, by its name or by another name of it,
-   which may only repeat it. One that is unset leaves what the other gave. */
+   which may only repeat it: one that is unset leaves what the other gave. For
+   whoever is given what is lost, it is taken whole or in part. */
 static int
-take_named(struct parse *p, enum task_tool tool, const struct row *r,
-           const struct json_tok *of, struct str name,
-           const struct json_tok *t, struct str *out)
+take_arg(struct parse *p, const struct row *r, const struct json_tok *of,
+         struct str name, const struct json_tok *t, struct str *out)
 {
     const struct json_tok *own = str_is(name, r->name)
                                      ? NULL : json_get(of, r->name);
     struct str v;
-    int rc = take(p, tool, r, t, &v);
+    int rc;
 
+    p->cut = false;
+    rc = check_arg(p, r, t, &v);
+    if (p->lost) {
+        *out = v;
+        if (rc != 0 && r->needs & 1u << TOOL_IMPORT)
+            return rc;
+        if (forgives(p, rc))
+            rc = 0;
+        if (rc == 0 && p->cut) {
+            rc = p->lost->keep(p->lost->of, task_arg_name((int)(r - task_rows)),
+                               t, p->c->e.message);
+            p->c->e = (struct task_error){0};
+        }
+        return rc;
+    }
     if (rc == 0 && v.p && own && own->type != JSON_NULL &&
         !str_eq(json_raw(own), json_raw(t)))
         return refuse(p, ERR_INVALID, "was also passed as %.*s, with another "
                       "value; omit one of them", STR_ARG(name));
     if (rc == 0 && v.p)
         *out = v;
-    return rc;
-}
-
-/* Takes an argument of an import, whole or in part. */
-static int
-take_part(struct parse *p, const struct row *r, const struct json_tok *t,
-          struct str *out)
-{
-    int rc;
-
-    p->cut = false;
-    rc = take(p, TOOL_IMPORT, r, t, out);
-    if (rc != 0 && r->needs & 1u << TOOL_IMPORT)
-        return rc;
-    if (forgives(p, rc))
-        rc = 0;
-    if (rc == 0 && p->cut) {
-        rc = p->lost->keep(p->lost->of, task_arg_name((int)(r - task_rows)), t,
-                           p->c->e.message);
-        p->c->e = (struct task_error){0};
-    }
     return rc;
 }
 
@@ -666,21 +600,6 @@ row_of(enum task_tool tool, struct str name)
     return r;
 }
 
-/* Adds an unknown argument to the list that the error names, if there is
-   room. */
-static void
-add_unknown(struct parse *p, struct buf *list, struct str name)
-{
-    name = utf8_cut(name, 64);
-    if (list->len == 0)
-        p->c->e.field = name;
-    if (list->len < 120)
-        buf_printf(list, "%s\"%.*s\"", list->len ? ", " : "",
-                   STR_ARG(name));
-    else if (list->p[list->len - 1] != '.')
-        buf_z(list, ", ...");
-}
-
 bool
 task_is_derived(struct str name)
 {
@@ -696,41 +615,58 @@ task_is_derived(struct str name)
     return false;
 }
 
-/* Keeps an unknown member of an import. */
+/* Notes an unknown argument: an import keeps it as a member; else the error
+   lists it, if there is room. */
 static int
-keep_unknown(struct parse *p, struct buf *extra, struct str name,
+note_unknown(struct parse *p, struct buf *extra, struct str name,
              const struct json_tok *t)
 {
-    struct str value = raw_compact(p->c->a, t);
+    struct str value;
 
-    if (!value.p)
-        return nomem(p);
-    if (t->type == JSON_NULL || task_is_derived(name))
+    if (p->tool == TOOL_IMPORT) {
+        value = raw_compact(p->c->a, t);
+        if (!value.p)
+            return nomem(p);
+        if (t->type == JSON_NULL || task_is_derived(name))
+            return 0;
+        if (extra->len)
+            buf_char(extra, ',');
+        json_quote(extra, name);
+        buf_char(extra, ':');
+        buf_str(extra, value);
         return 0;
-    if (extra->len)
-        buf_char(extra, ',');
-    json_quote(extra, name);
-    buf_char(extra, ':');
-    buf_str(extra, value);
+    }
+    name = utf8_cut(name, 64);
+    if (extra->len == 0)
+        p->c->e.field = name;
+    if (extra->len < 120)
+        buf_printf(extra, "%s\"%.*s\"", extra->len ? ", " : "",
+                   STR_ARG(name));
+    else if (extra->p[extra->len - 1] != '.')
+        buf_z(extra, ", ...");
     return 0;
 }
 
-/* Says which argument name was meant or, if it is like none, which there
-   are. */
+/* Refuses unknown arguments, and tells which argument the first was meant for
+   or, if it is like none, which there are. */
 static int
-name_known(struct task_ctx *c, enum task_tool tool, struct str name)
+refuse_unknown(struct parse *p, struct str unknown)
 {
+    struct task_ctx *c = p->c;
+    struct str first = c->e.field;
     size_t least = SIZE_MAX, slips;
     const char *near = NULL;
     struct buf all = {0};
-    int rc;
+    int rc = task_fail(c, ERR_INVALID, NULL, "unknown argument %.*s",
+                       STR_ARG(unknown));
 
+    c->e.field = first;
     for (size_t i = 0; i < TASK_N_ARGS; i++) {
-        if (!(task_rows[i].tools & 1u << tool))
+        if (!(task_rows[i].tools & 1u << p->tool))
             continue;
         buf_printf(&all, "%s%s", all.len > 0 ? ", " : "valid arguments are ",
                    task_rows[i].name);
-        slips = str_slips(name, task_rows[i].name);
+        slips = str_slips(first, task_rows[i].name);
         if (slips < least) {
             least = slips;
             near = task_rows[i].name;
@@ -741,94 +677,9 @@ name_known(struct task_ctx *c, enum task_tool tool, struct str name)
         buf_printf(&all, "did you mean %s?", near);
     }
     c->e.next = all.len > 0 ? arena_str(c->a, buf_view(&all)) : STR_NONE;
-    rc = all.err || (all.len > 0 && !c->e.next.p) ? ERR_NOMEM : 0;
+    if (all.err || (all.len > 0 && !c->e.next.p))
+        rc = nomem(p);
     buf_fini(&all);
-    return rc;
-}
-
-/* Unknown members: an error, or kept by an import. */
-static int
-take_extra(struct parse *p, enum task_tool tool, const struct buf *extra,
-           struct task_args *out)
-{
-    struct task_ctx *c = p->c;
-    struct str first = c->e.field;
-    int rc = 0;
-
-    if (extra->err)
-        return nomem(p);
-    if (extra->len && p->tool != TOOL_IMPORT) {
-        rc = task_fail(c, ERR_INVALID, NULL, "unknown argument %.*s",
-                       STR_ARG(buf_view(extra)));
-        c->e.field = first;
-        if (name_known(c, tool, first) != 0)
-            return nomem(p);
-    } else if (extra->len) {
-        out->extra = arena_str(c->a, buf_view(extra));
-        rc = out->extra.p ? 0 : nomem(p);
-    }
-    return rc;
-}
-
-/* Whether the name (raw) is what models write for themselves: their product. */
-static bool
-is_client(const struct task_ctx *c, struct str name)
-{
-    return name_says_product(c->who.client) &&
-           name_covers(raw_text(c->a, name), c->who.client);
-}
-
-/* The caller's name in one argument: the one that was given or, if that says
-   nothing, self (raw, .p NULL: none). With a token it must be one of its. */
-static int
-take_name(struct parse *p, struct str self, struct str *name,
-          struct task_args *out)
-{
-    struct task_ctx *c = p->c;
-    bool token = c->who.principal.len > 0;
-
-    if (name->p && !is_client(c, *name)) {
-        if (!token || str_eq(*name, self) ||
-            actor_has_token_name(&c->who, *name))
-            return 0;
-        refuse(p, ERR_UNAUTHORIZED, "is not the agent of your token");
-        return task_next(c, "omit it; your token identifies you");
-    }
-    if (self.p)
-        *name = self;
-    out->own_name = !token;
-    return 0;
-}
-
-/* With a token, its agent is the caller. Otherwise a caller that gives no name
-   gets its session's. */
-static int
-take_agent(struct parse *p, enum task_tool tool, struct task_args *out)
-{
-    struct task_ctx *c = p->c;
-    bool token = c->who.principal.len > 0;
-    struct str self = token ? c->who.principal : c->who.self;
-    struct str *from = &out->v[ARG_FROM_AGENT];
-    int rc = 0;
-
-    if (tool == TOOL_HANDOFF && !from->p) /* its name for agent */
-        *from = out->v[ARG_AGENT];
-    self = self.len ? raw_quote(c->a, self) : STR_NONE;
-    if (!self.p && (token || c->who.self.len))
-        return nomem(p);
-    out->self = self;
-    for (int arg = ARG_AGENT; arg <= ARG_FROM_AGENT && rc == 0; arg++) {
-        struct str *name = &out->v[arg];
-
-        if (!(task_rows[arg].tools & 1u << tool) || (!self.p && !name->p))
-            continue;
-        /* A wait for a task is met by anybody, unless an agent is named. */
-        if (!token && !name->p && ((tool == TOOL_WAIT && out->v[F_TASK_ID].p) ||
-                                   (tool == TOOL_HANDOFF && arg == ARG_AGENT)))
-            continue;
-        p->top = &task_rows[arg];
-        rc = take_name(p, self, name, out);
-    }
     return rc;
 }
 
@@ -854,38 +705,47 @@ take_clear(struct parse *p, struct task_args *out)
     return 0;
 }
 
-/* Refuses an argument that has no effect beside another one: its caller would
-   believe that it had. */
+/* The caller's name in each argument that is one: the one that was given or, if
+   that says nothing, its own. With a token its agent is the caller, and a name
+   must be one of its; otherwise a caller that gives no name gets its
+   session's. */
 static int
-check_effects(struct parse *p, enum task_tool tool,
-              const struct task_args *args)
+take_agent(struct parse *p, struct task_args *out)
 {
-    static const struct {
-        enum task_tool tool;
-        int arg, beside; /* enum task_arg */
-    } none[] = {
-        {TOOL_CLAIM, ARG_TAG, F_TASK_ID},
-        {TOOL_ATTACH, ARG_ENCODING, ARG_PATH},
-    };
+    struct task_ctx *c = p->c;
+    bool token = c->who.principal.len > 0;
+    struct str self = token ? c->who.principal : c->who.self;
+    struct str *from = &out->v[ARG_FROM_AGENT];
 
-    for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
-        p->top = &task_rows[none[i].arg];
-        if (none[i].tool == tool && args->v[none[i].arg].p &&
-            args->v[none[i].beside].p)
-            return refuse(p, ERR_INVALID, "has no effect together with %s; "
-                          "omit one of them", task_rows[none[i].beside].name);
-    }
-    return 0;
-}
+    if (p->tool == TOOL_HANDOFF && !from->p) /* its name for agent */
+        *from = out->v[ARG_AGENT];
+    self = self.len ? raw_quote(c->a, self) : STR_NONE;
+    if (!self.p && (token || c->who.self.len))
+        return nomem(p);
+    out->self = self;
+    for (int arg = ARG_AGENT; arg <= ARG_FROM_AGENT; arg++) {
+        struct str *name = &out->v[arg];
 
-static int
-check_needed(struct parse *p, enum task_tool tool,
-             const struct task_args *args)
-{
-    for (size_t i = 0; i < TASK_N_ARGS; i++) {
-        p->top = &task_rows[i];
-        if (task_rows[i].needs & 1u << tool && !args->v[i].p)
-            return refuse(p, ERR_INVALID, "is missing");
+        if (!(task_rows[arg].tools & 1u << p->tool) || (!self.p && !name->p))
+            continue;
+        /* A wait for a task is met by anybody, unless an agent is named. */
+        if (!token && !name->p &&
+            ((p->tool == TOOL_WAIT && out->v[F_TASK_ID].p) ||
+             (p->tool == TOOL_HANDOFF && arg == ARG_AGENT)))
+            continue;
+        p->top = &task_rows[arg];
+        /* Models call themselves by their product, which says nothing. */
+        if (name->p && !(name_says_product(c->who.client) &&
+                         name_covers(raw_text(c->a, *name), c->who.client))) {
+            if (!token || str_eq(*name, self) ||
+                actor_has_token_name(&c->who, *name))
+                continue;
+            refuse(p, ERR_UNAUTHORIZED, "is not the agent of your token");
+            return task_next(c, "omit it; your token identifies you");
+        }
+        if (self.p)
+            *name = self;
+        out->own_name = !token;
     }
     return 0;
 }
@@ -894,11 +754,21 @@ static int
 parse_args(struct task_ctx *c, enum task_tool tool, const struct json_tok *obj,
            const struct task_lost *lost, struct task_args *out)
 {
+    /* An argument that has no effect beside another one is refused: its caller
+       would believe that it had. */
+    static const struct {
+        enum task_tool tool;
+        int arg, beside; /* enum task_arg */
+    } without_effect[] = {
+        {TOOL_CLAIM, ARG_TAG, F_TASK_ID},
+        {TOOL_ATTACH, ARG_ENCODING, ARG_PATH},
+    };
     static const struct json_tok none = {.type = JSON_OBJECT, .span = 1};
     static struct buf b; /* kept, since every call needs it */
     struct parse p = {.c = c, .b = &b, .tool = tool, .lost = lost};
     struct buf extra = {0};
     const struct json_tok *m;
+    size_t i;
     int rc = 0;
 
     memset(out, 0, sizeof *out);
@@ -908,33 +778,45 @@ parse_args(struct task_ctx *c, enum task_tool tool, const struct json_tok *obj,
         return task_fail(c, ERR_INVALID, NULL,
                          "the arguments must be an object");
     m = obj + 1;
-    for (uint32_t i = 0; i < obj->n && rc == 0; i++, m += 1 + m[1].span) {
+    for (i = 0; i < obj->n && rc == 0; i++, m += 1 + m[1].span) {
         struct str name = json_str(c->a, m);
         const struct row *r = row_of(tool, name);
 
         if (!name.p)
             rc = nomem(&p);
-        else if (r && lost)
-            rc = take_part(&p, r, m + 1, &out->v[r - task_rows]);
         else if (r)
-            rc = take_named(&p, tool, r, obj, name, m + 1,
-                            &out->v[r - task_rows]);
-        else if (tool == TOOL_IMPORT)
-            rc = keep_unknown(&p, &extra, name, m + 1);
+            rc = take_arg(&p, r, obj, name, m + 1, &out->v[r - task_rows]);
         else
-            add_unknown(&p, &extra, name);
+            rc = note_unknown(&p, &extra, name, m + 1);
     }
-    if (rc == 0)
-        rc = take_extra(&p, tool, &extra, out);
+    if (rc == 0 && extra.err) {
+        rc = nomem(&p);
+    } else if (rc == 0 && extra.len > 0 && tool == TOOL_IMPORT) {
+        out->extra = arena_str(c->a, buf_view(&extra));
+        rc = out->extra.p ? 0 : nomem(&p);
+    } else if (rc == 0 && extra.len > 0) {
+        rc = refuse_unknown(&p, buf_view(&extra));
+    }
+    buf_fini(&extra);
     if (rc == 0 && out->v[ARG_CLEAR].p)
         rc = take_clear(&p, out);
+    for (i = 0; rc == 0 && i < sizeof without_effect / sizeof *without_effect;
+         i++) {
+        int arg = without_effect[i].arg, beside = without_effect[i].beside;
+
+        p.top = &task_rows[arg];
+        if (without_effect[i].tool == tool && out->v[arg].p &&
+            out->v[beside].p)
+            rc = refuse(&p, ERR_INVALID, "has no effect together with %s; "
+                        "omit one of them", task_rows[beside].name);
+    }
     if (rc == 0)
-        rc = check_effects(&p, tool, out);
-    if (rc == 0)
-        rc = take_agent(&p, tool, out);
-    if (rc == 0)
-        rc = check_needed(&p, tool, out);
-    buf_fini(&extra);
+        rc = take_agent(&p, out);
+    for (i = 0; i < TASK_N_ARGS && rc == 0; i++) {
+        p.top = &task_rows[i];
+        if (task_rows[i].needs & 1u << tool && !out->v[i].p)
+            rc = refuse(&p, ERR_INVALID, "is missing");
+    }
     out->notes = p.notes;
     return rc;
 }
