@@ -600,8 +600,10 @@ row_of(enum task_tool tool, struct str name)
     return r;
 }
 
-bool
-task_is_derived(struct str name)
+/* Whether a member of this name is computed when a task is read, or is for the
+   import alone, which drops both. */
+static bool
+is_derived(struct str name)
 {
     static const char *const derived[] = {
         "seq", "updated_at", "import", "ready", "blocked_by", "deps_failed",
@@ -627,7 +629,7 @@ note_unknown(struct parse *p, struct buf *extra, struct str name,
         value = raw_compact(p->c->a, t);
         if (!value.p)
             return nomem(p);
-        if (t->type == JSON_NULL || task_is_derived(name))
+        if (t->type == JSON_NULL || is_derived(name))
             return 0;
         if (extra->len)
             buf_char(extra, ',');

@@ -71,9 +71,6 @@ bool task_arg_true(const struct task_args *args, int arg);
    milliseconds since 1970, 9 to 13 digits. */
 bool task_time_parse(struct str s, int64_t *ms);
 
-/* Whether a member of this name is computed when a task is read, or is for the
-   import alone, which drops both. */
-bool task_is_derived(struct str name);
 /* Whether s is well-formed as a task's id. */
 bool task_is_id(struct str s);
 

@@ -115,8 +115,11 @@ task_lease_end(struct str lease, int64_t *ms)
     return time_parse(raw_inner(raw_member(lease, "expires_at")), ms);
 }
 
-int64_t
-task_end_within(int64_t end, int64_t at, int64_t max_ms)
+/* What was to end then, by a record of the time at and for max_ms at most, ends
+   at that time if the two differ more: the clock was ahead, and the record's
+   time was taken back. */
+static int64_t
+end_within(int64_t end, int64_t at, int64_t max_ms)
 {
     return end - at > max_ms ? at : end;
 }
@@ -138,7 +141,7 @@ task_handoff_end(struct str handoff, int64_t at)
         end = ms;
     else if (time_parse(raw_inner(raw_member(handoff, "at")), &ms))
         end = ms + HANDOFF_MS;
-    return task_end_within(end, at, TASK_HANDOFF_MAX_MS);
+    return end_within(end, at, TASK_HANDOFF_MAX_MS);
 }
 
 int64_t
@@ -155,7 +158,7 @@ task_kept_until(enum task_status status, struct str lease, struct str handoff,
         return at;
     /* Most tasks have no lease, and replay must be fast. */
     if (lease.p && task_lease_end(lease, &end))
-        return task_end_within(end, at, TASK_LEASE_MAX_MS);
+        return end_within(end, at, TASK_LEASE_MAX_MS);
     return at + TASK_STALE_MS + 1;
 }
 

@@ -54,10 +54,6 @@ int task_head_of(struct str v, struct str f[TASK_N_HEAD]);
 
 /* When a lease {agent, expires_at, seconds, session} ends; or false. */
 bool task_lease_end(struct str lease, int64_t *ms);
-/* What was to end then, by a record of the time at and for max_ms at most, ends
-   at that time if the two differ more: the clock was ahead, and the record's
-   time was taken back. */
-int64_t task_end_within(int64_t end, int64_t at, int64_t max_ms);
 /* A lease of agent that runs for seconds (.p NULL: 900) from now on. seat is
    where it was taken, as members after a comma, or empty: see task_seat. .p
    NULL: no memory. */

@@ -256,24 +256,6 @@ note_lease_end(struct tasks *t, const struct task_entry *e)
         t->held_ms = e->changed_ms + e->kept_ms;
 }
 
-/* Notes which tasks in held are the first and last of their session. */
-static void
-link_held(struct tasks *t, struct task_entry *e, bool in)
-{
-    struct atom_use *of = session_of(t, e);
-
-    if (in)
-        note_lease_end(t, e);
-    if (!of->first || (!in && of->first == of->last))
-        of->first = of->last = in ? e : NULL;
-    else if (in)
-        of->last = e;
-    else if (of->first == e)
-        of->first = e->later;
-    else if (of->last == e)
-        of->last = e->sooner;
-}
-
 struct task_skip *
 tasks_skip(struct tasks *t, const struct task_queue *q, uint64_t project)
 {
@@ -303,6 +285,7 @@ link_queue(struct tasks *t, struct task_entry *e, bool in)
 {
     struct task_queue *q = queue_of(t, e);
     uint32_t owner = e->atom[ATOM_OWNER];
+    struct atom_use *of;
 
     if (!q)
         return;
@@ -316,8 +299,20 @@ link_queue(struct tasks *t, struct task_entry *e, bool in)
     *(e->later ? &e->later->sooner : &q->last) = in ? e : e->sooner;
     if (e->has_lease && owner)
         atoms_use(&t->atoms, owner)->tally[TALLY_LEASES] += in ? 1 : UINT32_MAX;
-    if (q == &t->held)
-        link_held(t, e, in);
+    if (q != &t->held)
+        return;
+    /* Its session has a first and a last task there. */
+    of = session_of(t, e);
+    if (in)
+        note_lease_end(t, e);
+    if (!of->first || (!in && of->first == of->last))
+        of->first = of->last = in ? e : NULL;
+    else if (in)
+        of->last = e;
+    else if (of->first == e)
+        of->first = e->later;
+    else if (of->last == e)
+        of->last = e->sooner;
 }
 
 /* What became of a part; one that only a newer version can read may not have
@@ -363,12 +358,6 @@ move_to(struct tasks *t, struct task_entry *e, bool parked, uint32_t blocker,
     link_queue(t, e, true);
 }
 
-static uint32_t
-hash_id(struct str id)
-{
-    return (uint32_t)str_hash(id);
-}
-
 /* Only tasks that anybody may begin are parked: the others need kept_ms, which
    shares its place with blocker. What has passed stays so with a kept_ms of
    0. */
@@ -379,7 +368,7 @@ task_entry_park(struct tasks *t, struct task_entry *e, struct str dep)
 
     if (!e->parked && task_entry_free(t, e, now) &&
         !task_entry_kept_for(t, e, now).p && !tasks_is_done(t, dep))
-        move_to(t, e, true, hash_id(raw_inner(dep)), NULL);
+        move_to(t, e, true, (uint32_t)str_hash(raw_inner(dep)), NULL);
 }
 
 /* If e is done, puts the tasks that waited for it back into their queues. They
@@ -393,7 +382,7 @@ unpark(struct tasks *t, const struct task_entry *e)
 
     if (t->n_parked == 0 || (e->status != TASK_DONE && !e->was_done))
         return;
-    h = hash_id(task_entry_id(e));
+    h = (uint32_t)str_hash(task_entry_id(e));
     for (p = t->parks[h % TASK_PARKS].first; p; p = next) {
         next = p->later;
         if (p->blocker != h)
@@ -458,61 +447,29 @@ tasks_unseen(const struct tasks *t, struct arena *a,
 
 /* ---- functions called by the store ---- */
 
-/* The value of an atom in f. */
-static struct str
-atom_of(const struct str f[TASK_N_HEAD], int atom)
-{
-    struct str seat;
-
-    if (atom < TASK_N_ATOMS)
-        return f[row_atoms[atom].field];
-    if (atom == ENTRY_PATHS)
-        return f[F_PATHS];
-    seat = task_seat(f[F_LEASE]);
-    if (atom == ENTRY_SESSION && raw_member(seat, "first").p)
-        return STR_NONE;
-    return raw_member(seat, atom == ENTRY_SESSION ? "session" : "client");
-}
-
 /* Holds the atoms of f. On an error it holds none of them. ERR_FORMAT: one is
    not JSON. */
 static int
 hold_atoms(struct tasks *t, const struct task_entry *old,
            struct task_entry *to, const struct str f[TASK_N_HEAD])
 {
+    struct str seat = task_seat(f[F_LEASE]);
+    struct str text[ENTRY_N_ATOMS] = {
+        [ENTRY_CLIENT] = raw_member(seat, "client"),
+        [ENTRY_PATHS] = f[F_PATHS],
+    };
     int i, rc = 0;
 
+    for (i = 0; i < TASK_N_ATOMS; i++)
+        text[i] = f[row_atoms[i].field];
+    if (!raw_member(seat, "first").p)
+        text[ENTRY_SESSION] = raw_member(seat, "session");
     memset(to->atom, 0, sizeof to->atom);
     for (i = 0; i < ENTRY_N_ATOMS && rc == 0; i++)
-        rc = atoms_hold(&t->atoms, atom_of(f, i), old->atom[i], &to->atom[i]);
+        rc = atoms_hold(&t->atoms, text[i], old->atom[i], &to->atom[i]);
     if (rc != 0)
         drop_atoms(t, to);
     return rc;
-}
-
-static void
-read_head(struct task_entry *e, const struct str f[TASK_N_HEAD])
-{
-    int status = task_status_of(raw_inner(f[F_STATUS]));
-    uint64_t priority = raw_u64(f[F_PRIORITY]);
-    int64_t at, end;
-
-    e->status = (uint8_t)(status < 0 ? TASK_N_STATUSES : status);
-    e->priority = (uint8_t)(priority < TASK_N_PRIORITIES
-                            ? priority : TASK_N_PRIORITIES - 1);
-    e->has_deps = f[F_DEPENDS_ON].len > 2;
-    e->has_lease = e->status == TASK_IN_PROGRESS && f[F_LEASE].p;
-    e->has_left = e->has_lease && raw_member(f[F_LEASE], "left").p;
-    e->from_ms = task_from_ms(f[F_NOT_BEFORE]);
-    at = kept_since(e, e->changed_ms);
-    end = task_kept_until((enum task_status)e->status, f[F_LEASE],
-                          f[F_HANDOFF], at);
-    if (end == INT64_MAX)
-        end = at;
-    e->kept_ms = end < at ? -1 : (int32_t)(end - at);
-    e->gone = e->has_left;
-    e->released = e->has_left || (e->has_lease && e->kept_ms <= 0);
-    e->has_open = f[F_QUESTIONS].p && task_open_question(f[F_QUESTIONS]).p;
 }
 
 /* The two words of t->named that tell of an id, and four bits in each: together
@@ -567,37 +524,57 @@ note_named(struct tasks *t, struct str deps)
     return 0;
 }
 
-/* Sets the values of now from r, and holds its atoms. Invariant 5. */
+/* Sets the values of e from r, and holds its atoms, which are probably those of
+   old. Invariant 5. */
 static int
 read_entry(struct tasks *t, const struct store_rec *r,
            const struct task_entry *old, struct task_event *ev,
-           struct task_entry *now)
+           struct task_entry *e)
 {
     struct str f[TASK_N_HEAD];
-    int rc = task_event_scan(r, ev);
+    int rc = task_event_scan(r, ev), status;
+    uint64_t priority;
+    int64_t at, end;
 
     if (rc == 0)
         rc = task_head_of(ev->v, f);
     if (rc == 0)
         rc = note_named(t, f[F_DEPENDS_ON]);
     if (rc == 0)
-        rc = hold_atoms(t, old, now, f);
+        rc = hold_atoms(t, old, e, f);
     if (rc == ERR_NOMEM)
         return rc;
     if (rc != 0)
         memset(f, 0, sizeof f);
-    if (!time_parse(r->time, &now->changed_ms))
-        now->changed_ms = 0;
-    read_head(now, f);
-    if (now->status == TASK_N_STATUSES && !json_is_valid(r->line)) {
+    if (!time_parse(r->time, &e->changed_ms))
+        e->changed_ms = 0;
+    status = task_status_of(raw_inner(f[F_STATUS]));
+    priority = raw_u64(f[F_PRIORITY]);
+    e->status = (uint8_t)(status < 0 ? TASK_N_STATUSES : status);
+    e->priority = (uint8_t)(priority < TASK_N_PRIORITIES
+                            ? priority : TASK_N_PRIORITIES - 1);
+    e->has_deps = f[F_DEPENDS_ON].len > 2;
+    e->has_lease = e->status == TASK_IN_PROGRESS && f[F_LEASE].p;
+    e->has_left = e->has_lease && raw_member(f[F_LEASE], "left").p;
+    e->from_ms = task_from_ms(f[F_NOT_BEFORE]);
+    at = kept_since(e, e->changed_ms);
+    end = task_kept_until((enum task_status)e->status, f[F_LEASE],
+                          f[F_HANDOFF], at);
+    if (end == INT64_MAX)
+        end = at;
+    e->kept_ms = end < at ? -1 : (int32_t)(end - at);
+    e->gone = e->has_left;
+    e->released = e->has_left || (e->has_lease && e->kept_ms <= 0);
+    e->has_open = f[F_QUESTIONS].p && task_open_question(f[F_QUESTIONS]).p;
+    if (status < 0 && !json_is_valid(r->line)) {
         if (rc == 0)
-            drop_atoms(t, now);
+            drop_atoms(t, e);
         rc = ERR_GARBLED;
-        now->status = TASK_OPEN;
+        e->status = TASK_OPEN;
     }
     if (rc != 0) {
-        memset(now->atom, 0, sizeof now->atom);
-        now->priority = TASK_N_PRIORITIES - 1;
+        memset(e->atom, 0, sizeof e->atom);
+        e->priority = TASK_N_PRIORITIES - 1;
     }
     return 0;
 }
@@ -694,20 +671,13 @@ reset(void *ctx)
 {
     struct tasks *t = ctx;
 
-    memset(t->newest, 0, sizeof t->newest);
-    memset(t->queue, 0, sizeof t->queue);
-    memset(t->parks, 0, sizeof t->parks);
-    memset(t->skips, 0, sizeof t->skips);
-    t->held = (struct task_queue){NULL, NULL};
-    memset(&t->unknown, 0, sizeof t->unknown);
-    t->held_ms = 0;
-    t->n_parked = 0;
-    memset(t->count, 0, sizeof t->count);
     atoms_fini(&t->atoms);
     atoms_fini(&t->names);
     keys_fini(&t->keys);
     free(t->named);
-    t->named = NULL;
+    *t = (struct tasks){.store = t->store, .see = t->see, .see_of = t->see_of,
+                        .n_gone = t->n_gone, .told_gone = t->told_gone,
+                        .atoms = t->atoms, .names = t->names, .body = t->body};
 }
 
 /* ---- all tasks ---- */
@@ -718,11 +688,11 @@ tasks_new(void)
     struct tasks *t = calloc(1, sizeof *t);
 
     row_check();
+    if (!t)
+        return NULL;
     /* Without randomness the seed is 0: slower under attack, but correct. */
-    if (t)
-        (void)random_bytes(t->atoms.seed, sizeof t->atoms.seed);
-    if (t)
-        memcpy(t->names.seed, t->atoms.seed, sizeof t->names.seed);
+    (void)random_bytes(t->atoms.seed, sizeof t->atoms.seed);
+    memcpy(t->names.seed, t->atoms.seed, sizeof t->names.seed);
     return t;
 }
 
@@ -844,24 +814,18 @@ tasks_count(const struct tasks *t, enum task_status s)
     return t->count[s];
 }
 
-/* The key of a task's id, until the next call; empty if it is none. */
-static struct str
-key_of(struct str id)
-{
-    static char key[STORE_MAX_KEY];
-    size_t n = sizeof TASK_PREFIX - 1;
-
-    if (id.len == 0 || id.len > STORE_MAX_KEY - n)
-        return STR("");
-    memcpy(key, TASK_PREFIX, n);
-    memcpy(key + n, id.p, id.len);
-    return (struct str){key, n + id.len};
-}
-
 struct task_entry *
 tasks_find(struct tasks *t, struct str id)
 {
-    return (struct task_entry *)store_find(t->store, key_of(id));
+    char key[STORE_MAX_KEY];
+    size_t n = sizeof TASK_PREFIX - 1;
+
+    if (id.len == 0 || id.len > sizeof key - n)
+        return NULL;
+    memcpy(key, TASK_PREFIX, n);
+    memcpy(key + n, id.p, id.len);
+    return (struct task_entry *)store_find(t->store,
+                                           (struct str){key, n + id.len});
 }
 
 struct str
@@ -943,27 +907,23 @@ tasks_is_failed(struct tasks *t, struct str dep)
    JSON strings, which are canonical, by component and without globs. They are
    in the entries of tasks, so that no record is read. */
 
-/* Whether one of the paths (raw) is the other, or a directory above it. */
-static bool
-paths_meet(struct str one, struct str two)
-{
-    struct str a = raw_inner(one), b = raw_inner(two);
-    size_t n = a.len < b.len ? a.len : b.len;
-
-    return a.p && b.p && memcmp(a.p, b.p, n) == 0 &&
-           (a.len == b.len || (a.len > n ? a : b).p[n] == '/');
-}
-
-/* Whether a path of one list (raw) overlaps one of the other. */
+/* Whether a path of one list (raw) is one of the other, or a directory above
+   it. */
 static bool
 lists_meet(struct str one, struct str two)
 {
-    struct str a = STR_NONE, b;
+    struct str x = STR_NONE, y, a, b;
+    size_t n;
 
-    while ((a = raw_list_next(one, a)).p)
-        for (b = STR_NONE; (b = raw_list_next(two, b)).p;)
-            if (paths_meet(a, b))
+    while ((x = raw_list_next(one, x)).p)
+        for (y = STR_NONE; (y = raw_list_next(two, y)).p;) {
+            a = raw_inner(x);
+            b = raw_inner(y);
+            n = a.len < b.len ? a.len : b.len;
+            if (a.p && b.p && memcmp(a.p, b.p, n) == 0 &&
+                (a.len == b.len || (a.len > n ? a : b).p[n] == '/'))
                 return true;
+        }
     return false;
 }
 
@@ -1021,35 +981,26 @@ task_find_clashes(struct tasks *t, struct arena *a, struct task *k)
     return k->clashes.p ? 0 : ERR_NOMEM;
 }
 
-/* The first task of another agent that overlaps with the paths of e. */
-static const struct task_entry *
-find_other(struct tasks *t, const struct task_entry *e,
-           const struct task_actor *who)
-{
-    struct str repo_path = task_entry_text(t, e, ATOM_REPO_PATH);
-    struct str paths = task_entry_text(t, e, ENTRY_PATHS);
-    const struct task_entry *o = t->held.first;
-    int64_t now = store_now_ms(t->store);
-
-    while (o && (!meets(t, o, repo_path, paths, now) ||
-                 actor_is(who, task_entry_text(t, o, ATOM_OWNER)) ||
-                 task_entry_sight(t, o) == SIGHT_GONE))
-        o = o->later;
-    return o;
-}
-
 int64_t
 task_entry_clash(struct tasks *t, const struct task_entry *e,
                  const struct task_actor *who, struct clashes *found)
 {
     uint32_t paths = e->atom[ENTRY_PATHS], repo = e->atom[ATOM_REPO_PATH];
     struct clash *c = &found->of[(paths ^ repo) % N_CLASHES];
+    const struct task_entry *o = t->held.first;
+    int64_t now = store_now_ms(t->store);
 
     if (!paths)
         return 0;
-    if (c->paths != paths || c->repo != repo)
-        *c = (struct clash){paths, repo, find_other(t, e, who)};
+    if (c->paths != paths || c->repo != repo) {
+        while (o && (!meets(t, o, task_entry_text(t, e, ATOM_REPO_PATH),
+                            task_entry_text(t, e, ENTRY_PATHS), now) ||
+                     actor_is(who, task_entry_text(t, o, ATOM_OWNER)) ||
+                     task_entry_sight(t, o) == SIGHT_GONE))
+            o = o->later;
+        *c = (struct clash){paths, repo, o};
+    }
     return !c->with || is_related(t, c->with, task_entry_id(e),
                                   task_entry_text(t, e, ATOM_PARENT_ID))
-        ? 0 : task_entry_due(t, c->with, store_now_ms(t->store));
+        ? 0 : task_entry_due(t, c->with, now);
 }

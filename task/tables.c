@@ -46,7 +46,7 @@ hash_of(const struct atoms *s, struct str text)
 }
 
 static bool
-is(const struct atom *a, struct str text)
+is_atom(const struct atom *a, struct str text)
 {
     return a->len == text.len && memcmp(a->p, text.p, text.len) == 0;
 }
@@ -59,7 +59,7 @@ find_atom(const struct atoms *s, struct str text, uint32_t hash)
     if (s->n_buckets == 0)
         return 0;
     id = s->bucket[hash & (s->n_buckets - 1)];
-    while (id && !(s->atom[id].hash == hash && is(&s->atom[id], text)))
+    while (id && !(s->atom[id].hash == hash && is_atom(&s->atom[id], text)))
         id = s->atom[id].chain;
     return id;
 }
@@ -71,16 +71,6 @@ link_atom(struct atoms *s, uint32_t id)
 
     s->atom[id].chain = *head;
     *head = id;
-}
-
-static void
-unlink_from(struct atoms *s, uint32_t id)
-{
-    uint32_t *at = &s->bucket[s->atom[id].hash & (s->n_buckets - 1)];
-
-    while (*at != id)
-        at = &s->atom[*at].chain;
-    *at = s->atom[id].chain;
 }
 
 /* Doubles atoms and buckets, so that chains stay short. */
@@ -111,11 +101,26 @@ grow_atoms(struct atoms *s)
     return 0;
 }
 
-static int
-make(struct atoms *s, struct str text, uint32_t hash, uint32_t *id)
+int
+atoms_hold(struct atoms *s, struct str text, uint32_t like, uint32_t *id)
 {
+    uint32_t hash;
     char *p;
 
+    *id = 0;
+    if (!text.p)
+        return 0;
+    if (like && is_atom(&s->atom[like], text)) {
+        s->atom[like].refs++;
+        *id = like;
+        return 0;
+    }
+    hash = hash_of(s, text);
+    *id = find_atom(s, text, hash);
+    if (*id) {
+        s->atom[*id].refs++;
+        return 0;
+    }
     if (!json_is_valid(text)) /* a text is told from its entry alone */
         return ERR_FORMAT;
     if (!s->free && s->n == s->cap && grow_atoms(s) != 0)
@@ -129,31 +134,9 @@ make(struct atoms *s, struct str text, uint32_t hash, uint32_t *id)
     if (s->free)
         s->free = s->atom[*id].chain;
     s->atom[*id] = (struct atom){.p = p, .len = (uint32_t)text.len,
-                                 .hash = hash};
+                                 .hash = hash, .refs = 1};
     link_atom(s, *id);
     return 0;
-}
-
-int
-atoms_hold(struct atoms *s, struct str text, uint32_t like, uint32_t *id)
-{
-    uint32_t hash;
-    int rc = 0;
-
-    *id = 0;
-    if (!text.p)
-        return 0;
-    if (like && is(&s->atom[like], text)) {
-        *id = like;
-    } else {
-        hash = hash_of(s, text);
-        *id = find_atom(s, text, hash);
-        if (!*id)
-            rc = make(s, text, hash, id);
-    }
-    if (rc == 0)
-        s->atom[*id].refs++;
-    return rc;
 }
 
 void
@@ -179,14 +162,17 @@ void
 atoms_sweep(struct atoms *s)
 {
     while (s->dead) {
-        uint32_t id = s->dead;
+        uint32_t id = s->dead, *at;
         struct atom *a = &s->atom[id];
 
         s->dead = a->next_dead;
         a->dead = false;
         if (a->refs)
             continue;
-        unlink_from(s, id);
+        at = &s->bucket[a->hash & (s->n_buckets - 1)];
+        while (*at != id)
+            at = &s->atom[*at].chain;
+        *at = a->chain;
         free(a->p);
         a->p = NULL;
         a->chain = s->free;
