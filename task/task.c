@@ -109,31 +109,6 @@ add_extra(struct arena *a, struct task *k, const struct raw_members *m,
     return 0;
 }
 
-static int
-split(struct arena *a, struct task *k)
-{
-    struct raw_members m = raw_members_of(k->ev.v);
-    char *extra = NULL;
-    int i, at = 0, rc;
-
-    while ((rc = raw_next(&m)) == 1) {
-        for (i = at; i < TASK_N_FIELDS; i++)
-            if (str_eq(m.name, task_arg_name(i)))
-                break;
-        /* The order is fixed: a name that does not follow is unknown, or a
-           newer version moved it. */
-        if (i == TASK_N_FIELDS)
-            i = task_field_of(m.name);
-        if (i < 0 && add_extra(a, k, &m, &extra) != 0)
-            return ERR_NOMEM;
-        if (i < 0)
-            continue;
-        k->f[i] = m.value;
-        at = i + 1;
-    }
-    return rc;
-}
-
 int
 task_find_blockers(struct tasks *t, struct arena *a, struct task *k)
 {
@@ -204,31 +179,6 @@ set_kept(struct task *k, int64_t at, int64_t now)
     return kept;
 }
 
-/* Sets what depends on the time. Most tasks have nothing that does. */
-static void
-judge_time(const struct tasks *t, struct task *k)
-{
-    int64_t at, end, now = store_now_ms(t->store) - store_skew_ms(t->store);
-    int64_t from = task_from_ms(k->f[F_NOT_BEFORE]);
-    bool kept;
-
-    if (!time_parse(k->ev.r.time, &at))
-        at = now;
-    at = store_past_ms(at, now);
-    if (k->status == TASK_HANDOFF_READY && from > at)
-        at = from;
-    kept = set_kept(k, at, now);
-    if (task_lease_end(k->f[F_LEASE], &end)) {
-        k->leased = kept;
-        k->lease_expired = !kept;
-        k->sight = tasks_see(t, k->f[F_LEASE]);
-        k->gone = kept && (k->sight == SIGHT_GONE ||
-                           raw_member(k->f[F_LEASE], "left").p);
-    }
-    k->stale = k->status == TASK_IN_PROGRESS && now - at > TASK_STALE_MS;
-    k->free = k->status != TASK_IN_PROGRESS || !kept;
-}
-
 /* A failure is news for a while, and then history. */
 static bool
 failed_lately(const struct task *k, int64_t now)
@@ -239,63 +189,95 @@ failed_lately(const struct task *k, int64_t now)
            now - at < TASK_RECENT_MS;
 }
 
-static int
-find_above(struct tasks *t, struct arena *a, struct task *k)
-{
-    const struct task_entry *e = tasks_put_off(t, k->f[F_PARENT_ID],
-                                               store_now_ms(t->store));
-
-    if (!e)
-        return 0;
-    k->above = arena_printf(a, "\"%.*s\"", STR_ARG(task_entry_id(e)));
-    return k->above.p ? 0 : ERR_NOMEM;
-}
-
+/* Sets what is derived from the time and the other tasks. Most tasks have
+   nothing that depends on the time. */
 static int
 derive(struct tasks *t, struct arena *a, struct task *k)
 {
-    int status = task_status_of(raw_inner(k->f[F_STATUS])), rc;
-    bool ended;
+    int64_t now = store_now_ms(t->store), sure = now - store_skew_ms(t->store);
+    int64_t from = task_from_ms(k->f[F_NOT_BEFORE]), at, end;
+    int status = task_status_of(raw_inner(k->f[F_STATUS]));
+    const struct task_entry *above;
+    bool ended, kept;
 
     if (status < 0)
         return ERR_FORMAT;
     k->status = (enum task_status)status;
     k->version = raw_u64(k->f[F_VERSION]);
-    ended = task_status_ended(k->status);
-    rc = task_find_blockers(t, a, k);
-    if (rc == 0 && !ended)
-        rc = find_above(t, a, k);
     k->parts = tasks_parts(t, k->ev.id);
-    k->blocked = k->blocked_by.p;
-    k->recent = failed_lately(k, store_now_ms(t->store));
+    k->recent = failed_lately(k, now);
+    ended = task_status_ended(k->status);
     k->needs_input = !ended && task_open_question(k->f[F_QUESTIONS]).p;
+    if (task_find_blockers(t, a, k) != 0)
+        return ERR_NOMEM;
+    k->blocked = k->blocked_by.p;
     k->free = true;
-    if (!ended && (k->f[F_CURRENT_OWNER].p || k->f[F_LEASE].p ||
-                   k->status == TASK_IN_PROGRESS))
-        judge_time(t, k);
-    k->early = !ended && k->free &&
-               task_from_ms(k->f[F_NOT_BEFORE]) > store_now_ms(t->store);
-    k->able = k->free && !k->blocked && !ended && !k->early && !k->above.p &&
+    if (ended)
+        return 0;
+    above = tasks_put_off(t, k->f[F_PARENT_ID], now);
+    if (above) {
+        k->above = arena_printf(a, "\"%.*s\"", STR_ARG(task_entry_id(above)));
+        if (!k->above.p)
+            return ERR_NOMEM;
+    }
+    if (k->f[F_CURRENT_OWNER].p || k->f[F_LEASE].p ||
+        k->status == TASK_IN_PROGRESS) {
+        if (!time_parse(k->ev.r.time, &at))
+            at = sure;
+        at = store_past_ms(at, sure);
+        if (k->status == TASK_HANDOFF_READY && from > at)
+            at = from;
+        kept = set_kept(k, at, sure);
+        if (task_lease_end(k->f[F_LEASE], &end)) {
+            k->leased = kept;
+            k->lease_expired = !kept;
+            k->sight = tasks_see(t, k->f[F_LEASE]);
+            k->gone = kept && (k->sight == SIGHT_GONE ||
+                               raw_member(k->f[F_LEASE], "left").p);
+        }
+        k->stale = k->status == TASK_IN_PROGRESS && sure - at > TASK_STALE_MS;
+        k->free = k->status != TASK_IN_PROGRESS || !kept;
+    }
+    k->early = k->free && from > now;
+    k->able = k->free && !k->blocked && !k->early && !k->above.p &&
               k->parts.unfinished == 0;
-    if (rc == 0 && k->free && !ended)
-        rc = task_find_clashes(t, a, k);
+    if (k->free && task_find_clashes(t, a, k) != 0)
+        return ERR_NOMEM;
     k->ready = k->able && !k->clashes.p;
-    return rc;
+    return 0;
 }
 
 /* The task after ev, all of it or only the fields before title. */
 static int
-fill(struct tasks *t, struct arena *a, const struct task_event *ev,
-     struct task *out, bool whole)
+fill_task(struct tasks *t, struct arena *a, const struct task_event *ev,
+          struct task *out, bool whole)
 {
-    int rc;
+    struct raw_members m = raw_members_of(ev->v);
+    char *extra = NULL;
+    int i, at = 0, rc = 0;
 
     memset(out, 0, sizeof *out);
     out->ev = *ev;
-    rc = whole ? split(a, out) : task_head_of(ev->v, out->f);
+    if (!whole)
+        rc = task_head_of(ev->v, out->f);
+    while (whole && (rc = raw_next(&m)) == 1) {
+        for (i = at; i < TASK_N_FIELDS; i++)
+            if (str_eq(m.name, task_arg_name(i)))
+                break;
+        /* The order is fixed: a name that does not follow is unknown, or a
+           newer version moved it. */
+        if (i == TASK_N_FIELDS)
+            i = task_field_of(m.name);
+        if (i < 0 && add_extra(a, out, &m, &extra) != 0)
+            return ERR_NOMEM;
+        if (i < 0)
+            continue;
+        out->f[i] = m.value;
+        at = i + 1;
+    }
     if (rc == 0 && whole && (!out->f[F_TITLE].p || !out->f[F_TASK_ID].p))
         rc = ERR_FORMAT;
-    for (int i = 0; rc == 0 && i < TASK_N_FIELDS; i++)
+    for (i = 0; rc == 0 && i < TASK_N_FIELDS; i++)
         if (out->f[i].p && !task_value_fits(i, out->f[i]))
             rc = ERR_FORMAT;
     return rc == 0 ? derive(t, a, out) : rc;
@@ -305,14 +287,14 @@ int
 task_of(struct tasks *t, struct arena *a, const struct task_event *ev,
         struct task *out)
 {
-    return fill(t, a, ev, out, true);
+    return fill_task(t, a, ev, out, true);
 }
 
 int
 task_peek(struct tasks *t, struct arena *a, const struct task_event *ev,
           struct task *out)
 {
-    return fill(t, a, ev, out, false);
+    return fill_task(t, a, ev, out, false);
 }
 
 int
@@ -326,8 +308,8 @@ task_get(struct tasks *t, struct arena *a, struct str id, struct task *out)
 
 /* Takes a member that is no field: derived, of a summary, or carried along. */
 static int
-take_derived(struct arena *a, struct task *k, const struct raw_members *m,
-             char **extra)
+set_derived(struct arena *a, struct task *k, const struct raw_members *m,
+            char **extra)
 {
     static const struct {
         char name[16];
@@ -414,7 +396,7 @@ task_of_json(struct arena *a, struct str raw, struct task *out)
         i = task_field_of(m.name);
         if (i >= 0)
             out->f[i] = m.value;
-        else if (take_derived(a, out, &m, &extra) != 0)
+        else if (set_derived(a, out, &m, &extra) != 0)
             return ERR_NOMEM;
     }
     status = task_status_of(raw_inner(out->f[F_STATUS]));
