@@ -58,72 +58,60 @@ read_candidate(struct search *s, struct task_entry *e, struct task *k)
     return rc == 0 ? task_of(s->t, &s->a, &ev, k) : rc;
 }
 
+/* Whether the task of e is of the project that is asked for. */
 static bool
-asks_for(const struct task_want *w, struct str repo_path)
+is_here(struct search *s, const struct task_entry *e)
 {
-    return w->repo_path.p ? project_matches(w->repo_path, repo_path)
-                          : project_offers(w->who.repo, repo_path);
-}
-
-/* Whether the task of e is of the project that w asks for. */
-static bool
-is_here(struct search *s, const struct task_want *w,
-        const struct task_entry *e)
-{
+    const struct task_want *w = s->w;
     uint32_t atom = e->atom[ATOM_REPO_PATH], i = atom % N_PLACES;
+    struct str repo_path;
 
     if (!s->place[i].known || s->place[i].atom != atom) {
+        repo_path = task_entry_text(s->t, e, ATOM_REPO_PATH);
         s->place[i].known = true;
         s->place[i].atom = atom;
-        s->place[i].asked =
-            asks_for(w, task_entry_text(s->t, e, ATOM_REPO_PATH));
+        s->place[i].asked = w->repo_path.p
+                                ? project_matches(w->repo_path, repo_path)
+                                : project_offers(w->who.repo, repo_path);
     }
     return s->place[i].asked ||
            (!w->repo_path.p && e->status == TASK_HANDOFF_READY &&
             task_entry_is_offered(s->t, e, &w->who));
 }
 
-/* Whether the task of e matches w otherwise, whatever its state. */
+/* Whether the task of e is wanted otherwise, whatever its state. */
 static bool
-is_wanted(const struct tasks *t, const struct task_want *w,
-          const struct task_entry *e)
+is_wanted(const struct search *s, const struct task_entry *e)
 {
+    const struct task_want *w = s->w;
+
     return (!w->owner.p ||
-            str_eq(task_entry_text(t, e, ATOM_OWNER), w->owner)) &&
+            str_eq(task_entry_text(s->t, e, ATOM_OWNER), w->owner)) &&
            (!w->tag.p ||
-            raw_list_has(task_entry_text(t, e, ATOM_TAGS), w->tag));
+            raw_list_has(task_entry_text(s->t, e, ATOM_TAGS), w->tag));
 }
 
-/* Whether what is addressed to the owner of e is for w->who. */
+/* Whether what is addressed to the owner of e is for the caller. */
 static bool
-is_for(struct search *s, const struct task_want *w, const struct task_entry *e)
+is_for_caller(struct search *s, const struct task_entry *e)
 {
     uint32_t atom = e->atom[ATOM_OWNER], i = atom % N_OWNERS;
 
     if (s->owner[i].atom != atom) {
         s->owner[i].atom = atom;
         s->owner[i].reached =
-            actor_reached(&w->who, task_entry_text(s->t, e, ATOM_OWNER));
+            actor_reached(&s->w->who, task_entry_text(s->t, e, ATOM_OWNER));
     }
     return s->owner[i].reached;
 }
 
-/* Whether w->who may begin the task of e now, as far as its entry can tell. */
+/* Whether the caller may begin the task of e now, as far as its entry can
+   tell. */
 static bool
-is_free_for(struct search *s, const struct task_want *w,
-            const struct task_entry *e)
+is_free(struct search *s, const struct task_entry *e)
 {
     return task_entry_free(s->t, e, s->now_ms) &&
-           (!task_entry_kept_for(s->t, e, s->now_ms).p || is_for(s, w, e));
-}
-
-/* Whether the caller handed the task to its own product: that is meant for
-   another session of it. */
-static bool
-is_for_others(const struct task_actor *who, const struct task *k)
-{
-    return k->kept && actor_gave(who, k) &&
-           !actor_is(who, k->f[F_CURRENT_OWNER]);
+           (!task_entry_kept_for(s->t, e, s->now_ms).p || is_for_caller(s, e));
 }
 
 /* Notes when time may make a task ready. */
@@ -134,10 +122,12 @@ note_due(struct search *s, int64_t due_ms)
         s->w->due_ms = due_ms;
 }
 
-/* Whether the task of e is ready and can be read: 1, 0, or an error. */
+/* Examines a task that is free. 1: it is ready and can be read: take it; 0: do
+   not; or an error. */
 static int
-is_ready(struct search *s, struct task_entry *e)
+examine_free(struct search *s, struct task_entry *e)
 {
+    const struct task_actor *who = &s->w->who;
     struct task_entry *above = tasks_put_off(
         s->t, task_entry_text(s->t, e, ATOM_PARENT_ID), s->now_ms);
     struct task k;
@@ -148,7 +138,7 @@ is_ready(struct search *s, struct task_entry *e)
         note_due(s, above->from_ms);
     if (above || tasks_parts(s->t, task_entry_id(e)).unfinished > 0)
         return 0;
-    due = task_entry_clash(s->t, e, &s->w->who, &s->clashes);
+    due = task_entry_clash(s->t, e, who, &s->clashes);
     if (due != 0) {
         note_due(s, due);
         return 0;
@@ -160,33 +150,15 @@ is_ready(struct search *s, struct task_entry *e)
         task_entry_park(s->t, e, raw_list_next(k.blocked_by, STR_NONE));
     if (rc != 0 || !k.able)
         return rc;
-    if (is_for_others(&s->w->who, &k)) {
+    /* What the caller handed to its own product is meant for another session of
+       that. */
+    if (k.kept && actor_gave(who, &k) && !actor_is(who, k.f[F_CURRENT_OWNER])) {
         note_due(s, task_entry_due(s->t, e, s->now_ms));
         return 0;
     }
-    if (!actor_clash(&s->w->who, &k).p)
+    if (!actor_clash(who, &k).p)
         return 1;
     note_due(s, k.clash_ms);
-    return 0;
-}
-
-/* Examines one task. 1: take it; 0: do not; or an error. */
-static int
-look_at(struct search *s, struct task_entry *e)
-{
-    bool free;
-    int64_t due;
-
-    if (!is_here(s, s->w, e) || !is_wanted(s->t, s->w, e))
-        return 0;
-    free = is_free_for(s, s->w, e);
-    if (free && !task_entry_is_early(e, s->now_ms))
-        return is_ready(s, e);
-    if (!free && e->status == TASK_OPEN)
-        return 0; /* no time makes it anybody's */
-    due = free ? e->from_ms : task_entry_due(s->t, e, s->now_ms);
-    due = due < e->from_ms ? e->from_ms : due;
-    note_due(s, due);
     return 0;
 }
 
@@ -212,20 +184,6 @@ next_in(struct search *s, struct task_entry *at[N_QUEUES])
     return e;
 }
 
-/* Whether the lease of e may be one of the caller's own name, or that it
-   inherits, if its holder is gone. */
-static bool
-is_kin(const struct search *s, const struct task_entry *e)
-{
-    struct str client = task_entry_text(s->t, e, ENTRY_CLIENT);
-
-    struct str owner = task_entry_text(s->t, e, ATOM_OWNER);
-
-    return actor_is(&s->w->who, owner) ||
-           (client.p ? name_is_product(raw_inner(client), s->w->who.client)
-                     : actor_is_kin(&s->w->who, owner));
-}
-
 /* Whether the task of e, under a lease, is the caller's to go on with: it had
    the lease, or may continue for a session of its client that is not seen to
    live. One that is not seen to be gone may wait for parts of the task. 1, 0,
@@ -234,14 +192,17 @@ static int
 is_inherited(struct search *s, struct task_entry *e)
 {
     const struct task_actor *who = &s->w->who;
+    struct str client = task_entry_text(s->t, e, ENTRY_CLIENT);
+    struct str owner = task_entry_text(s->t, e, ATOM_OWNER);
+    bool own = actor_is(who, owner), kin, left;
     struct task_holder holder;
     struct task k;
-    bool left;
     int rc;
 
-    if (!is_kin(s, e) || !is_here(s, s->w, e) || !is_wanted(s->t, s->w, e) ||
-        (!actor_is(who, task_entry_text(s->t, e, ATOM_OWNER)) &&
-         task_entry_sight(s->t, e) == SIGHT_ALIVE))
+    kin = client.p ? name_is_product(raw_inner(client), who->client)
+                   : actor_is_kin(who, owner);
+    if ((!own && !kin) || !is_here(s, e) || !is_wanted(s, e) ||
+        (!own && task_entry_sight(s->t, e) == SIGHT_ALIVE))
         return 0;
     rc = read_candidate(s, e, &k);
     if (rc != 0)
@@ -254,29 +215,13 @@ is_inherited(struct search *s, struct task_entry *e)
            may(who, &k, ACT_CLAIM) == MAY_YES;
 }
 
-/* Notes that the holder of e is gone, which nobody has seen before: the time
-   begins for which its task is kept. Without the lock, and if the disk is full,
-   the next search does. */
-static int
-note_gone(struct search *s, struct task_entry *e)
-{
-    struct task k;
-    int rc;
-
-    if (!s->w->leave || !store_locked(s->t->store))
-        return 0;
-    rc = read_candidate(s, e, &k);
-    if (rc == 0 && k.gone)
-        rc = s->w->leave(s->t, &s->a, &k);
-    return rc == ERR_NOMEM ? rc : 0;
-}
-
 /* Searches for what a holder of the caller's own client left, or it itself.
    Returns as find_in. */
 static int
 find_left(struct search *s, const struct task_queue *q, struct str *out)
 {
     struct task_entry *e = q->first, *next;
+    struct task k;
     bool free;
     int rc = 0;
 
@@ -287,19 +232,18 @@ find_left(struct search *s, const struct task_queue *q, struct str *out)
             continue; /* the clock was set back */
         *out = task_entry_id(e);
         rc = is_inherited(s, e);
-        if (rc == 0 && !free && !e->has_left)
-            rc = note_gone(s, e);
+        if (rc != 0 || free || e->has_left || !s->w->leave ||
+            !store_locked(s->t->store))
+            continue;
+        /* Its holder is gone, which nobody has seen before: the time begins for
+           which its task is kept. Without the lock, and if the disk is full,
+           the next search notes that. */
+        rc = read_candidate(s, e, &k);
+        if (rc == 0 && k.gone)
+            rc = s->w->leave(s->t, &s->a, &k);
+        rc = rc == ERR_NOMEM ? rc : 0;
     }
     return rc;
-}
-
-/* A hash of how w asks for a project; 0: it does not. */
-static uint64_t
-project_key(const struct tasks *t, const struct task_want *w)
-{
-    struct str asked = w->repo_path.p ? w->repo_path : w->who.repo;
-
-    return asked.p ? str_sip(t->atoms.seed, asked) << 1 | !w->repo_path.p : 0;
 }
 
 /* The first task in the queue of the project that is asked for. */
@@ -311,7 +255,7 @@ first_of_project(struct search *s, const struct task_queue *q)
 
     if (s->project == 0)
         return q->first;
-    for (; e && !is_here(s, s->w, e); e = e->later)
+    for (; e && !is_here(s, e); e = e->later)
         skip->last = e;
     if (skip->last)
         skip->last->passed = true;
@@ -326,16 +270,24 @@ find_in(struct search *s, const struct task_queue q[N_QUEUES], size_t from,
         size_t n, bool handed, struct str *out)
 {
     struct task_entry *at[N_QUEUES] = {NULL}, *e;
-    bool mine;
+    int64_t due;
+    bool free;
     int rc = 0;
 
     for (size_t i = from; i < from + n; i++)
         at[i] = i == QUEUE_HANDED ? q[i].first : first_of_project(s, &q[i]);
     while (rc == 0 && (e = next_in(s, at)) != NULL) {
         *out = task_entry_id(e);
-        mine = e->status == TASK_HANDOFF_READY && is_for(s, s->w, e);
-        if (mine == handed)
-            rc = look_at(s, e);
+        if ((e->status == TASK_HANDOFF_READY && is_for_caller(s, e)) !=
+                handed || !is_here(s, e) || !is_wanted(s, e))
+            continue;
+        free = is_free(s, e);
+        if (free && !task_entry_is_early(e, s->now_ms)) {
+            rc = examine_free(s, e);
+        } else if (free || e->status != TASK_OPEN) {
+            due = free ? e->from_ms : task_entry_due(s->t, e, s->now_ms);
+            note_due(s, due < e->from_ms ? e->from_ms : due);
+        } /* else no time makes it anybody's */
     }
     return rc;
 }
@@ -371,13 +323,15 @@ tasks_due_ms(struct tasks *t, struct str id)
 int
 tasks_find_ready(struct tasks *t, struct task_want *w, struct str *out)
 {
-    struct search s = {.t = t, .w = w, .now_ms = store_now_ms(t->store),
-                       .project = project_key(t, w)};
+    struct str asked = w->repo_path.p ? w->repo_path : w->who.repo;
+    struct search s = {.t = t, .w = w, .now_ms = store_now_ms(t->store)};
     uint32_t parked = t->n_parked;
     int64_t held_ms;
     int rc = store_loaded(t->store) ? 0 : ERR_IO;
     size_t i;
 
+    if (asked.p) /* a hash of how it asks for a project */
+        s.project = str_sip(t->atoms.seed, asked) << 1 | !w->repo_path.p;
     w->partial = w->more = false;
     w->due_ms = 0;
     held_ms = tasks_release(t, s.now_ms);
@@ -401,26 +355,29 @@ tasks_find_ready(struct tasks *t, struct task_want *w, struct str *out)
 
 /* ---- why there is none ---- */
 
-/* Counts a task for who. NULL: enough others are named. */
-static struct task_reason *
-count_reason(struct task_reason r[TASK_REASONS], struct str who)
+/* Counts a task for who, which is copied into a: 0 or ERR_NOMEM. *out is NULL
+   if enough others are named. */
+static int
+count_reason(struct arena *a, struct task_reason r[TASK_REASONS],
+             struct str who, struct task_reason **out)
 {
     size_t i = 0;
 
     while (i < TASK_REASONS && r[i].who.p && !str_eq(r[i].who, who))
         i++;
-    if (i == TASK_REASONS)
-        return NULL;
-    if (r[i].n++ == 0)
-        r[i].who = who;
-    return &r[i];
+    *out = i < TASK_REASONS ? &r[i] : NULL;
+    if (!*out || r[i].n++ > 0)
+        return 0;
+    r[i].who = arena_str(a, who);
+    return r[i].who.p ? 0 : ERR_NOMEM;
 }
 
-/* Notes a task that only a preference keeps from w->who. */
+/* Notes a task that only a preference keeps from the caller. */
 static int
-note_could(struct search *s, struct arena *a, const struct task_want *w,
-           struct task_entry *e, struct task_why *out)
+note_could(struct search *s, struct arena *a, struct task_entry *e,
+           struct task_why *out)
 {
+    const struct task_actor *who = &s->w->who;
     bool timed = e->status != TASK_OPEN;
     int64_t due = timed ? task_entry_due(s->t, e, s->now_ms) : 0;
     struct task_could *c = out->could;
@@ -431,15 +388,14 @@ note_could(struct search *s, struct arena *a, const struct task_want *w,
 
     while (i > 0 && timed && (c[i - 1].free_ms == 0 || due < c[i - 1].free_ms))
         i--;
-    if (i == TASK_COULD || !w->who.name.p)
+    if (i == TASK_COULD || !who->name.p)
         return 0;
     rc = read_candidate(s, e, &k);
     if (rc != 0)
         return rc == ERR_FORMAT || rc == ERR_GARBLED ? 0 : rc;
-    why = may(&w->who, &k, ACT_CLAIM);
+    why = may(who, &k, ACT_CLAIM);
     if ((why != MAY_NOT_LEFT && why != MAY_NOT_KEPT) ||
-        may(&w->who, &k, ACT_TAKE_OVER) != MAY_YES ||
-        actor_clash(&w->who, &k).p)
+        may(who, &k, ACT_TAKE_OVER) != MAY_YES || actor_clash(who, &k).p)
         return 0;
     out->n_could += out->n_could < TASK_COULD;
     memmove(c + i + 1, c + i, (out->n_could - i - 1) * sizeof *c);
@@ -451,53 +407,27 @@ note_could(struct search *s, struct arena *a, const struct task_want *w,
     return c[i].id.p && c[i].title.p && c[i].was.p ? 0 : ERR_NOMEM;
 }
 
-/* Adds to a task that was handed to a name which was never seen that this is
-   so. */
-static int
-note_unseen(struct tasks *t, struct arena *a, const struct task_want *w,
-            struct task_could *c)
-{
-    struct str rest = c->to.p ? tasks_unseen(t, a, &w->who, c->to) : STR("");
-    struct str unseen = str_cut(&rest, ';');
-
-    if (unseen.len > 0)
-        c->was = arena_printf(a, "%.*s; %.*s", STR_ARG(c->was),
-                              STR_ARG(unseen));
-    return unseen.p && c->was.p ? 0 : ERR_NOMEM;
-}
-
 /* Counts a task that an agent holds, or that was handed to one. */
-static void
-count_held(struct search *s, const struct task_entry *e, struct task_why *out)
+static int
+count_held(struct search *s, struct arena *a, const struct task_entry *e,
+           struct task_why *out)
 {
     struct str owner = task_entry_text(s->t, e, ATOM_OWNER);
-    struct task_reason *r;
     int64_t due = task_entry_due(s->t, e, s->now_ms);
+    struct task_reason *r;
+    int rc = count_reason(a, out->holders, owner.p ? owner
+                                                   : STR("\"unknown\""), &r);
 
     out->held++;
-    r = count_reason(out->holders, owner.p ? owner : STR("\"unknown\""));
     if (r && e->status != TASK_OPEN && (r->until_ms == 0 || due < r->until_ms))
         r->until_ms = due;
     if (r)
         r->gone |= e->gone;
+    return rc;
 }
 
-/* Counts a task that overlaps with one on which an agent works. */
-static int
-count_beside(struct arena *a, const struct task *k, struct task_why *out)
-{
-    struct str by = raw_member(raw_list_next(k->clashes, STR_NONE), "agent");
-    struct task_reason *r = count_reason(out->holders, by);
-
-    out->held++;
-    if (r && (r->until_ms == 0 || k->clash_ms < r->until_ms))
-        r->until_ms = k->clash_ms;
-    if (r && r->n == 1)
-        r->who = arena_str(a, by);
-    return r && !r->who.p ? ERR_NOMEM : 0;
-}
-
-/* Counts a task that anybody may begin, if it is blocked or damaged. */
+/* Counts a task that anybody may begin, if it is blocked or damaged, or
+   overlaps with one on which an agent works. */
 static int
 count_blocked(struct search *s, struct arena *a, struct task_entry *e,
               struct task_why *out)
@@ -511,19 +441,23 @@ count_blocked(struct search *s, struct arena *a, struct task_entry *e,
     out->damaged += rc == ERR_GARBLED;
     if (rc == ERR_FORMAT || rc == ERR_GARBLED)
         return 0;
-    if (rc == 0 && !k.blocked && k.clashes.p)
-        return count_beside(a, &k, out);
-    if (rc != 0 || !k.blocked)
+    if (rc != 0)
         return rc;
-    out->blocked++;
-    first = raw_list_next(k.blocked_by, STR_NONE);
-    by = tasks_find(s->t, raw_inner(first));
-    r = count_reason(out->blockers, first);
-    if (r && r->n == 1)
-        r->who = arena_str(a, first);
-    if (r && by && by->status < TASK_N_STATUSES)
-        r->status = str_of(task_status_name((enum task_status)by->status));
-    return r && !r->who.p ? ERR_NOMEM : 0;
+    if (!k.blocked && k.clashes.p) {
+        out->held++;
+        first = raw_list_next(k.clashes, STR_NONE);
+        rc = count_reason(a, out->holders, raw_member(first, "agent"), &r);
+        if (r && (r->until_ms == 0 || k.clash_ms < r->until_ms))
+            r->until_ms = k.clash_ms;
+    } else if (k.blocked) {
+        out->blocked++;
+        first = raw_list_next(k.blocked_by, STR_NONE);
+        by = tasks_find(s->t, raw_inner(first));
+        rc = count_reason(a, out->blockers, first, &r);
+        if (r && by && by->status < TASK_N_STATUSES)
+            r->status = str_of(task_status_name((enum task_status)by->status));
+    }
+    return rc;
 }
 
 /* Counts a task of another project, if it is ready. */
@@ -542,17 +476,15 @@ count_elsewhere(struct search *s, struct arena *a, struct task_entry *e,
     if (rc != 0 || !k.ready)
         return rc;
     out->elsewhere++;
-    r = count_reason(out->projects, repo.p ? repo : STR("null"));
-    if (r && r->n == 1)
-        r->who = arena_str(a, r->who);
-    return r && !r->who.p ? ERR_NOMEM : 0;
+    return count_reason(a, out->projects, repo.p ? repo : STR("null"), &r);
 }
 
 int
 tasks_why_none(struct tasks *t, struct arena *a, const struct task_want *w,
                struct task_why *out)
 {
-    struct search s = {.t = t, .now_ms = store_now_ms(t->store)};
+    struct task_want want = *w;
+    struct search s = {.t = t, .w = &want, .now_ms = store_now_ms(t->store)};
     struct task_entry *at[N_LISTS] = {t->newest[LIST_LIVE]}, *e;
     size_t looked = 0;
     int rc = 0;
@@ -561,18 +493,18 @@ tasks_why_none(struct tasks *t, struct arena *a, const struct task_want *w,
     tasks_release(t, s.now_ms);
     while (rc == 0 && !out->partial && (e = tasks_walk(at)) != NULL) {
         out->partial = looked++ == TASK_LOOK_MAX || s.bytes > READY_BYTES;
-        if (out->partial || !is_wanted(t, w, e))
+        if (out->partial || !is_wanted(&s, e))
             continue;
-        if (!is_here(&s, w, e)) {
-            if (!e->parked && is_free_for(&s, w, e) &&
+        if (!is_here(&s, e)) {
+            if (!e->parked && is_free(&s, e) &&
                 !task_entry_is_early(e, s.now_ms) &&
                 !task_entry_waits(t, e, s.now_ms))
                 rc = count_elsewhere(&s, a, e, out);
-        } else if (!is_free_for(&s, w, e)) {
-            count_held(&s, e, out);
-            if ((!e->has_lease || e->has_left) &&
+        } else if (!is_free(&s, e)) {
+            rc = count_held(&s, a, e, out);
+            if (rc == 0 && (!e->has_lease || e->has_left) &&
                 !task_entry_waits(t, e, s.now_ms))
-                rc = note_could(&s, a, w, e, out);
+                rc = note_could(&s, a, e, out);
         } else if (task_entry_is_early(e, s.now_ms)) {
             if (out->later++ == 0 || e->from_ms < out->later_ms)
                 out->later_ms = e->from_ms;
@@ -582,8 +514,17 @@ tasks_why_none(struct tasks *t, struct arena *a, const struct task_want *w,
             rc = count_blocked(&s, a, e, out);
         }
     }
-    for (size_t i = 0; rc == 0 && i < out->n_could; i++)
-        rc = note_unseen(t, a, w, &out->could[i]);
+    /* A task that was handed to a name which was never seen says so. */
+    for (size_t i = 0; rc == 0 && i < out->n_could; i++) {
+        struct task_could *c = &out->could[i];
+        struct str rest = c->to.p ? tasks_unseen(t, a, &w->who, c->to)
+                                  : STR(""), unseen = str_cut(&rest, ';');
+
+        if (unseen.len > 0)
+            c->was = arena_printf(a, "%.*s; %.*s", STR_ARG(c->was),
+                                  STR_ARG(unseen));
+        rc = unseen.p && c->was.p ? 0 : ERR_NOMEM;
+    }
     arena_fini(&s.a);
     return rc;
 }

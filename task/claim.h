@@ -77,8 +77,8 @@ struct task_why {
     uint64_t waiting; /* for their parts, or one above them: see task_cause */
     bool partial; /* not all tasks were examined */
 };
-/* Examines the tasks that match w, but for their project. Memory in a, and as
-   in tasks_owners. 0, or an error of store_read. */
+/* Examines the tasks that match w, but for their project. Memory in a. 0, or an
+   error of store_read. */
 int tasks_why_none(struct tasks *t, struct arena *a,
                    const struct task_want *w, struct task_why *out);
 
