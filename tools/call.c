@@ -55,27 +55,23 @@ tools_error(struct mcp_call *c, const struct task_error *e)
     return c->out->err;
 }
 
-/* Digits for the name of an agent that has no session, which it has to repeat:
-   the same for a claim that is retried with its key. .p NULL: no memory. */
-static struct str
-minted_digits(const struct mcp_call *c)
-{
-    struct str key = json_str(c->arena, json_get(c->args, "idempotency_key"));
-    uint32_t n = (uint32_t)str_hash(key);
-
-    if (key.len == 0 && random_bytes(&n, sizeof n) != 0)
-        return STR_NONE;
-    return arena_printf(c->arena, "%08x", n);
-}
-
 /* Fills in the name of an agent that gives none, and its client. 0 or
    ERR_NOMEM. */
 static int
 name_caller(const struct mcp_call *c, struct task_actor *who)
 {
-    bool mints = c->number == TOOL_CLAIM && who->session.len == 0;
-    struct str digits = mints ? minted_digits(c) : who->session;
+    struct str digits = who->session, key;
+    uint32_t n;
 
+    if (c->number == TOOL_CLAIM && digits.len == 0) {
+        /* An agent without a session has to repeat its name, which is the same
+           for a claim that is retried with its key. */
+        key = json_str(c->arena, json_get(c->args, "idempotency_key"));
+        n = (uint32_t)str_hash(key);
+        if (key.len == 0 && random_bytes(&n, sizeof n) != 0)
+            return ERR_NOMEM;
+        digits = arena_printf(c->arena, "%08x", n);
+    }
     who->client = name_product(c->arena, c->client);
     who->chosen = c->agent.len > 0;
     who->self = c->agent;
@@ -91,46 +87,14 @@ has_token(const void *of, struct str agent)
     return mcp_is_principal(of, agent);
 }
 
-/* Where the caller is: that of this process, if it serves a pipe; of a deferred
-   call what keep_place noted. */
-static int
-take_place(const struct mcp_call *c, struct task_ctx *x)
-{
-    const struct tools *s = c->ctx;
-
-    if (c->here.p != NULL) {
-        x->who.repo = c->here.len > 0 ? c->here : STR_NONE;
-        x->meant = c->here;
-        return 0;
-    }
-    x->at = s->env->project;
-    return project_names(x->a, x->at, &x->who.repo);
-}
-
-/* Notes for a deferred call whose work it asks for, raw: the repo_path that is
-   given or else, also with *, that of the caller's project. Other processes may
-   see other directories, so that it is the same for all. */
-static void
-keep_place(struct mcp_call *c, const struct task_ctx *x,
-           const struct task_args *args)
-{
-    struct str given = args->v[F_REPO_PATH], here = x->who.repo;
-
-    if ((c->number != TOOL_CLAIM && c->number != TOOL_WAIT) || c->here.p)
-        return;
-    if (given.p && !str_is(given, "\"*\"") && x->at)
-        here = given;
-    c->here = here.p ? here : STR("");
-}
-
 int
 tools_args(struct mcp_call *c, struct task_ctx *x, struct task_args *args)
 {
     const struct tools *s = c->ctx;
     bool acts = c->number != TOOL_GET && c->number != TOOL_LIST;
     struct str mark = acts ? mcp_session_mark(c) : STR_NONE;
-    struct str login = c->principal;
-    int rc;
+    struct str login = c->principal, here;
+    int rc = 0;
 
     if (c->number == TOOL_ASK && login.len == 0)
         login = str_of(env_login());
@@ -147,12 +111,29 @@ tools_args(struct mcp_call *c, struct task_ctx *x, struct task_args *args)
                                  .is_same = mcp_session_is,
                                  .has_token = has_token,
                                  .of = c};
-    if (take_place(c, x) != 0 || (acts && name_caller(c, &x->who) != 0))
+    /* The caller is where this process is, if it serves a pipe; a deferred call
+       is where it was. */
+    if (c->here.p != NULL) {
+        x->who.repo = c->here.len > 0 ? c->here : STR_NONE;
+        x->meant = c->here;
+    } else {
+        x->at = s->env->project;
+        rc = project_names(x->a, x->at, &x->who.repo);
+    }
+    if (rc != 0 || (acts && name_caller(c, &x->who) != 0))
         return task_fail_store(x, ERR_NOMEM);
     rc = task_args_parse(x, (enum task_tool)c->number, c->args, args);
-    if (rc == 0)
-        keep_place(c, x, args);
-    return rc;
+    if (rc != 0 || c->here.p ||
+        (c->number != TOOL_CLAIM && c->number != TOOL_WAIT))
+        return rc;
+    /* Noted for a deferred call whose work it asks for, raw: the repo_path that
+       is given or else, also with *, that of the caller's project. Other
+       processes may see other directories, so that it is the same for all. */
+    here = args->v[F_REPO_PATH];
+    if (!here.p || str_is(here, "\"*\"") || !x->at)
+        here = x->who.repo;
+    c->here = here.p ? here : STR("");
+    return 0;
 }
 
 void
@@ -200,8 +181,8 @@ told_name(const struct mcp_call *c, const struct task_args *args,
 /* The rest of tools_change, after the arguments are checked and, for
    attach_artifact, the content is stored. */
 static int
-change(struct mcp_call *c, size_t room, struct tools_change *w,
-       const struct task_blob *blob)
+make_change(struct mcp_call *c, size_t room, struct tools_change *w,
+            const struct task_blob *blob)
 {
     const struct tools *s = c->ctx;
     enum task_tool tool = (enum task_tool)c->number;
@@ -224,7 +205,7 @@ tools_change(struct mcp_call *c, size_t room, struct tools_change *w)
 
     if (rc == 0 && c->read_only)
         rc = task_fail_store(&w->x, ERR_UNAUTHORIZED);
-    return rc == 0 ? change(c, room, w, NULL) : tools_error(c, &w->x.e);
+    return rc == 0 ? make_change(c, room, w, NULL) : tools_error(c, &w->x.e);
 }
 
 int
@@ -241,13 +222,29 @@ tools_run_change(struct mcp_call *c)
 
 /* ---- create_task ---- */
 
-/* Answers with the ids of the tasks that were made, in their order. */
-static void
-put_ids(struct mcp_call *c, const struct task_receipt *r, size_t n)
+int
+tools_create(struct mcp_call *c)
 {
+    const struct tools *s = c->ctx;
+    uint64_t next = store_next_n(tasks_store(s->t));
     struct buf *b = c->out;
+    struct task_receipt *r;
+    struct task_args args;
+    struct task_ctx x;
+    size_t n, i;
 
-    for (size_t i = 0; i < n; i++)
+    if (c->read_only || !json_get(c->args, "tasks") ||
+        tools_args(c, &x, &args) != 0 || !args.v[ARG_TASKS].p)
+        return tools_run_change(c);
+    r = arena_alloc(c->arena, TASK_MAX_NEW * sizeof *r);
+    if (!r || !buf_room(b, IDS_ROOM)) /* invariant 1 */
+        return ERR_NOMEM;
+    if (task_create_all(s->t, &x, &args, r, &n) != 0)
+        return tools_error(c, &x.e);
+    for (i = 0; i < n && r[0].seq == next; i++)
+        log_change(c, &r[i]);
+    r[0].agent = told_name(c, &args, &x.who);
+    for (i = 0; i < n; i++) /* in their order */
         buf_printf(b, "%s\"%.*s\"", i ? "," : "{\"task_ids\":[",
                    STR_ARG(r[i].id));
     buf_printf(b, "],\"seq\":%llu%s%.*s%s%.*s}",
@@ -255,31 +252,7 @@ put_ids(struct mcp_call *c, const struct task_receipt *r, size_t n)
                r[0].agent.p ? ",\"agent\":" : "", STR_ARG(r[0].agent),
                r[0].warnings.p ? ",\"warnings\":" : "",
                STR_ARG(r[0].warnings));
-}
-
-int
-tools_create(struct mcp_call *c)
-{
-    const struct tools *s = c->ctx;
-    uint64_t next = store_next_n(tasks_store(s->t));
-    struct task_receipt *r;
-    struct task_args args;
-    struct task_ctx x;
-    size_t n;
-
-    if (c->read_only || !json_get(c->args, "tasks") ||
-        tools_args(c, &x, &args) != 0 || !args.v[ARG_TASKS].p)
-        return tools_run_change(c);
-    r = arena_alloc(c->arena, TASK_MAX_NEW * sizeof *r);
-    if (!r || !buf_room(c->out, IDS_ROOM)) /* invariant 1 */
-        return ERR_NOMEM;
-    if (task_create_all(s->t, &x, &args, r, &n) != 0)
-        return tools_error(c, &x.e);
-    for (size_t i = 0; i < n && r[0].seq == next; i++)
-        log_change(c, &r[i]);
-    r[0].agent = told_name(c, &args, &x.who);
-    put_ids(c, r, n);
-    return c->out->err;
+    return b->err;
 }
 
 /* ---- attach_artifact ---- */
@@ -292,28 +265,6 @@ struct prepared {
     bool made;      /* this call made the file of the content */
     int rc;         /* unless 0, w.x.e explains it */
 };
-
-/* Decodes the argument content, if there is one. */
-static int
-decode_content(struct prepared *p)
-{
-    struct task_ctx *x = &p->w.x;
-    const struct str *v = p->w.args.v;
-    int rc = 0;
-
-    if (!v[ARG_CONTENT].p)
-        return v[ARG_PATH].p ? 0 : task_fail(x, ERR_INVALID, "content",
-                                             "content or path is required");
-    p->content = raw_text(x->a, v[ARG_CONTENT]);
-    if (!p->content.p)
-        return task_fail_store(x, ERR_NOMEM);
-    if (str_is(v[ARG_ENCODING], "\"base64\""))
-        rc = base64_decode(x->a, p->content, &p->content);
-    if (rc == ERR_SYNTAX)
-        return task_fail(x, ERR_INVALID, "content",
-                         "content is not valid base64");
-    return rc == 0 ? 0 : task_fail_store(x, rc);
-}
 
 /* Reads the file that path names, if there is an artifact root. */
 static int
@@ -358,24 +309,43 @@ store_attached(const struct tools *s, struct prepared *p)
     return rc == 0 ? 0 : task_fail_store(&p->w.x, rc);
 }
 
+/* Decodes the content, or reads the path, and stores it. Returns 0, or a code
+   that x.e explains. */
 static int
 prepare_blob(const struct tools *s, struct prepared *p)
 {
     const struct store_state *st = store_state(tasks_store(s->t));
-    int rc = decode_content(p);
+    const struct str *v = p->w.args.v;
+    struct task_ctx *x = &p->w.x;
+    int rc = 0;
 
-    if (rc == 0 && !p->content.p)
+    if (!v[ARG_CONTENT].p && !v[ARG_PATH].p)
+        return task_fail(x, ERR_INVALID, "content",
+                         "content or path is required");
+    if (v[ARG_CONTENT].p) {
+        p->content = raw_text(x->a, v[ARG_CONTENT]);
+        if (!p->content.p)
+            return task_fail_store(x, ERR_NOMEM);
+        if (str_is(v[ARG_ENCODING], "\"base64\""))
+            rc = base64_decode(x->a, p->content, &p->content);
+        if (rc == ERR_SYNTAX)
+            return task_fail(x, ERR_INVALID, "content",
+                             "content is not valid base64");
+        if (rc != 0)
+            return task_fail_store(x, rc);
+    } else {
         rc = read_path(s, p, st->path);
+    }
     if (rc != 0 || !p->content.p)
         return rc;
     if (p->content.len > ARTIFACT_MAX)
-        return task_fail(&p->w.x, ERR_TOO_LARGE, "content",
+        return task_fail(x, ERR_TOO_LARGE, "content",
                          "content is larger than %d bytes", ARTIFACT_MAX);
     p->since = st->head + 1;
     p->blob.stored = true;
     p->blob.size = p->content.len;
     return st->err == ERR_READONLY || st->err == ERR_DAMAGED
-               ? task_fail_store(&p->w.x, st->err) : store_attached(s, p);
+               ? task_fail_store(x, st->err) : store_attached(s, p);
 }
 
 void
@@ -392,17 +362,6 @@ tools_prepare_attach(struct mcp_call *c)
         p->rc = prepare_blob(c->ctx, p);
 }
 
-/* Whether r names this content, or may name it. */
-static bool
-names(const struct store_rec *r, struct str sha256)
-{
-    struct task_event ev;
-
-    return str_starts(r->key, "task/") &&
-           (task_event_of(r, &ev) != 0 ||
-            raw_list_find(raw_member(ev.v, "artifacts"), "sha256", sha256).p);
-}
-
 /* Invariant 3. The file is left to compact --orphans if too much was written
    since, or if the outcome is unknown. */
 static void
@@ -412,6 +371,7 @@ drop_content(const struct tools *s, struct prepared *p)
     uint64_t n = p->since, next = store_next_n(store);
     struct str hex = arena_printf(p->w.x.a, "\"%s\"", p->blob.sha256);
     struct arena a = {0};
+    struct task_event ev;
     struct store_rec r;
     bool named = !p->made || !store_locked(store) || next - n > LOOK_BACK ||
                  p->w.x.e.code == ERR_UNKNOWN || !hex.p;
@@ -419,7 +379,11 @@ drop_content(const struct tools *s, struct prepared *p)
 
     for (; !named && n < next; n++) {
         rc = store_read_n(store, n, &a, &r);
-        named = rc == 0 ? names(&r, hex) : rc != ERR_NOT_FOUND;
+        named = rc != 0 && rc != ERR_NOT_FOUND;
+        if (rc == 0 && str_starts(r.key, TASK_PREFIX))
+            named = task_event_of(&r, &ev) != 0 || /* it may name it */
+                    raw_list_find(raw_member(ev.v, "artifacts"), "sha256",
+                                  hex).p;
         arena_reset(&a);
     }
     arena_fini(&a);
@@ -460,7 +424,7 @@ tools_attach(struct mcp_call *c)
     rc = p->rc;
     if (rc == 0 && p->blob.stored && store_locked(tasks_store(s->t)))
         rc = keep_content(s, p);
-    rc = rc == 0 ? change(c, TOOLS_RECEIPT_ROOM, &p->w, &p->blob)
+    rc = rc == 0 ? make_change(c, TOOLS_RECEIPT_ROOM, &p->w, &p->blob)
                  : tools_error(c, &p->w.x.e);
     if (rc != 1) {
         drop_content(s, p);
