@@ -44,8 +44,8 @@
 #define PART_TITLE_MAX 80 /* bytes */
 #define LIVE_BITS ((1u << TASK_DONE) - 1)
 
-/* A place in a list that is sorted, and the task there. */
-struct place {
+/* A place in a list in another order, and the task there. */
+struct ranked {
     uint64_t rank, n;
     struct task_entry *e;
 };
@@ -72,10 +72,11 @@ struct scan {
     uint64_t seen;
     uint64_t titles;   /* hits in titles from this n on were listed */
     bool ranked;       /* they come first, */
-    size_t n_texts, room; /* then the others, which wait from tasks[limit] to
-                             tasks[room], where the task is that is read */
-    struct spot *behind; /* each of the others */
-    struct place *sorted, last_place; /* in another order than ORDER_CHANGED */
+    size_t n_texts, n_listed; /* then the others, which wait from tasks[limit]
+                                 to tasks[n_listed], where the task is that is
+                                 read */
+    struct spot *text_at; /* each of the others */
+    struct ranked *sorted, last; /* in another order than ORDER_CHANGED */
     size_t n_sorted, next_sorted;
     bool dropped;      /* more than SORT_MAX match */
     size_t looked, limit;
@@ -84,7 +85,7 @@ struct scan {
     struct {
         uint32_t atom; /* the text examined last, and whether it has q->has */
         bool hit;
-    } last[TASK_N_ATOMS];
+    } examined[TASK_N_ATOMS];
 };
 
 /* ---- the words of a query ---- */
@@ -258,25 +259,18 @@ matches_value(int i, struct str wanted, struct str text)
 static bool
 matches_atom(struct scan *s, int i, uint32_t atom)
 {
-    if (atom != s->last[i].atom) {
-        s->last[i].atom = atom;
-        s->last[i].hit = matches_value(i, s->q->has[i],
+    if (atom != s->examined[i].atom) {
+        s->examined[i].atom = atom;
+        s->examined[i].hit = matches_value(i, s->q->has[i],
                                        atoms_text(&s->t->atoms, atom));
     }
-    return s->last[i].hit;
+    return s->examined[i].hit;
 }
 
 static bool
 is_asked(enum task_ask ask, bool is)
 {
     return ask == TASK_EITHER || (ask == TASK_YES) == is;
-}
-
-static bool
-is_stale(const struct scan *s, const struct task_entry *e)
-{
-    return e->status == TASK_IN_PROGRESS &&
-           s->now_ms - store_past_ms(e->changed_ms, s->now_ms) > TASK_STALE_MS;
 }
 
 /* What can be told from the entry alone. */
@@ -288,6 +282,9 @@ matches_entry(struct scan *s, const struct task_entry *e)
                 task_entry_free(s->t, e, s->now_ms) &&
                 !task_entry_is_early(e, s->now_ms) &&
                 !task_entry_waits(s->t, e, s->now_ms);
+    bool stale = q->stale && e->status == TASK_IN_PROGRESS &&
+                 s->now_ms - store_past_ms(e->changed_ms, s->now_ms) >
+                     TASK_STALE_MS;
 
     for (int i = 0; i < TASK_N_ATOMS; i++)
         if (q->has[i].p && !matches_atom(s, i, e->atom[i]))
@@ -296,7 +293,7 @@ matches_entry(struct scan *s, const struct task_entry *e)
            (!q->offered || task_entry_is_offered(s->t, e, q->offered)) &&
            (!q->ready || (free && (e->has_deps || e->atom[ENTRY_PATHS])) ||
             is_asked(q->ready, free)) &&
-           (!q->stale || is_asked(q->stale, is_stale(s, e))) &&
+           (!q->stale || is_asked(q->stale, stale)) &&
            (!q->needs_input ||
             is_asked(q->needs_input, e->has_open && e->status < TASK_DONE)) &&
            (q->in != TEXT_STARTS_ID ||
@@ -321,42 +318,13 @@ rank_of(const struct scan *s, const struct task_entry *e)
 
 /* By rank. Of the same rank, the one that was changed first comes first. */
 static int
-compare_places(const void *a, const void *b)
+compare_ranked(const void *a, const void *b)
 {
-    const struct place *x = a, *y = b;
+    const struct ranked *x = a, *y = b;
 
     if (x->rank != y->rank)
         return x->rank < y->rank ? -1 : 1;
     return x->n < y->n ? -1 : x->n > y->n;
-}
-
-/* The place that a cursor names. */
-static bool
-read_sorted_cursor(struct scan *s)
-{
-    struct str cursor = s->q->cursor;
-    struct place *to = &s->last_place;
-
-    return str_is(str_cut(&cursor, '/'), row_choices[ORDERS][s->q->order]) &&
-           str_u64(str_cut(&cursor, '/'), &s->seen) &&
-           str_u64(str_cut(&cursor, '/'), &to->n) && str_u64(cursor, &to->rank);
-}
-
-/* Adds e to the places, if it comes after that of the cursor. */
-static void
-add_place(struct scan *s, struct task_entry *e)
-{
-    struct place place = {rank_of(s, e), e->e.n, e};
-
-    if (!matches_entry(s, e) || (s->q->cursor.len > 0 &&
-                                 compare_places(&place, &s->last_place) <= 0))
-        return;
-    if (s->n_sorted == 2 * SORT_MAX) {
-        qsort(s->sorted, s->n_sorted, sizeof place, compare_places);
-        s->n_sorted = SORT_MAX;
-        s->dropped = true;
-    }
-    s->sorted[s->n_sorted++] = place;
 }
 
 /* ---- the walk ---- */
@@ -374,19 +342,31 @@ step_index(struct scan *s)
     return e;
 }
 
-/* Finds the places of a list in another order. */
+/* Finds the places of a list in another order, after that of the cursor. */
 static int
-sort_places(struct scan *s)
+sort_entries(struct scan *s)
 {
+    const size_t size = sizeof *s->sorted;
     struct task_entry *e;
 
-    s->sorted = arena_alloc(s->a, 2 * SORT_MAX * sizeof *s->sorted);
+    s->sorted = arena_alloc(s->a, 2 * SORT_MAX * size);
     if (!s->sorted)
         return ERR_NOMEM;
-    while ((e = step_index(s)))
-        add_place(s, e);
+    while ((e = step_index(s))) {
+        struct ranked place = {rank_of(s, e), e->e.n, e};
+
+        if (!matches_entry(s, e) || (s->q->cursor.len > 0 &&
+                                     compare_ranked(&place, &s->last) <= 0))
+            continue;
+        if (s->n_sorted == 2 * SORT_MAX) {
+            qsort(s->sorted, s->n_sorted, size, compare_ranked);
+            s->n_sorted = SORT_MAX;
+            s->dropped = true;
+        }
+        s->sorted[s->n_sorted++] = place;
+    }
     if (s->n_sorted > 0)
-        qsort(s->sorted, s->n_sorted, sizeof *s->sorted, compare_places);
+        qsort(s->sorted, s->n_sorted, size, compare_ranked);
     if (s->n_sorted > SORT_MAX) {
         s->n_sorted = SORT_MAX;
         s->dropped = true;
@@ -404,8 +384,8 @@ next_entry(struct scan *s)
     if (s->sorted) {
         if (s->next_sorted == s->n_sorted)
             return NULL;
-        s->last_place = s->sorted[s->next_sorted++];
-        return s->last_place.e;
+        s->last = s->sorted[s->next_sorted++];
+        return s->last.e;
     }
     do
         e = step_index(s);
@@ -434,8 +414,8 @@ cursor_at(struct scan *s, const struct spot *at, uint64_t titles)
     if (s->sorted)
         return arena_printf(s->a, "%s/%llu/%llu/%llu",
                             row_choices[ORDERS][s->q->order], seen,
-                            (unsigned long long)s->last_place.n,
-                            (unsigned long long)s->last_place.rank);
+                            (unsigned long long)s->last.n,
+                            (unsigned long long)s->last.rank);
     for (int i = 0; i < N_LISTS; i++)
         if (at->at[i])
             id[i] = task_entry_id(at->at[i]);
@@ -457,39 +437,26 @@ add_hit(struct scan *s, const struct task *k, const struct spot *next,
     return l->after[l->n - 1].p ? 0 : ERR_NOMEM;
 }
 
-/* What can be told of a task whose record is not JSON. */
-static int
-set_garbled(const struct scan *s, const struct task_entry *e,
-            const struct task_event *ev, struct task *k)
-{
-    const char *status = task_status_name((enum task_status)e->status);
-
-    *k = (struct task){
-        .status = (enum task_status)e->status,
-        .ev = *ev,
-        .garbled = true,
-    };
-    k->f[F_TASK_ID] = arena_printf(s->a, "\"%.*s\"", STR_ARG(ev->id));
-    k->f[F_STATUS] = arena_printf(s->a, "\"%s\"", status);
-    k->f[F_PRIORITY] = arena_printf(s->a, "%u", e->priority);
-    k->f[F_TITLE] = STR("\"(damaged)\"");
-    return k->f[F_TASK_ID].p && k->f[F_STATUS].p && k->f[F_PRIORITY].p
-               ? 0 : ERR_NOMEM;
-}
-
-/* Reads the task of e into k, if it has what is sought: enum hit, or an
-   error. */
+/* Reads the task of e into k, if it has what is sought: enum hit, or an error.
+   Of one whose record is not JSON k has what can be told. */
 static int
 read_task(struct scan *s, struct task_entry *e, struct task *k)
 {
+    enum task_status status = (enum task_status)e->status;
     struct task_event ev;
     struct str line = STR_NONE;
     int rc = task_entry_event(s->t, e, s->a, &ev), hit;
 
     s->bytes += e->e.len;
     if (rc == ERR_GARBLED) {
-        rc = set_garbled(s, e, &ev, k);
-        return rc == 0 ? HIT_TEXT : rc;
+        *k = (struct task){.status = status, .ev = ev, .garbled = true};
+        k->f[F_TASK_ID] = arena_printf(s->a, "\"%.*s\"", STR_ARG(ev.id));
+        k->f[F_STATUS] = arena_printf(s->a, "\"%s\"",
+                                      task_status_name(status));
+        k->f[F_PRIORITY] = arena_printf(s->a, "%u", e->priority);
+        k->f[F_TITLE] = STR("\"(damaged)\"");
+        return k->f[F_TASK_ID].p && k->f[F_STATUS].p && k->f[F_PRIORITY].p
+                   ? HIT_TEXT : ERR_NOMEM;
     }
     hit = rc == 0 ? find_hit(s, &ev, &line) : rc;
     if (hit > HIT_NONE)
@@ -500,10 +467,10 @@ read_task(struct scan *s, struct task_entry *e, struct task *k)
 
 /* Counts a task that matches, and adds it to the list if there is room. */
 static int
-take_entry(struct scan *s, struct task_entry *e)
+count_entry(struct scan *s, struct task_entry *e)
 {
     struct task_list *l = s->list;
-    struct task *k = &l->tasks[s->room];
+    struct task *k = &l->tasks[s->n_listed];
     bool reads = s->q->ready != TASK_EITHER &&
                  (e->has_deps || e->atom[ENTRY_PATHS]);
     int hit = HIT_TITLE;
@@ -525,7 +492,7 @@ take_entry(struct scan *s, struct task_entry *e)
     if (!s->ranked || hit == HIT_TITLE)
         return add_hit(s, k, s->ranked ? &s->start : &s->here, e->e.n);
     if (s->n_texts < s->limit) {
-        s->behind[s->n_texts] = s->here;
+        s->text_at[s->n_texts] = s->here;
         l->tasks[s->limit + s->n_texts++] = *k;
     }
     return 0;
@@ -533,7 +500,7 @@ take_entry(struct scan *s, struct task_entry *e)
 
 /* Fills the list, then goes on counting if a total is wanted. */
 static int
-walk(struct scan *s)
+fill_list(struct scan *s)
 {
     struct task_list *l = s->list;
     uint64_t full = s->seen + s->limit;
@@ -542,7 +509,7 @@ walk(struct scan *s)
 
     l->total = s->seen;
     while (!spent(s) && (e = next_entry(s))) {
-        rc = take_entry(s, e);
+        rc = count_entry(s, e);
         if (rc != 0)
             return rc;
         /* One more than the list holds shows that others follow. */
@@ -555,7 +522,7 @@ walk(struct scan *s)
     if (s->titles > s->here.before)
         s->titles = s->here.before;
     for (size_t i = 0; rc == 0 && i < s->n_texts && l->n < s->limit; i++)
-        rc = add_hit(s, &l->tasks[s->limit + i], &s->behind[i], s->titles);
+        rc = add_hit(s, &l->tasks[s->limit + i], &s->text_at[i], s->titles);
     if (l->n == s->limit && (!l->exact || l->total > full))
         l->next = l->after[l->n - 1];
     l->partial = l->n < s->limit && !l->exact;
@@ -566,11 +533,15 @@ walk(struct scan *s)
 
 /* ---- a query ---- */
 
+/* Begins at the newest tasks, or where the cursor says. */
 static int
-prepare(struct scan *s)
+start_scan(struct scan *s)
 {
+    static const unsigned bits[N_LISTS] = {LIVE_BITS, TASK_ENDED_BITS};
     const struct task_query *q = s->q;
-    int rc;
+    bool sorts = q->order != ORDER_CHANGED;
+    struct str cursor = q->cursor, id;
+    struct task_entry *e;
 
     s->statuses = q->status;
     if (s->statuses == 0)
@@ -582,37 +553,29 @@ prepare(struct scan *s)
                   q->needs_input || q->since_ms || q->since_n;
     for (int i = 0; i < TASK_N_ATOMS; i++)
         if (q->has[i].p) {
-            s->filtered = true;
-            s->last[i].hit = matches_value(i, q->has[i], STR_NONE); /* atom 0 */
+            s->filtered = true; /* and atom 0 is no text */
+            s->examined[i].hit = matches_value(i, q->has[i], STR_NONE);
         }
     if (q->has[ATOM_PARENT_ID].p &&
         !atoms_find(&s->t->atoms, q->has[ATOM_PARENT_ID]))
         s->statuses = 0; /* no task has this parent */
-    rc = prepare_text(s);
-    s->ranked = s->text.p && q->in == TEXT_ANYWHERE &&
-                q->order == ORDER_CHANGED;
-    return rc;
-}
-
-/* Begins at the newest tasks, or where the cursor says. */
-static int
-start_scan(struct scan *s)
-{
-    static const unsigned bits[N_LISTS] = {LIVE_BITS, TASK_ENDED_BITS};
-    bool sorts = s->q->order != ORDER_CHANGED;
-    struct str cursor = s->q->cursor, id;
-    struct task_entry *e;
-
+    if (prepare_text(s) != 0)
+        return ERR_NOMEM;
+    s->ranked = s->text.p && q->in == TEXT_ANYWHERE && !sorts;
     memcpy(s->here.at, s->t->newest, sizeof s->here.at);
     s->here.before = s->titles = UINT64_MAX;
-    if (sorts && cursor.len > 0 && !read_sorted_cursor(s))
+    if (cursor.len > 0 && sorts &&
+        !(str_is(str_cut(&cursor, '/'), row_choices[ORDERS][q->order]) &&
+          str_u64(str_cut(&cursor, '/'), &s->seen) &&
+          str_u64(str_cut(&cursor, '/'), &s->last.n) &&
+          str_u64(cursor, &s->last.rank)))
         return ERR_INVALID;
-    if (!sorts && cursor.len > 0 &&
+    if (cursor.len > 0 && !sorts &&
         (!str_u64(str_cut(&cursor, '/'), &s->here.before) ||
          !str_u64(str_cut(&cursor, '/'), &s->seen)))
         return ERR_INVALID;
     for (int i = 0; i < N_LISTS; i++) {
-        if (!sorts && s->q->cursor.len > 0) {
+        if (!sorts && q->cursor.len > 0) {
             id = str_cut(&cursor, '/');
             e = id.len > 0 ? tasks_find(s->t, id) : NULL;
             if (id.len == 0 || (e && bits[i] >> e->status & 1))
@@ -624,7 +587,7 @@ start_scan(struct scan *s)
     s->start = s->here;
     if (!sorts && cursor.len > 0 && !str_u64(cursor, &s->titles))
         return ERR_INVALID;
-    return sorts ? sort_places(s) : 0;
+    return sorts ? sort_entries(s) : 0;
 }
 
 void
@@ -680,18 +643,16 @@ tasks_list(struct tasks *t, struct arena *a, const struct task_query *q,
                               .head = store_next_n(t->store) - 1};
     if (q->ready || q->stale)
         s.now_ms = store_now_ms(t->store);
-    rc = store_loaded(t->store) ? prepare(&s) : ERR_IO;
-    if (rc == 0)
-        rc = start_scan(&s);
+    rc = store_loaded(t->store) ? start_scan(&s) : ERR_IO;
     if (rc != 0)
         return rc;
-    s.room = s.ranked ? 2 * s.limit : s.limit;
-    out->tasks = arena_alloc(a, (s.room + 1) * sizeof *out->tasks);
+    s.n_listed = s.ranked ? 2 * s.limit : s.limit;
+    out->tasks = arena_alloc(a, (s.n_listed + 1) * sizeof *out->tasks);
     out->after = arena_alloc(a, s.limit * sizeof *out->after);
-    s.behind = arena_alloc(a, (s.room - s.limit) * sizeof *s.behind);
-    if (!out->tasks || !out->after || !s.behind)
+    s.text_at = arena_alloc(a, (s.n_listed - s.limit) * sizeof *s.text_at);
+    if (!out->tasks || !out->after || !s.text_at)
         return ERR_NOMEM;
-    rc = walk(&s);
+    rc = fill_list(&s);
     if (rc != 0 || s.filtered)
         return rc;
     /* Without a filter the counters give the total, however much was read. */
@@ -703,18 +664,6 @@ tasks_list(struct tasks *t, struct arena *a, const struct task_query *q,
     return 0;
 }
 
-static void
-put_listed_part(struct buf *b, struct arena *a, const struct task *k)
-{
-    struct str owner = k->f[F_CURRENT_OWNER];
-
-    buf_printf(b, "%s{\"task_id\":%.*s,\"title\":", b->len > 0 ? "," : "[",
-               STR_ARG(k->f[F_TASK_ID]));
-    json_quote(b, utf8_cut(raw_text(a, k->f[F_TITLE]), PART_TITLE_MAX));
-    buf_printf(b, ",\"status\":\"%s\"%s%.*s}", task_status_name(k->status),
-               owner.p ? ",\"current_owner\":" : "", STR_ARG(owner));
-}
-
 int
 tasks_list_parts(struct tasks *t, struct arena *a, struct task *k)
 {
@@ -722,14 +671,25 @@ tasks_list_parts(struct tasks *t, struct arena *a, struct task *k)
                            .limit = TASK_PARTS_SHOWN, .uncounted = true};
     struct task_list list;
     struct buf b = {0};
+    struct str owner;
     int rc = 0;
 
     while (rc == 0 && k->parts.total > 0 && q.limit > 0 &&
            q.status != TASK_ENDED_BITS) {
         q.status = q.status ? TASK_ENDED_BITS : LIVE_BITS;
         rc = tasks_list(t, a, &q, &list);
-        for (size_t i = 0; rc == 0 && i < list.n; i++)
-            put_listed_part(&b, a, &list.tasks[i]);
+        for (size_t i = 0; rc == 0 && i < list.n; i++) {
+            const struct task *part = &list.tasks[i];
+
+            owner = part->f[F_CURRENT_OWNER];
+            buf_printf(&b, "%s{\"task_id\":%.*s,\"title\":",
+                       b.len > 0 ? "," : "[", STR_ARG(part->f[F_TASK_ID]));
+            json_quote(&b, utf8_cut(raw_text(a, part->f[F_TITLE]),
+                                    PART_TITLE_MAX));
+            buf_printf(&b, ",\"status\":\"%s\"%s%.*s}",
+                       task_status_name(part->status),
+                       owner.p ? ",\"current_owner\":" : "", STR_ARG(owner));
+        }
         q.limit -= rc == 0 ? (unsigned)list.n : 0;
     }
     if (b.len > 0)
@@ -781,17 +741,6 @@ task_alias_of(struct str owner, char *buf)
     return (struct str){buf, head + name.len};
 }
 
-/* Whether this change of a live task may make its parent or its parts ready: it
-   moves it, or reopens it, which takes a reason. */
-static bool
-frees_others(const struct task_event *ev)
-{
-    return str_is(ev->op, "update") &&
-           (raw_list_has(ev->set, STR("\"parent_id\"")) ||
-            raw_list_has(ev->set, STR("\"not_before\"")) ||
-            (ev->note.p && raw_list_has(ev->set, STR("\"status\""))));
-}
-
 struct str
 task_names(struct str key, struct str body, char *buf)
 {
@@ -799,6 +748,7 @@ task_names(struct str key, struct str body, char *buf)
     struct str f[TASK_N_HEAD], owner;
     struct task_event ev;
     const char *of_status = "";
+    bool frees; /* of a live task: its parent or its parts */
     size_t n;
     int status;
 
@@ -807,7 +757,12 @@ task_names(struct str key, struct str body, char *buf)
     (void)task_head_of(ev.v, f); /* what it does not find is empty */
     owner = task_alias_of(f[F_CURRENT_OWNER], buf);
     status = task_status_of(raw_inner(f[F_STATUS]));
-    if (status >= TASK_DONE || (status >= 0 && frees_others(&ev)))
+    /* It is moved, or reopened, which takes a reason. */
+    frees = str_is(ev.op, "update") &&
+            (raw_list_has(ev.set, STR("\"parent_id\"")) ||
+             raw_list_has(ev.set, STR("\"not_before\"")) ||
+             (ev.note.p && raw_list_has(ev.set, STR("\"status\""))));
+    if (status >= TASK_DONE || (status >= 0 && frees))
         of_status = "\t" TASK_ENDED "\t" TASK_FREE;
     else if (status >= 0 &&
              (status != TASK_IN_PROGRESS || str_is(ev.op, "claim") ||
