@@ -77,7 +77,7 @@ $(B)/%.o: %.c Makefile $(B)/flags
 $(B)/base/base.o: $(B)/version.inc
 $(B)/board/page.o: $(B)/page.inc
 $(B)/cli/help.o: $(B)/help.inc
-$(B)/tools/skill.o: $(B)/skill.inc
+$(B)/tools/resources.o: $(B)/skill.inc
 $(B)/tools/tools.o: $(B)/tools.inc
 $(B)/flags: always
 	@mkdir -p $(B)

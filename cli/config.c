@@ -14,7 +14,7 @@
 #include "cli/config.h"
 #include "cli/text.h"
 #include "mcp/calls.h"
-#include "tools/skill.h"
+#include "tools/resources.h"
 #include "base/file.h"
 #include "base/os.h"
 #include "base/text.h"

@@ -41,7 +41,7 @@ store/remote store/verify
 task/artifact task/brief task/caller task/cause task/change task/check task/claim
 task/fields task/may task/project task/query
 task/task task/view
-tools/look tools/skill tools/tools
+tools/look tools/resources tools/tools
 '
 
 starters='cli/config cli/doctor cli/editor cli/run'

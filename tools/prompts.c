@@ -14,7 +14,7 @@
 #include "task/view.h"
 #include "tools/call.h"
 #include "tools/get.h"
-#include "tools/uri.h"
+#include "tools/resources.h"
 
 #define FEW 10
 #define STANDUP_MAX 16384
@@ -81,17 +81,6 @@ put_task_line(struct prompt *p)
     return 0;
 }
 
-static void
-put_prompt_line(struct prompt *p, const struct task *k)
-{
-    size_t from = p->data.len;
-
-    view_event_author(&p->data, p->x.a, &k->ev);
-    buf_z(&p->data, "  ");
-    view_task_line(&p->data, p->x.a, k);
-    view_mask_markup(&p->data, from);
-}
-
 /* Ends a list of n tasks. */
 static void
 end_prompt_list(struct prompt *p, size_t n)
@@ -115,42 +104,37 @@ ask_project(struct prompt *p, struct task_query *q)
         q->has[ATOM_REPO_PATH] = repo;
 }
 
-/* Appends up to FEW tasks of a part, under its heading. */
-static int
-put_part(struct prompt *p, const struct brief *me, enum brief_part part)
-{
-    struct task_query q = brief_query(me, part);
-    struct task_list list;
-    size_t n = 0;
-    int rc;
-
-    q.read_max = p->x.read_max;
-    ask_project(p, &q);
-    rc = tasks_list(p->t, p->x.a, &q, &list);
-    for (size_t i = 0; rc == 0 && i < list.n && n < FEW; i++) {
-        if (!brief_has(me, part, &list.tasks[i]))
-            continue;
-        if (n++ == 0)
-            buf_printf(&p->data, "%s:\n", brief_heading(me, part));
-        brief_put(&p->data, p->x.a, me, part, &list.tasks[i], false);
-    }
-    return rc;
-}
-
-/* Appends what the agent is told of all tasks. */
+/* Appends what the agent is told of all tasks: up to FEW of each part, under
+   its heading. */
 static int
 put_parts(struct prompt *p)
 {
     struct brief me = {.who = p->x.who,
                        .now_ms = store_now_ms(tasks_store(p->t))};
+    struct task_list list;
     int rc = 0;
 
     me.who.name = p->args.v[ARG_AGENT];
     if (p->args.v[F_REPO_PATH].p)
         me.who.repo = STR_NONE;
-    for (int part = 0; part < BRIEF_N_PARTS && rc == 0; part++)
-        if (me.who.name.p || part >= BRIEF_OTHERS)
-            rc = put_part(p, &me, (enum brief_part)part);
+    for (int i = me.who.name.p ? 0 : BRIEF_OTHERS; i < BRIEF_N_PARTS; i++) {
+        enum brief_part part = (enum brief_part)i;
+        struct task_query q = brief_query(&me, part);
+        size_t n = 0;
+
+        q.read_max = p->x.read_max;
+        ask_project(p, &q);
+        rc = tasks_list(p->t, p->x.a, &q, &list);
+        if (rc != 0)
+            break;
+        for (size_t k = 0; k < list.n && n < FEW; k++) {
+            if (!brief_has(&me, part, &list.tasks[k]))
+                continue;
+            if (n++ == 0)
+                buf_printf(&p->data, "%s:\n", brief_heading(&me, part));
+            brief_put(&p->data, p->x.a, &me, part, &list.tasks[k], false);
+        }
+    }
     view_mask_markup(&p->data, 0);
     end_prompt_list(p, p->data.len);
     return rc;
@@ -212,7 +196,10 @@ put_group(struct prompt *p, const struct task_list *list,
 
         if (task_column(&list->tasks[i]) != group->column)
             continue;
-        put_prompt_line(p, &list->tasks[i]);
+        view_event_author(&p->data, p->x.a, &list->tasks[i].ev);
+        buf_z(&p->data, "  ");
+        view_task_line(&p->data, p->x.a, &list->tasks[i]);
+        view_mask_markup(&p->data, at);
         n++;
         if (p->data.len <= STANDUP_MAX - STANDUP_ROOM || p->data.err)
             continue;
@@ -409,18 +396,6 @@ complete_status(struct mcp_call *c, struct mcp_completion *q)
     return 0;
 }
 
-static bool
-is_ref(const struct mcp_completion *q)
-{
-    for (size_t i = 0; q->prompt && i < TOOLS_N_PROMPTS; i++)
-        if (str_is(q->ref, tools_prompts[i].name))
-            return true;
-    for (size_t i = 0; !q->prompt && i < TOOLS_N_TEMPLATES; i++)
-        if (str_is(q->ref, tools_templates[i].uri_template))
-            return true;
-    return false;
-}
-
 int
 tools_complete(struct mcp_call *c, struct mcp_completion *q)
 {
@@ -432,9 +407,14 @@ tools_complete(struct mcp_call *c, struct mcp_completion *q)
         {"to_agent", complete_owners}, {"current_owner", complete_owners},
         {"status", complete_status},
     };
+    bool known = false;
     int rc = 0;
 
-    if (!is_ref(q))
+    for (size_t i = 0; q->prompt && i < TOOLS_N_PROMPTS; i++)
+        known |= str_is(q->ref, tools_prompts[i].name);
+    for (size_t i = 0; !q->prompt && i < TOOLS_N_TEMPLATES; i++)
+        known |= str_is(q->ref, tools_templates[i].uri_template);
+    if (!known)
         return ERR_INVALID;
     q->total = 0;
     q->more = false;

@@ -17,8 +17,7 @@
 #include "tools/call.h"
 #include "tools/get.h"
 #include "tools/prompts.h"
-#include "tools/skill.h"
-#include "tools/uri.h"
+#include "tools/resources.h"
 #include "tools/wait.h"
 #include "base/gunzip.h"
 #include "base/text.h"
@@ -150,20 +149,6 @@ unrecorded(void *ctx)
     return tasks_lost(s->t) ? TASK_FREE : NULL;
 }
 
-/* Offers tool i. Returns false if memory ran out. */
-static bool
-offer(struct tools *s, size_t i)
-{
-    struct mcp_tool *tool = &s->tool[s->catalogue.n_tools++];
-
-    ASSERT(all[i].name != NULL); /* each value of enum task_tool has a row */
-    *tool = all[i];
-    tool->number = (unsigned)i;
-    tool->description = tools_text(s, tool->name);
-    tool->input_schema = task_tool_schema((enum task_tool)i, &s->schemas).p;
-    return tool->input_schema != NULL;
-}
-
 int
 tools_new(struct tools **out, struct tasks *t, const struct cli_env *env)
 {
@@ -203,12 +188,24 @@ tools_new(struct tools **out, struct tasks *t, const struct cli_env *env)
         .alias = task_names,
         .complete = tools_complete,
     };
-    for (size_t i = 0; i < TASK_N_TOOLS; i++)
-        if (!(env->read_only && all[i].writes) &&
-            !(env->core && i > TOOL_UPDATE) && !offer(s, i)) {
+    for (size_t i = 0; i < TASK_N_TOOLS; i++) {
+        struct mcp_tool *tool = &s->tool[s->catalogue.n_tools];
+
+        ASSERT(all[i].name != NULL); /* each enum task_tool has a row */
+        if ((env->read_only && all[i].writes) ||
+            (env->core && i > TOOL_UPDATE))
+            continue;
+        *tool = all[i];
+        tool->number = (unsigned)i;
+        tool->description = tools_text(s, tool->name);
+        tool->input_schema = task_tool_schema((enum task_tool)i,
+                                              &s->schemas).p;
+        if (!tool->input_schema) {
             tools_free(s);
             return ERR_NOMEM;
         }
+        s->catalogue.n_tools++;
+    }
     *out = s;
     return 0;
 }

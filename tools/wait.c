@@ -230,25 +230,6 @@ put_none(struct mcp_call *c, struct tools_change *w)
     return c->out->err;
 }
 
-/* The names to watch for what can make a task ready, the one asked for or any;
-   sets r.due_ms to when time alone may. */
-static struct str
-claim_watch(const struct mcp_call *c, struct tools_change *w)
-{
-    const struct tools *s = c->ctx;
-    struct str id = task_arg_text(c->arena, &w->args, F_TASK_ID);
-
-    if (id.p == NULL)
-        return STR(TASK_FREE);
-    w->r.due_ms = tasks_due_ms(s->t, id);
-    if (w->r.due_ms == 0 && w->x.e.code == ERR_BLOCKED)
-        time_parse(raw_inner(w->x.e.expires), &w->r.due_ms);
-    if (w->r.due_ms == 0 && w->x.e.code != ERR_BLOCKED &&
-        w->x.e.expires.p != NULL) /* it has just come */
-        w->r.due_ms = store_now_ms(tasks_store(s->t)) + 1000;
-    return arena_printf(c->arena, "task/%.*s\t" TASK_FREE, STR_ARG(id));
-}
-
 /* Makes a claim that found nothing wait or, if it has not read all tasks, go
    on; cuts what it has written back to start. Returns 1 if it does neither. */
 static int
@@ -256,8 +237,10 @@ wait_to_claim(struct mcp_call *c, struct tools_change *w, size_t start)
 {
     int64_t wait_s = (int64_t)task_arg_u64(&w->args, ARG_WAIT_SECONDS, 0);
     bool waits = wait_s > 0 || c->rev < MCP_2026_07_28, deferred;
-    int64_t left = 0;
-    struct str watch;
+    bool blocked = w->x.e.code == ERR_BLOCKED;
+    const struct tools *s = c->ctx;
+    struct str id, watch = STR(TASK_FREE);
+    int64_t left = 0, due = w->r.due_ms;
 
     if (!c->may_wait || (!waits && !w->r.more))
         return 1;
@@ -268,12 +251,22 @@ wait_to_claim(struct mcp_call *c, struct tools_change *w, size_t start)
         left = time_left(c, wait_s, STR(""));
     if (left <= 0 && !w->r.more)
         return 1;
-    watch = claim_watch(c, w);
     c->out->len = start;
     c->is_error = false;
     if (w->r.more)
         return go_on_looking(c, wait_s, STR(""));
-    return wait_on(c, deferred, left, wait_s, watch, w->r.due_ms);
+    /* What can make the one task ready that is asked for, or else any, and when
+       time alone may. */
+    id = task_arg_text(c->arena, &w->args, F_TASK_ID);
+    if (id.p != NULL) {
+        watch = arena_printf(c->arena, "task/%.*s\t" TASK_FREE, STR_ARG(id));
+        due = tasks_due_ms(s->t, id);
+        if (due == 0 && blocked)
+            time_parse(raw_inner(w->x.e.expires), &due);
+        else if (due == 0 && w->x.e.expires.p != NULL) /* it has just come */
+            due = store_now_ms(tasks_store(s->t)) + 1000;
+    }
+    return wait_on(c, deferred, left, wait_s, watch, due);
 }
 
 /* Invariant 3: it claims in a run of its own, and so in the batch of the event
@@ -376,33 +369,6 @@ become_user(struct task_ctx *x, struct str agent)
     x->who.user = arena_printf(x->a, "\"user of %.*s\"", STR_ARG(name));
 }
 
-/* Records the reply of the client's user as the answer to the question. The
-   first answer wins: finding another is not an error. */
-static int
-record_answer(struct mcp_call *c, struct asked *q,
-              const struct json_tok *said)
-{
-    const struct tools *s = c->ctx;
-    struct arena *a = c->arena;
-    struct str text = scalar_of(a, json_get(json_get(said, "content"),
-                                            "answer"));
-    struct str action = scalar_of(a, json_get(said, "action"));
-    bool accepts = str_is(action, "\"accept\"");
-    struct task_receipt r;
-    int rc;
-
-    /* That a form was filled in does not say how: its text does. */
-    text = arena_printf(a, "{\"task_id\":\"%.*s\",\"answer\":{"
-                        "\"question_id\":%.*s%s%.*s,\"text\":%.*s}}",
-                        STR_ARG(q->id), STR_ARG(q->question),
-                        accepts ? "" : ",\"action\":",
-                        STR_ARG(accepts ? STR_NONE : action), STR_ARG(text));
-    if (text.p == NULL || q->w.x.who.user.p == NULL)
-        return ERR_NOMEM;
-    rc = task_change_text(s->t, &q->w.x, TOOL_UPDATE, text, NULL, &r);
-    return rc == ERR_EXISTS ? 0 : rc;
-}
-
 /* Writes the receipt of a first round, or the state of the question in a later
    one. */
 static int
@@ -443,35 +409,55 @@ put_asked(struct mcp_call *c, const struct asked *q)
 }
 
 /* Takes the reply of the client's user to the question of this key, if there is
-   one. If the client cannot ask or the user declines, as hosts without a person
-   at hand do with every question, there is nothing left to wait for, but the
-   question stays open. One that is cancelled is left to others, and from
-   2026-07-28 on a reply that is no answer is asked for again. */
+   one, as its answer. If the client cannot ask or the user declines, as hosts
+   without a person at hand do with every question, there is nothing left to
+   wait for, but the question stays open. One that is cancelled is left to
+   others, and from 2026-07-28 on a reply that is no answer is asked for
+   again. */
 static int
-hear(struct mcp_call *c, struct asked *q, const char *key,
-     const struct json_tok *said)
+take_reply(struct mcp_call *c, struct asked *q, const char *key,
+           const struct json_tok *said)
 {
+    const struct tools *s = c->ctx;
+    const struct json_tok *action = json_get(said, "action");
+    struct str text, why = STR("");
+    struct task_receipt r;
     int rc;
 
     if (said == NULL)
         return 0;
-    if (said->type != JSON_OBJECT) {
-        q->why = STR("the client returned no answer");
+    if (said->type != JSON_OBJECT)
+        why = STR("the client returned no answer");
+    else if (json_is(action, "decline"))
+        why = STR("the client's user declined to answer; the question stays "
+                  "open");
+    if (why.len > 0) {
+        q->why = why;
         return 0;
     }
-    if (json_is(json_get(said, "action"), "decline")) {
-        q->why = STR("the client's user declined to answer; the question stays "
-                     "open");
-        return 0;
-    }
-    if (json_is(json_get(said, "action"), "cancel")) {
+    if (json_is(action, "cancel")) {
         if (q->deferred)
             mcp_ask_again(c, key);
         return 0;
     }
-    rc = record_answer(c, q, said);
+    /* That a form was filled in does not say how: its text does. */
+    text = scalar_of(c->arena, json_get(json_get(said, "content"), "answer"));
+    if (json_is(action, "accept"))
+        text = arena_printf(c->arena, "\"text\":%.*s", STR_ARG(text));
+    else
+        text = arena_printf(c->arena, "\"action\":%.*s,\"text\":%.*s",
+                            STR_ARG(scalar_of(c->arena, action)),
+                            STR_ARG(text));
+    text = arena_printf(c->arena, "{\"task_id\":\"%.*s\",\"answer\":{"
+                        "\"question_id\":%.*s,%.*s}}", STR_ARG(q->id),
+                        STR_ARG(q->question), STR_ARG(text));
+    if (text.p == NULL || q->w.x.who.user.p == NULL)
+        return ERR_NOMEM;
+    rc = task_change_text(s->t, &q->w.x, TOOL_UPDATE, text, NULL, &r);
+    if (rc == 0 || rc == ERR_EXISTS) /* the first answer wins */
+        return read_question(c, q);
     if (rc != ERR_INVALID && rc != ERR_TOO_LARGE)
-        return rc == 0 ? read_question(c, q) : rc;
+        return rc;
     q->again = c->rev >= MCP_2026_07_28;
     if (q->again)
         mcp_ask_again(c, key);
@@ -539,7 +525,7 @@ tools_ask(struct mcp_call *c)
                                form_of(c->arena, q.w.args.v[ARG_QUESTION],
                                        q.w.args.v[ARG_KIND],
                                        q.w.args.v[ARG_OPTIONS]));
-        rc = hear(c, &q, "answer", said);
+        rc = take_reply(c, &q, "answer", said);
     }
     if (rc != 0 && q.w.x.e.code == 0)
         task_fail_store(&q.w.x, rc);
@@ -558,48 +544,18 @@ tools_ask(struct mcp_call *c)
 
 /* ---- wait_for_task ---- */
 
-/* Goes on where the run before left off, or after what the rounds before
-   have looked at. */
-static void
-resume_look(const struct mcp_call *c, struct look *w)
-{
-    struct str state = c->state;
-
-    w->until_ms = c->until_ms;
-    take_state_number(&state);
-    if (state.len > 0) {
-        look_resume(w, state);
-    } else if (c->round > 0) {
-        w->top = c->since > w->since ? c->since : w->since;
-        look_again(w);
-    }
-}
-
-/* Whether the user of the caller's client may answer a question of the awaited
-   task: as the caller may or, of its own questions, as their user. A record may
-   hold other JSON in its place. */
-static bool
-is_open_to(const struct look *w, struct str question)
-{
-    enum answer_may may = answer_may(&w->who, question, false);
-
-    if (may == ANSWER_WITHDRAW)
-        may = answer_may(&w->who, question, true);
-    return str_starts(raw_member(question, "question_id"), "\"") &&
-           str_starts(raw_member(question, "question"), "\"") &&
-           !raw_member(question, "answer").p && may == ANSWER_YES;
-}
-
 /* While a deferred call waits for a task, its client is shown what the task
    shows: the note of its last checkpoint, and, if it has a user to ask, the
-   open questions that the caller, or anybody, may answer. 1: the task has an
-   answer from there, 0, or a code that x->e explains. */
+   open questions that the caller, or anybody, may answer, and its own as their
+   user. 1: the task has an answer from there, 0, or a code that x->e
+   explains. */
 static int
 show_awaited(struct mcp_call *c, struct task_ctx *x, const struct look *w)
 {
     struct str notes = raw_member(w->task.f[F_CHECKPOINT], "notes");
     struct str item = STR_NONE, key;
     const struct json_tok *said;
+    enum answer_may may;
     int rc = 0;
 
     if (notes.p != NULL)
@@ -610,7 +566,13 @@ show_awaited(struct mcp_call *c, struct task_ctx *x, const struct look *w)
                           .question = raw_member(item, "question_id"),
                           .deferred = true};
 
-        if (!is_open_to(w, item))
+        may = answer_may(&w->who, item, false);
+        if (may == ANSWER_WITHDRAW)
+            may = answer_may(&w->who, item, true);
+        /* A record may hold other JSON in place of a question. */
+        if (!str_starts(q.question, "\"") ||
+            !str_starts(raw_member(item, "question"), "\"") ||
+            raw_member(item, "answer").p || may != ANSWER_YES)
             continue;
         become_user(&q.w.x, w->agent.p ? w->agent : w->self);
         key = arena_printf(c->arena, "%.*s", STR_ARG(raw_inner(q.question)));
@@ -620,7 +582,7 @@ show_awaited(struct mcp_call *c, struct task_ctx *x, const struct look *w)
                            form_of(c->arena, raw_member(item, "question"),
                                    raw_member(item, "kind"),
                                    raw_member(item, "options")));
-        rc = hear(c, &q, key.p, said);
+        rc = take_reply(c, &q, key.p, said);
         if (rc != 0 && q.w.x.e.code == 0)
             task_fail_store(&q.w.x, rc);
         if (rc != 0)
@@ -638,6 +600,7 @@ tools_wait(struct mcp_call *c)
     struct task_args args;
     struct task_ctx x;
     struct look w;
+    struct str state = c->state;
     int64_t timeout_s, left = 0;
     bool deferred;
     int answered, rc = tools_args(c, &x, &args);
@@ -645,7 +608,16 @@ tools_wait(struct mcp_call *c)
     if (rc == 0)
         rc = look_begin(s->t, &x, &args, c->since, &w);
     if (rc == 0) {
-        resume_look(c, &w);
+        /* It goes on where the run before left off, or after what the rounds
+           before have looked at. */
+        w.until_ms = c->until_ms;
+        take_state_number(&state);
+        if (state.len > 0) {
+            look_resume(&w, state);
+        } else if (c->round > 0) {
+            w.top = c->since > w.since ? c->since : w.since;
+            look_again(&w);
+        }
         rc = look_take(&w, &x);
     }
     if (rc < 0)

@@ -1,5 +1,6 @@
-/* uri - tasks as resources: task://{id} and the uris below it; task:// for all
-   of them, and task:///history for what happened to any of them.
+/* resources - tasks as resources: task://{id} and the uris below it; task://
+   for all of them, and task:///history for what happened to any of them. Beside
+   them the page, and the skill that is built into the binary.
 
    1. A resource is whole: the limit of 48 KB is for tools. Only a history stops
       after HISTORY_MAX events (of all tasks, EVENTS_MAX), or as many bytes as
@@ -9,15 +10,20 @@
    3. Every uri that can be read can be subscribed to, since one function splits
       both; except the page and the skill, which never change. */
 
-#include "tools/uri.h"
+#include "tools/resources.h"
 #include "base/base64.h"
+#include "base/gunzip.h"
+#include "base/sha256.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "board/page.h"
+#include "json/write.h"
 #include "task/artifact.h"
 #include "task/view.h"
+#include "tools/call.h"
 #include "tools/get.h"
-#include "tools/skill.h"
+
+#include <string.h>
 
 #define LIST_PART 50 /* resources of one part of the list */
 #define SCHEME "task://"
@@ -25,6 +31,7 @@
 #define EVENTS_MAX 100
 #define HISTORY_ON "history?cursor="
 #define ARTIFACTS "artifacts/"
+#define FENCE "---\n"
 
 const struct mcp_template tools_templates[TOOLS_N_TEMPLATES] = {
     {SCHEME "{task_id}", "task", "Task", "The whole task, as get_task "
@@ -36,6 +43,89 @@ const struct mcp_template tools_templates[TOOLS_N_TEMPLATES] = {
     {SCHEME "{task_id}/artifacts/{artifact_id}", "artifact", "Artifact",
      "The content of an artifact.", NULL},
 };
+
+/* ---- the skill ----
+
+   The frontmatter of the file is lines of "name: text", which are plain scalars
+   of YAML, between two lines of ---. */
+
+static const uint8_t packed_skill[] = {
+#include "skill.inc"
+};
+
+int
+tools_skill_text(struct str *out)
+{
+    const struct str bytes = {(const char *)packed_skill, sizeof packed_skill};
+    static struct str text;
+    int rc = text.p == NULL ? gunzip(bytes, &text) : 0;
+
+    *out = text;
+    return rc;
+}
+
+/* Cuts the frontmatter, without its fences, off the front of the file. */
+static struct str
+cut_frontmatter(struct str *file)
+{
+    struct str front;
+    size_t end;
+
+    *file = str_from(*file, sizeof FENCE - 1);
+    end = str_find(*file, STR("\n" FENCE)) + 1;
+    front = (struct str){file->p, end};
+    *file = str_from(*file, end + sizeof FENCE - 1);
+    return front;
+}
+
+int
+tools_skill_body(struct str *out)
+{
+    int rc = tools_skill_text(out);
+
+    if (rc != 0)
+        return rc;
+    cut_frontmatter(out);
+    while (str_starts(*out, "\n"))
+        *out = str_from(*out, 1);
+    return 0;
+}
+
+/* There is one skill, of one file. */
+int
+tools_skills(struct mcp_call *c, struct str uri)
+{
+    char digest[sizeof "sha256:" + SHA256_HEX] = "sha256:";
+    struct str text, front, line, name;
+    struct json_w w;
+    int rc = tools_skill_text(&text);
+
+    if (rc != 0)
+        return rc;
+    if (uri.len > 0 && !str_is(uri, TOOLS_SKILL))
+        return ERR_NOT_FOUND;
+    sha256_hex(text, digest + strlen(digest));
+    json_begin(&w, c->out);
+    json_put_z(&w, "uri", TOOLS_SKILL);
+    json_put_arr(&w, "resources");
+    json_obj(&w);
+    json_put_z(&w, "uri", TOOLS_SKILL);
+    json_put_z(&w, "digest", digest);
+    json_put_int(&w, "size", (int64_t)text.len);
+    json_close(&w);
+    json_close(&w);
+    json_put_obj(&w, "frontmatter");
+    front = cut_frontmatter(&text);
+    while (front.len > 0) {
+        line = str_cut(&front, '\n');
+        name = str_cut(&line, ':');
+        json_key_str(&w, name);
+        json_string(&w, str_trim(line));
+    }
+    json_close(&w);
+    json_end(&w);
+    return c->out->err;
+}
 
 /* ---- listing ---- */
 
@@ -96,7 +186,7 @@ static const struct {
 };
 
 /* The parts of a uri, whether it names something or not. */
-struct place {
+struct named {
     int kind;
     struct str id;           /* of the task; empty: of all */
     struct str artifact;
@@ -105,7 +195,7 @@ struct place {
 
 /* Splits a uri. ERR_NOT_FOUND if it has none of our forms. */
 static int
-split_uri(struct arena *a, struct str uri, struct place *to)
+split_uri(struct arena *a, struct str uri, struct named *to)
 {
     struct str s = arena_unescape(a, uri); /* some write : as %3A */
 
@@ -114,7 +204,7 @@ split_uri(struct arena *a, struct str uri, struct place *to)
     if (!str_starts(s, SCHEME))
         return ERR_NOT_FOUND;
     s = str_from(s, sizeof SCHEME - 1);
-    *to = (struct place){.kind = s.len == 0 ? ALL : TASK,
+    *to = (struct named){.kind = s.len == 0 ? ALL : TASK,
                          .id = str_cut(&s, '/')};
     if (!s.p)
         return to->kind == ALL || task_is_id(to->id) ? 0 : ERR_NOT_FOUND;
@@ -183,31 +273,23 @@ put_artifact_resource(struct mcp_call *c, struct str uri, const struct task *k,
     return 0;
 }
 
-/* Writes the live tasks into b, like list_tasks. */
-static int
-write_all_pieces(struct mcp_call *c, struct buf *b)
-{
-    const struct tools *s = c->ctx;
-    struct task_query q = {.limit = TASK_LIST_MAX, .read_max = c->read_max};
-    struct task_list list;
-    int rc = tasks_list(s->t, c->arena, &q, &list);
-
-    if (rc == 0)
-        tools_put_list(b, &list, false);
-    return rc;
-}
-
 /* Writes the text that a uri names into b. */
 static int
 write_text(struct mcp_call *c, struct buf *b, struct task *k,
-           const struct place *at)
+           const struct named *at)
 {
     const struct tools *s = c->ctx;
     struct task_ctx x = {.a = c->arena, .read_max = c->read_max};
+    struct task_query q = {.limit = TASK_LIST_MAX, .read_max = c->read_max};
+    struct task_list list;
     int rc = 0;
 
-    if (at->kind == ALL)
-        return write_all_pieces(c, b);
+    if (at->kind == ALL) { /* the live tasks, like list_tasks */
+        rc = tasks_list(s->t, c->arena, &q, &list);
+        if (rc == 0)
+            tools_put_list(b, &list, false);
+        return rc;
+    }
     if (at->kind == TASK || at->kind == RESUME)
         rc = tasks_list_parts(s->t, c->arena, k);
     if (at->kind == TASK)
@@ -222,41 +304,24 @@ write_text(struct mcp_call *c, struct buf *b, struct task *k,
     return rc;
 }
 
-static int
-read_board(struct mcp_call *c, struct str uri)
-{
-    struct str board;
-    int rc = page_text(&board);
-
-    if (rc == 0)
-        put_uri_text(c, uri, "text/html;profile=mcp-app", board);
-    return rc;
-}
-
-static int
-read_skill(struct mcp_call *c, struct str uri)
-{
-    struct str text;
-    int rc = tools_skill_text(&text);
-
-    if (rc == 0)
-        put_uri_text(c, uri, "text/markdown", text);
-    return rc;
-}
-
 int
 tools_resource_read(struct mcp_call *c, struct str uri)
 {
     const struct tools *s = c->ctx;
+    bool board = str_is(uri, TOOLS_BOARD);
     struct buf b = {0};
-    struct place at;
+    struct named at;
+    struct str text;
     struct task k;
     int rc;
 
-    if (str_is(uri, TOOLS_BOARD))
-        return read_board(c, uri);
-    if (str_is(uri, TOOLS_SKILL))
-        return read_skill(c, uri);
+    if (board || str_is(uri, TOOLS_SKILL)) {
+        rc = board ? page_text(&text) : tools_skill_text(&text);
+        if (rc == 0)
+            put_uri_text(c, uri, board ? "text/html;profile=mcp-app"
+                                       : "text/markdown", text);
+        return rc;
+    }
     rc = split_uri(c->arena, uri, &at);
     if (rc == 0 && at.id.len > 0)
         rc = task_get(s->t, c->arena, at.id, &k);
@@ -278,7 +343,7 @@ int
 tools_resource_key(void *ctx, struct arena *a, struct str uri,
                    struct str *key)
 {
-    struct place at;
+    struct named at;
     int rc = split_uri(a, uri, &at);
 
     (void)ctx;
