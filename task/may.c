@@ -38,28 +38,22 @@ actor_is(const struct task_actor *who, struct str name)
     return name.p && str_eq(name, who->name);
 }
 
-/* The caller's product, if its name is the default one of that, or a hook's,
-   which has a word for it. */
-static struct str
-product_of(const struct task_actor *who)
-{
-    struct str stem = name_stem(raw_inner(who->name));
-
-    return name_says_product(who->client) && name_is_product(stem, who->client)
-               ? who->client : STR_NONE;
-}
-
 bool
 actor_reached(const struct task_actor *who, struct str word)
 {
-    struct name_agent me = {.name = raw_inner(who->name),
-                            .product = product_of(who)};
+    struct str name = raw_inner(who->name);
+    struct name_agent me = {.name = name};
 
     if (!word.p || !who->name.p)
         return false;
     word = raw_inner(word);
     if (who->has_token && who->has_token(who->of, word))
         return str_eq(word, who->principal);
+    /* Its name is the default one of its product, or a hook's, which has a word
+       for that. */
+    if (name_says_product(who->client) &&
+        name_is_product(name_stem(name), who->client))
+        me.product = who->client;
     return name_reaches(word, &me);
 }
 
@@ -85,15 +79,6 @@ actor_is_session(const struct task_actor *who, struct str session)
            who->is_same(session, who->session);
 }
 
-/* Whether name (raw) is a word for this product: so agents of 0.2.0 called
-   themselves, and so people write. */
-static bool
-is_word_for(struct str name, struct str client)
-{
-    return name.p && name_says_product(client) &&
-           name_covers(raw_inner(name), client);
-}
-
 /* Whether name (raw) is one that sessions of this product have by default, or
    from a hook, which has a word for it; or is a word for all of them. */
 static bool
@@ -106,26 +91,20 @@ is_default(struct str name, struct str client)
     return name_covers(stem.len > 0 ? stem : text, client);
 }
 
-/* The same for a name of 0.2.0, which was cut. */
-static bool
-is_old_default(struct str name, struct str client)
-{
-    size_t len = client.len < OLD_STEM ? client.len : OLD_STEM;
-
-    return name_is_product(name_stem(raw_inner(name)),
-                           (struct str){client.p, len});
-}
-
 /* Whether the lease was taken by the caller's client, under a default name or,
    where the client is not known, for its product. */
 static bool
 is_of_client(const struct task_actor *who, const struct task_holder *h)
 {
+    struct str cut = who->client; /* as in names of 0.2.0 */
+
+    cut.len = cut.len < OLD_STEM ? cut.len : OLD_STEM;
     if (who->client.len == 0 ||
         (h->client.p && !name_is_product(h->client, who->client)))
         return false;
     return is_default(h->name, who->client) ||
-           (!h->client.p && is_old_default(h->name, who->client));
+           (!h->client.p && name_is_product(name_stem(raw_inner(h->name)),
+                                            cut));
 }
 
 /* Whether name (raw) is not one that somebody chose: the session's own, or its
@@ -232,7 +211,9 @@ judge_holder(const struct task_actor *who, const struct task *k, bool claims)
     struct str owner = k->f[F_CURRENT_OWNER];
     struct task_holder holder = task_holder_of(k);
     enum task_hold hold = actor_hold(who, &holder);
-    bool word = is_word_for(owner, who->client);
+    /* So agents of 0.2.0 called themselves, and so people write. */
+    bool word = owner.p && name_says_product(who->client) &&
+                name_covers(raw_inner(owner), who->client);
 
     /* A claim without a name would make two holders of one lease. One for the
        product has none yet, and is the first session's that claims it. */
@@ -321,105 +302,23 @@ may(const struct task_actor *who, const struct task *k, enum task_act what)
 
 /* ---- why not, and what next ---- */
 
-/* Another agent, or another session, has the lease. */
-static int
-refuse_leased(struct task_ctx *c, const struct task *k, bool twin)
+/* A time as a raw string, in the arena of c. */
+static struct str
+raw_time(struct task_ctx *c, int64_t ms)
 {
-    struct str lease = k->f[F_LEASE], expires = raw_member(lease, "expires_at");
-
-    if (twin) {
-        task_fail(c, ERR_LEASE, NULL, "another session with this agent name "
-                  "holds the lease");
-        task_next(c, "call claim_task with a different agent name, or with "
-                  "takeover and a reason");
-    } else {
-        task_fail(c, ERR_LEASE, NULL, "another agent holds a lease on the "
-                  "task %.*s until %.*s", STR_ARG(k->ev.id),
-                  STR_ARG(raw_inner(expires)));
-    }
-    c->e.holder = raw_member(lease, "agent");
-    c->e.expires = expires;
-    return ERR_LEASE;
+    return arena_printf(c->a, "\"%s\"", time_text(ms));
 }
 
-/* A preference keeps the task for another agent. */
-static int
-refuse_kept(struct task_ctx *c, const struct task *k)
+int
+may_refuse(struct task_ctx *c, const struct task *k, enum task_may why)
 {
-    const char *why = "another agent is working on it, without a lease";
+    struct task_error *e = &c->e;
+    struct str lease, clash;
+    const char *text;
 
-    if (k->gone)
-        why = "the agent that worked on it has exited, but may come back";
-    else if (k->status == TASK_HANDOFF_READY)
-        why = "it was handed over to another agent";
-    else if (k->status == TASK_OPEN)
-        why = "it is meant for another agent";
-    task_fail(c, ERR_KEPT, "agent", "%s", why);
-    c->e.holder = k->f[F_CURRENT_OWNER];
-    c->e.gone = k->gone;
-    if (k->until_ms == 0)
-        return ERR_KEPT;
-    task_next(c, "claim another task, or this one after expires_at; if that "
-              "agent will not come, claim it with takeover and a reason");
-    c->e.expires = arena_printf(c->a, "\"%s\"", time_text(k->until_ms));
-    return ERR_KEPT;
-}
-
-static int
-refuse_blocked(struct task_ctx *c, const struct task *k, bool failed)
-{
-    struct str first = raw_inner(raw_list_next(k->deps_failed, STR_NONE));
-
-    if (failed) {
-        task_fail(c, ERR_BLOCKED, NULL, "it depends on %.*s, which failed or "
-                  "was cancelled", STR_ARG(first));
-        task_next(c, "call update_task to reopen that task (status and "
-                  "reason), or to remove it from depends_on");
-    } else {
-        task_fail(c, ERR_BLOCKED, NULL, "tasks that it depends on are not "
-                  "done");
-    }
-    c->e.blocked_by = k->blocked_by;
-    c->e.deps_failed = k->deps_failed;
-    return ERR_BLOCKED;
-}
-
-static int
-refuse_early(struct task_ctx *c, const struct task *k)
-{
-    struct str from = k->f[F_NOT_BEFORE];
-
-    task_fail(c, ERR_BLOCKED, "not_before", "work on the task may not start "
-              "before %.*s", STR_ARG(raw_inner(from)));
-    task_next(c, "claim another task, wait for this one with wait_seconds, or "
-              "call update_task with clear [\"not_before\"] to make it ready "
-              "now");
-    c->e.expires = from;
-    c->e.for_now = true;
-    return ERR_BLOCKED;
-}
-
-static int
-refuse_beside(struct task_ctx *c, const struct task *k)
-{
-    struct str clash = actor_clash(&c->who, k);
-    struct str id = raw_member(clash, "task_id");
-
-    task_fail(c, ERR_BLOCKED, "paths", "another agent is working on the task "
-              "%.*s, whose paths overlap those of this one",
-              STR_ARG(raw_inner(id)));
-    task_next(c, "claim another task, wait for this one with wait_seconds, or "
-              "claim it with takeover and a reason");
-    c->e.holder = raw_member(clash, "agent");
-    c->e.expires = arena_printf(c->a, "\"%s\"", time_text(k->clash_ms));
-    c->e.for_now = true;
-    return ERR_BLOCKED;
-}
-
-static int
-refuse_act(struct task_ctx *c, const struct task *k, enum task_may why)
-{
     switch (why) {
+    case MAY_YES:
+        return 0;
     case MAY_NOT_UNNAMED:
         task_fail(c, ERR_INVALID, "agent", "the name unknown cannot hold "
                   "a lease");
@@ -427,30 +326,80 @@ refuse_act(struct task_ctx *c, const struct task *k, enum task_may why)
     case MAY_NOT_ENDED:
         return task_fail(c, ERR_TERMINAL, NULL, "the task is %s and cannot "
                          "be changed", task_status_name(k->status));
-    case MAY_NOT_LEASED: case MAY_NOT_TWIN:
-        return refuse_leased(c, k, why == MAY_NOT_TWIN);
-    case MAY_NOT_LEFT: case MAY_NOT_KEPT:
-        return refuse_kept(c, k);
+    case MAY_NOT_LEASED:
+    case MAY_NOT_TWIN:
+        lease = k->f[F_LEASE];
+        if (why == MAY_NOT_TWIN) {
+            task_fail(c, ERR_LEASE, NULL, "another session with this agent "
+                      "name holds the lease");
+            task_next(c, "call claim_task with a different agent name, or with "
+                      "takeover and a reason");
+        } else {
+            task_fail(c, ERR_LEASE, NULL, "another agent holds a lease on the "
+                      "task %.*s until %.*s", STR_ARG(k->ev.id),
+                      STR_ARG(raw_inner(raw_member(lease, "expires_at"))));
+        }
+        e->holder = raw_member(lease, "agent");
+        e->expires = raw_member(lease, "expires_at");
+        e->taken = actor_loss(c->a, &c->who, k->f[F_TAKEOVER]);
+        break;
+    case MAY_NOT_LEFT:
+    case MAY_NOT_KEPT:
+        text = "another agent is working on it, without a lease";
+        if (k->gone)
+            text = "the agent that worked on it has exited, but may come back";
+        else if (k->status == TASK_HANDOFF_READY)
+            text = "it was handed over to another agent";
+        else if (k->status == TASK_OPEN)
+            text = "it is meant for another agent";
+        task_fail(c, ERR_KEPT, "agent", "%s", text);
+        e->holder = k->f[F_CURRENT_OWNER];
+        e->gone = k->gone;
+        e->taken = actor_loss(c->a, &c->who, k->f[F_TAKEOVER]);
+        if (k->until_ms == 0)
+            break;
+        task_next(c, "claim another task, or this one after expires_at; if "
+                  "that agent will not come, claim it with takeover and a "
+                  "reason");
+        e->expires = raw_time(c, k->until_ms);
+        break;
     case MAY_NOT_YET:
-        return refuse_early(c, k);
+        task_fail(c, ERR_BLOCKED, "not_before", "work on the task may not "
+                  "start before %.*s", STR_ARG(raw_inner(k->f[F_NOT_BEFORE])));
+        task_next(c, "claim another task, wait for this one with wait_seconds, "
+                  "or call update_task with clear [\"not_before\"] to make it "
+                  "ready now");
+        e->expires = k->f[F_NOT_BEFORE];
+        e->for_now = true;
+        break;
     case MAY_NOT_BESIDE:
-        return refuse_beside(c, k);
-    case MAY_NOT_BLOCKED: case MAY_NOT_FAILED:
-        return refuse_blocked(c, k, why == MAY_NOT_FAILED);
-    case MAY_YES:
+        clash = actor_clash(&c->who, k);
+        task_fail(c, ERR_BLOCKED, "paths", "another agent is working on the "
+                  "task %.*s, whose paths overlap those of this one",
+                  STR_ARG(raw_inner(raw_member(clash, "task_id"))));
+        task_next(c, "claim another task, wait for this one with wait_seconds, "
+                  "or claim it with takeover and a reason");
+        e->holder = raw_member(clash, "agent");
+        e->expires = raw_time(c, k->clash_ms);
+        e->for_now = true;
+        break;
+    case MAY_NOT_FAILED:
+        task_fail(c, ERR_BLOCKED, NULL, "it depends on %.*s, which failed or "
+                  "was cancelled",
+                  STR_ARG(raw_inner(raw_list_next(k->deps_failed, STR_NONE))));
+        task_next(c, "call update_task to reopen that task (status and "
+                  "reason), or to remove it from depends_on");
+        e->blocked_by = k->blocked_by;
+        e->deps_failed = k->deps_failed;
+        break;
+    case MAY_NOT_BLOCKED:
+        task_fail(c, ERR_BLOCKED, NULL, "tasks that it depends on are not "
+                  "done");
+        e->blocked_by = k->blocked_by;
+        e->deps_failed = k->deps_failed;
         break;
     }
-    return 0;
-}
-
-int
-may_refuse(struct task_ctx *c, const struct task *k, enum task_may why)
-{
-    int rc = refuse_act(c, k, why);
-
-    if (rc == ERR_LEASE || rc == ERR_KEPT)
-        c->e.taken = actor_loss(c->a, &c->who, k->f[F_TAKEOVER]);
-    return rc;
+    return e->code;
 }
 
 bool
