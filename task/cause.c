@@ -95,29 +95,6 @@ because(struct arena *a, struct str what, struct str raw_reason)
                         reason.len > 0 ? ": " : "", STR_ARG(reason));
 }
 
-static struct str
-handed_over(struct arena *a, struct str handoff)
-{
-    struct str from = stored_text(a, raw_member(handoff, "from_agent"));
-    struct str to = stored_text(a, raw_member(handoff, "to_agent"));
-
-    return because(a, arena_printf(a, "%.*s%s-> %.*s", STR_ARG(from),
-                                   from.len > 0 ? " " : "",
-                                   STR_ARG(to.len > 0 ? to : STR("any agent"))),
-                   raw_member(handoff, "reason"));
-}
-
-static struct str
-agent_stopped(struct arena *a, struct str exhausted)
-{
-    struct str agent = stored_text(a, raw_member(exhausted, "agent"));
-
-    return because(a, arena_printf(a, "%.*s stopped",
-                                   STR_ARG(agent.len > 0 ? agent
-                                           : STR("the agent"))),
-                   raw_member(exhausted, "reason"));
-}
-
 /* The first of these tasks, with the number of the others. */
 static struct str
 task_and_others(struct arena *a, const char *what, struct str tasks)
@@ -128,21 +105,6 @@ task_and_others(struct arena *a, const char *what, struct str tasks)
     if (n < 2)
         return arena_printf(a, "%s %.*s", what, STR_ARG(id));
     return arena_printf(a, "%s %.*s and %zu more", what, STR_ARG(id), n - 1);
-}
-
-/* From when on it may be begun, and why an agent left it until then. */
-static struct str
-later(struct arena *a, const struct task *k)
-{
-    struct str left = STR_NONE;
-
-    if (k->status == TASK_HANDOFF_READY)
-        left = k->f[F_HANDOFF];
-    else if (k->status == TASK_EXHAUSTED)
-        left = k->f[F_EXHAUSTED];
-    return because(a, arena_printf(a, "from %.*sZ",
-                                   STR_ARG(task_from_text(k))),
-                   raw_member(left, "reason"));
 }
 
 struct str
@@ -159,6 +121,8 @@ task_parts_text(struct arena *a, const struct task *k)
 struct str
 task_cause_text(struct arena *a, const struct task *k)
 {
+    struct str from, to, left = STR_NONE;
+
     if (k->garbled) /* whatever else it is */
         return STR("damaged: mcptask verify");
     switch (task_cause(k)) {
@@ -170,16 +134,32 @@ task_cause_text(struct arena *a, const struct task *k)
         return stored_text(a, raw_member(
             task_open_question(k->f[F_QUESTIONS]), "question"));
     case CAUSE_LATER:
-        return later(a, k);
+        if (k->status == TASK_HANDOFF_READY)
+            left = k->f[F_HANDOFF];
+        else if (k->status == TASK_EXHAUSTED)
+            left = k->f[F_EXHAUSTED];
+        return because(a, arena_printf(a, "from %.*sZ",
+                                       STR_ARG(task_from_text(k))),
+                       raw_member(left, "reason"));
     case CAUSE_PARTS:
         return task_parts_text(a, k);
     case CAUSE_PARENT:
         return task_and_others(a, "waits for its parent",
                                arena_printf(a, "[%.*s]", STR_ARG(k->above)));
     case CAUSE_HANDED:
-        return handed_over(a, k->f[F_HANDOFF]);
+        left = k->f[F_HANDOFF];
+        from = stored_text(a, raw_member(left, "from_agent"));
+        to = stored_text(a, raw_member(left, "to_agent"));
+        to = to.len > 0 ? to : STR("any agent");
+        return because(a, arena_printf(a, "%.*s%s-> %.*s", STR_ARG(from),
+                                       from.len > 0 ? " " : "", STR_ARG(to)),
+                       raw_member(left, "reason"));
     case CAUSE_EXHAUSTED:
-        return agent_stopped(a, k->f[F_EXHAUSTED]);
+        left = k->f[F_EXHAUSTED];
+        from = stored_text(a, raw_member(left, "agent"));
+        from = from.len > 0 ? from : STR("the agent");
+        return because(a, arena_printf(a, "%.*s stopped", STR_ARG(from)),
+                       raw_member(left, "reason"));
     case CAUSE_BLOCKED:
         return task_and_others(a, "blocked by", k->deps_failed);
     case CAUSE_WAITS:
@@ -210,33 +190,24 @@ task_cause_text(struct arena *a, const struct task *k)
 
 /* ---- whose it was ---- */
 
-/* A duration: "20 s", "3 min". */
+/* "given up 20 s ago"; an import may lack the time (raw). */
 static struct str
-span(struct arena *a, int64_t ms)
+since(struct arena *a, struct str what, struct str at, int64_t now)
 {
     static const struct {
         int32_t s;
         const char *name;
     } units[] = {{86400, "days"}, {3600, "h"}, {60, "min"}, {1, "s"}};
-    int64_t s = ms > 0 ? ms / 1000 : 0;
+    int64_t ms, s;
     int i = 0;
-
-    while (units[i].s > 1 && s < 2 * units[i].s)
-        i++;
-    return arena_printf(a, "%lld %s", (long long)(s / units[i].s),
-                        units[i].name);
-}
-
-/* "given up 20 s ago"; an import may lack the time (raw). */
-static struct str
-since(struct arena *a, struct str what, struct str at, int64_t now)
-{
-    int64_t ms;
 
     if (!time_parse(raw_inner(at), &ms))
         return what;
-    return arena_printf(a, "%.*s %.*s ago", STR_ARG(what),
-                        STR_ARG(span(a, now - ms)));
+    s = now > ms ? (now - ms) / 1000 : 0;
+    while (units[i].s > 1 && s < 2 * units[i].s)
+        i++;
+    return arena_printf(a, "%.*s %lld %s ago", STR_ARG(what),
+                        (long long)(s / units[i].s), units[i].name);
 }
 
 /* The same of an object, by its member who. */
