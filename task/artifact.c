@@ -75,36 +75,31 @@ open_content(const char *dir, struct str hex, size_t *size)
     return ERR_DAMAGED;
 }
 
-/* Returns whether the rest of fd is exactly content. */
-static bool
-holds(int fd, struct str content)
-{
-    char part[4096];
-    ssize_t n;
-
-    while ((n = read(fd, part, sizeof part)) != 0) {
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0 || (size_t)n > content.len ||
-            memcmp(part, content.p, (size_t)n) != 0)
-            return false;
-        content = str_from(content, (size_t)n);
-    }
-    return content.len == 0;
-}
-
 /* If the file of this name holds content, sets its time to now. 0,
    ERR_NOT_FOUND, or another error; *made: no file had this name. */
 static int
 renew_file(const char *dir, const char *hex, struct str content, bool *made)
 {
+    char part[4096];
     size_t size;
-    int fd = open_content(dir, str_of(hex), &size), rc = ERR_NOT_FOUND;
+    ssize_t n;
+    int fd = open_content(dir, str_of(hex), &size), rc = 0;
 
     *made = fd == ERR_NOT_FOUND;
     if (fd < 0)
-        return rc;
-    if (holds(fd, content))
+        return ERR_NOT_FOUND;
+    while (rc == 0 && (n = read(fd, part, sizeof part)) != 0) {
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 || (size_t)n > content.len ||
+            memcmp(part, content.p, (size_t)n) != 0)
+            rc = ERR_NOT_FOUND;
+        else
+            content = str_from(content, (size_t)n);
+    }
+    if (content.len > 0)
+        rc = ERR_NOT_FOUND;
+    if (rc == 0)
         rc = futimens(fd, NULL) == 0 ? file_sync(fd, os_sync) : file_error();
     close(fd);
     return rc;
@@ -259,17 +254,6 @@ below(const char *root, struct str *path)
     return true;
 }
 
-/* The same, with the root's path made absolute and free of links. */
-static bool
-below_real(const char *root, struct str *path)
-{
-    char *real = file_real(root);
-    bool is = real && below(real, path);
-
-    free(real);
-    return is;
-}
-
 static bool
 is_same(const struct stat *a, const struct stat *b)
 {
@@ -340,9 +324,16 @@ artifact_read_path(const char *root, struct str path, const char *const *kept,
                    struct arena *a, struct str *out)
 {
     struct stat st;
+    bool beneath = below(root, &path);
     int fd, next, rc;
 
-    if (!below(root, &path) && !below_real(root, &path))
+    if (!beneath) { /* with links, or a relative one */
+        char *real = file_real(root);
+
+        beneath = real && below(real, &path);
+        free(real);
+    }
+    if (!beneath)
         return ERR_NOT_FOUND;
     fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     while (fd >= 0 && path.len) {

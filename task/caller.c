@@ -202,25 +202,21 @@ unalias(struct str word)
     return word;
 }
 
-/* Whether an address is for a product. */
-static bool
-is_address_of(struct str word, struct str product)
-{
-    char w[FOLDED], p[FOLDED];
-    struct str some = fold_some(word, w), name = fold_some(product, p);
-
-    return begins(some, name) || begins(unalias(some), name);
-}
-
 bool
 name_reaches(struct str word, const struct name_agent *agent)
 {
+    char w[FOLDED], p[FOLDED];
+    struct str some, product;
+
     if (word.len == 0)
         return false;
-    return str_eq(word, agent->name) ||
-           str_eq(word, name_stem(agent->name)) ||
-           (agent->product.len > 0 && name_stem(word).len == 0 &&
-            is_address_of(word, agent->product));
+    if (str_eq(word, agent->name) || str_eq(word, name_stem(agent->name)))
+        return true;
+    if (agent->product.len == 0 || name_stem(word).len > 0)
+        return false;
+    some = fold_some(word, w);
+    product = fold_some(agent->product, p);
+    return begins(some, product) || begins(unalias(some), product);
 }
 
 struct name_agent
