@@ -404,7 +404,7 @@ drop_atoms(struct tasks *t, const struct task_entry *e)
 /* Notes that an agent of this name (raw) was seen. Too little memory only costs
    a warning its truth. */
 static void
-note_name(struct tasks *t, struct str name)
+note_agent(struct tasks *t, struct str name)
 {
     char text[1024]; /* more than a name may have, escaped */
     uint32_t id;
@@ -474,15 +474,15 @@ hold_atoms(struct tasks *t, const struct task_entry *old,
 
 /* The two words of t->named that tell of an id, and four bits in each: together
    they are a Bloom filter. */
-struct name {
+struct named_bits {
     uint64_t *word[2], bits[2];
 };
 
-static struct name
-name_of(const struct tasks *t, struct str id)
+static struct named_bits
+named_bits_of(const struct tasks *t, struct str id)
 {
     uint64_t h = str_hash(id) * UINT64_C(0x9e3779b97f4a7c15);
-    struct name m = {{NULL, NULL}, {0, 0}};
+    struct named_bits m = {{NULL, NULL}, {0, 0}};
 
     for (int i = 0; i < 2; i++, h *= UINT64_C(0x9e3779b97f4a7c15)) {
         m.word[i] = &t->named[h >> (64 - NAMED_BITS)];
@@ -495,11 +495,11 @@ name_of(const struct tasks *t, struct str id)
 bool
 tasks_is_named(const struct tasks *t, struct str id)
 {
-    struct name m;
+    struct named_bits m;
 
     if (!t->named)
         return false;
-    m = name_of(t, id);
+    m = named_bits_of(t, id);
     return (*m.word[0] & m.bits[0]) == m.bits[0] &&
            (*m.word[1] & m.bits[1]) == m.bits[1];
 }
@@ -507,7 +507,7 @@ tasks_is_named(const struct tasks *t, struct str id)
 /* Notes that the ids of a list are named, for good: of a record that is undone,
    that costs a search. */
 static int
-note_named(struct tasks *t, struct str deps)
+note_dependencies(struct tasks *t, struct str deps)
 {
     struct str dep = raw_list_next(deps, STR_NONE);
 
@@ -516,7 +516,7 @@ note_named(struct tasks *t, struct str deps)
     if (dep.p && !t->named)
         return ERR_NOMEM;
     for (; dep.p; dep = raw_list_next(deps, dep)) {
-        struct name m = name_of(t, raw_inner(dep));
+        struct named_bits m = named_bits_of(t, raw_inner(dep));
 
         *m.word[0] |= m.bits[0];
         *m.word[1] |= m.bits[1];
@@ -539,7 +539,7 @@ read_entry(struct tasks *t, const struct store_rec *r,
     if (rc == 0)
         rc = task_head_of(ev->v, f);
     if (rc == 0)
-        rc = note_named(t, f[F_DEPENDS_ON]);
+        rc = note_dependencies(t, f[F_DEPENDS_ON]);
     if (rc == 0)
         rc = hold_atoms(t, old, e, f);
     if (rc == ERR_NOMEM)
@@ -602,10 +602,10 @@ apply(void *ctx, struct store_entry *se, const struct store_rec *r)
         return ERR_NOMEM;
     now.archived = task_event_archives(&ev);
     if (!now.archived)
-        note_name(t, ev.by);
+        note_agent(t, ev.by);
     if (now.status == TASK_IN_PROGRESS &&
         !str_eq(task_entry_text(t, &now, ATOM_OWNER), ev.by))
-        note_name(t, task_entry_text(t, &now, ATOM_OWNER));
+        note_agent(t, task_entry_text(t, &now, ATOM_OWNER));
     result = now.archived ? raw_member(ev.v, "result") : STR_NONE;
     now.was_done = str_is(result, "\"done\"");
     now.was_cancelled = str_is(result, "\"cancelled\"");
