@@ -15,7 +15,7 @@
 
 #include <string.h>
 
-#define LABEL 12 /* cells of the name of a fact */
+#define LABEL 12 /* cells of the label of a fact */
 #define CARRIED_MAX ((size_t)4 * 1024) /* bytes of what an import left */
 
 /* ---- lines ---- */
@@ -57,24 +57,17 @@ add_items(struct sheet *s, const char *mark, struct str raw, const char *sgr)
     arena_fini(&a);
 }
 
+/* Adds a line "label   text", if there is a text. */
 static void
-add_list(struct sheet *s, const char *heading, struct str raw)
-{
-    if (raw_list_n(raw) == 0)
-        return;
-    add_heading(s, heading, "1");
-    add_items(s, "- ", raw, NULL);
-}
-
-/* Adds a line "name   text", if there is a text. */
-static void
-add_fact(struct sheet *s, const char *name, struct str text)
+add_fact(struct sheet *s, const char *label, struct str text)
 {
     struct arena a = {0};
 
     if (text.len > 0)
-        human_text(&s->t, 2, arena_printf(&a, "%-*s%.*s", LABEL, name,
-                                          STR_ARG(text)), SIZE_MAX, NULL);
+        human_text(&s->t, 2, arena_printf(&a, "%c%-*s%.*s",
+                                          text_lower(label[0]), LABEL - 1,
+                                          label + 1, STR_ARG(text)),
+                   SIZE_MAX, NULL);
     arena_fini(&a);
 }
 
@@ -182,19 +175,6 @@ sheet_add_part(struct sheet *s, const struct task *part)
 }
 
 /* ---- what agents wrote ---- */
-
-static void
-add_steps(struct sheet *s)
-{
-    struct str done = s->k->f[F_COMPLETED_STEPS];
-    struct str left = s->k->f[F_REMAINING_STEPS];
-
-    if (raw_list_n(done) + raw_list_n(left) == 0)
-        return;
-    add_heading(s, "Steps", "1");
-    add_items(s, "[x] ", done, "2");
-    add_items(s, "[ ] ", left, NULL);
-}
 
 /* "make replay: 11 passed, 1 failed". */
 static void
@@ -322,7 +302,7 @@ add_carried(struct sheet *s)
     struct arena a = {0};
 
     if (s->k->extra.len > 0)
-        add_heading(s, "Carried along", "1");
+        add_heading(s, "Other imported fields", "1");
     while (raw_next(&m) == 1) {
         struct str text = raw_text(&a, m.value);
 
@@ -356,52 +336,75 @@ depends_text(struct sheet *s, struct arena *a)
     return buf_take(&b, a);
 }
 
-/* "12d ago (Nov 15 13:30) by anna". */
+/* A field on one line; empty: there is nothing to say. */
 static struct str
-created_text(struct sheet *s, struct arena *a)
+fact_text(struct sheet *s, struct arena *a, const struct task_fact *fact)
 {
-    struct str by = raw_text(a, s->k->f[F_CREATED_BY]);
-    struct str at = raw_inner(s->k->f[F_CREATED_AT]);
+    const struct str *f = s->k->f;
+    struct str raw = f[fact->field], text = raw_text(a, raw);
+    struct str by = raw_text(a, f[F_CREATED_BY]);
 
-    if (at.len == 0)
+    if (fact->field == F_DEPENDS_ON)
+        return depends_text(s, a);
+    if (fact->field == F_COMMIT)
+        return arena_printf(a, "%.*s%s", STR_ARG(text),
+                            str_is(f[F_DIRTY], "true") ? " and changes" : "");
+    if (fact->field == F_CREATED_AT && text.len == 0)
         return by;
-    return arena_printf(a, "%.*s%s%.*s", STR_ARG(when_text(s, a, at)),
-                        by.len > 0 ? " by " : "", STR_ARG(by));
+    if (fact->field == F_CREATED_AT) /* "12d ago (Nov 15 13:30) by anna" */
+        return arena_printf(a, "%.*s%s%.*s", STR_ARG(when_text(s, a, text)),
+                            by.len > 0 ? " by " : "", STR_ARG(by));
+    if (fact->kind == KIND_WORDS || fact->kind == KIND_ITEMS)
+        return human_joined(a, raw);
+    if (fact->kind == KIND_TIME && text.len > 0)
+        return human_time(s->t.c, a, text, true);
+    return text.p != NULL ? text : raw;
 }
 
 static void
 add_facts(struct sheet *s)
 {
-    const struct str *f = s->k->f;
+    const struct task_fact *fact;
     struct arena a = {0};
-    struct str from = raw_inner(f[F_NOT_BEFORE]);
 
     add_heading(s, "Facts", "1");
-    add_fact(s, "tags", human_joined(&a, f[F_TAGS]));
-    add_fact(s, "part of", raw_inner(f[F_PARENT_ID]));
-    add_fact(s, "depends on", depends_text(s, &a));
-    if (from.len > 0)
-        add_fact(s, "not before", human_time(s->t.c, &a, from, true));
-    add_fact(s, "repository", raw_text(&a, f[F_REPO_PATH]));
-    add_fact(s, "paths", human_joined(&a, f[F_PATHS]));
-    add_fact(s, "branch", raw_text(&a, f[F_BRANCH]));
-    add_fact(s, "commit", arena_printf(&a, "%.*s%s",
-                                       STR_ARG(raw_text(&a, f[F_COMMIT])),
-                                       str_is(f[F_DIRTY], "true")
-                                           ? " and changes" : ""));
-    add_fact(s, "attempts", f[F_ATTEMPTS]);
-    add_fact(s, "created", created_text(s, &a));
-    add_fact(s, "changed", arena_printf(&a, "%.*s, version %llu",
+    for (fact = task_facts; fact->label != NULL; fact++)
+        if (fact->where & IN_SHEET && fact->kind < KIND_LIST)
+            add_fact(s, fact->label, fact_text(s, &a, fact));
+    add_fact(s, "Changed", arena_printf(&a, "%.*s, version %llu",
                                         STR_ARG(when_text(s, &a,
                                                           s->k->ev.r.time)),
                                         (unsigned long long)s->k->version));
     arena_fini(&a);
 }
 
+/* Adds a field below its label; the steps, which are in two, below theirs. */
+static void
+add_section(struct sheet *s, const struct task_fact *fact)
+{
+    struct str raw = s->k->f[fact->field], done = s->k->f[F_COMPLETED_STEPS];
+
+    if (fact->field == F_TEST_RESULTS) {
+        add_tests(s);
+    } else if (fact->field == F_ARTIFACTS) {
+        add_artifacts(s);
+    } else if (fact->kind == KIND_PROSE) {
+        add_prose(s, fact->label, raw);
+    } else if (fact->kind == KIND_TO_DO && raw_list_n(done) +
+                                               raw_list_n(raw) > 0) {
+        add_heading(s, "Steps", "1");
+        add_items(s, "[x] ", done, "2");
+        add_items(s, "[ ] ", raw, NULL);
+    } else if (fact->kind == KIND_LIST && raw_list_n(raw) > 0) {
+        add_heading(s, fact->label, "1");
+        add_items(s, "- ", raw, NULL);
+    }
+}
+
 void
 sheet_end(struct sheet *s)
 {
-    const struct str *f = s->k->f;
+    const struct task_fact *fact;
 
     if (s->n_parts > 0) {
         char text[64];
@@ -411,16 +414,11 @@ sheet_end(struct sheet *s)
                  (unsigned long long)s->n_parts);
         table_line(&s->t, 2, (struct table_cell){str_of(text), "2"});
     }
-    add_prose(s, "Result", f[F_RESULT]);
+    add_prose(s, "Result", s->k->f[F_RESULT]);
     add_messages(s);
-    add_prose(s, "Goal", f[F_GOAL]);
-    add_prose(s, "How to continue", f[F_RESUME_PROMPT]);
-    add_steps(s);
-    add_list(s, "Acceptance", f[F_ACCEPTANCE]);
-    add_list(s, "Decisions", f[F_DECISIONS]);
-    add_list(s, "What did not work", f[F_FAILED_APPROACHES]);
-    add_tests(s);
-    add_artifacts(s);
+    for (fact = task_facts; fact->label != NULL; fact++)
+        if (fact->where & IN_SHEET && fact->kind >= KIND_LIST)
+            add_section(s, fact);
     add_answered(s);
     add_carried(s);
     add_facts(s);

@@ -109,6 +109,33 @@ int task_field_of(struct str name);
    list, a list of objects, an object, a text, a number, or null. */
 bool task_value_fits(int field, struct str raw);
 
+/* Where a field is shown. */
+enum {
+    IN_SUMMARY = 1, /* a member of the summary in a list */
+    IN_BRIEF = 2,   /* what an agent that takes over reads */
+    IN_SHEET = 4,   /* what a person at a terminal reads, */
+    IN_FORM = 8,    /* and edits */
+    UNSHOWN = 16    /* an argument that our own programs pass: in no schema */
+};
+/* What a value is to those who read it. From KIND_LIST on, it stands below a
+   heading, its label. */
+enum task_kind {
+    KIND_LINE,  /* a short text, a number, a choice */
+    KIND_TIME,
+    KIND_WORDS, /* a list that has room on one line */
+    KIND_ITEMS, /* the same, but edited with an item a line */
+    KIND_LIST,  /* a list of texts, */
+    KIND_TO_DO, KIND_DONE, /* to be ticked off */
+    KIND_PROSE,
+    KIND_OBJECT, KIND_OBJECTS /* one, and a list of them */
+};
+/* What people and agents read of a task by labels, in their order; one without
+   a label ends it. The page has the same labels. */
+extern const struct task_fact {
+    uint8_t field, kind, where; /* where: IN_BRIEF, IN_SHEET, IN_FORM */
+    const char *label;
+} task_facts[];
+
 /* The tool's input schema, a plain object of scalars and arrays, in a; .p NULL:
    no memory. */
 struct str task_tool_schema(enum task_tool tool, struct arena *a);

@@ -587,18 +587,6 @@ put_quoted(struct buf *b, struct str s)
     } while (s.len > 0);
 }
 
-static void
-put_list(struct buf *b, struct arena *a, const char *mark, struct str raw)
-{
-    struct str item = STR_NONE;
-
-    while ((item = raw_list_next(raw, item)).p) {
-        buf_z(b, mark);
-        put_field(b, a, item, SIZE_MAX);
-        buf_char(b, '\n');
-    }
-}
-
 /* "- name: text", if there is any. */
 static void
 put_fact(struct buf *b, struct arena *a, const char *name, struct str raw)
@@ -626,62 +614,32 @@ put_object(struct buf *b, struct arena *a, struct str raw,
     buf_char(b, '\n');
 }
 
-enum {
-    PROSE,   /* quoted */
-    OBJECT,  /* a line for each member */
-    OBJECTS, /* a line for each object of a list */
-    LIST,    /* a line for each text of a list ... */
-    TO_DO,   /* ... to be ticked off */
-    DONE
-};
-
-/* Fields with a heading of their own. */
-static const struct section {
-    char head[18];
-    uint8_t field, kind;
-} sections[] = {
-    {"Goal", F_GOAL, PROSE},
-    {"Lease", F_LEASE, OBJECT},
-    {"Asked to stop", F_CANCEL_REQUESTED, OBJECT},
-    {"Messages", F_MESSAGES, OBJECTS},
-    {"Questions", F_QUESTIONS, OBJECTS},
-    {"Handed over", F_HANDOFF, OBJECT},
-    {"Taken over", F_TAKEOVER, OBJECT},
-    {"Exhausted", F_EXHAUSTED, OBJECT},
-    {"Checkpoint", F_CHECKPOINT, OBJECT},
-    {"How to continue", F_RESUME_PROMPT, PROSE},
-    {"Remaining steps", F_REMAINING_STEPS, TO_DO},
-    {"Completed steps", F_COMPLETED_STEPS, DONE},
-    {"Acceptance", F_ACCEPTANCE, LIST},
-    {"Decisions", F_DECISIONS, LIST},
-    {"Failed approaches", F_FAILED_APPROACHES, LIST},
-    {"Result", F_RESULT, PROSE},
-    {"Tests", F_TEST_RESULTS, OBJECTS},
-    {"Artifacts", F_ARTIFACTS, OBJECTS},
-};
-
-static const struct section parts = {"Parts", TASK_N_FIELDS, OBJECTS};
-
+/* A value below its label. */
 static void
-put_section(struct buf *b, struct arena *a, const struct section *s,
-            struct str raw)
+put_section(struct buf *b, struct arena *a, const char *label,
+            enum task_kind kind, struct str raw)
 {
-    static const char marks[][8] = {[LIST] = "- ", [TO_DO] = "- [ ] ",
-                                    [DONE] = "- [x] "};
+    static const char marks[][8] = {[KIND_LIST] = "- ", [KIND_TO_DO] = "- [ ] ",
+                                    [KIND_DONE] = "- [x] "};
     struct str item = STR_NONE;
 
     if (raw.len <= 2)
         return; /* absent or empty */
-    buf_printf(b, "\n## %s\n\n", s->head);
-    if (s->kind == PROSE)
+    buf_printf(b, "\n## %s\n\n", label);
+    if (kind == KIND_PROSE)
         put_quoted(b, text_of(b, a, raw));
-    else if (s->kind == OBJECT)
+    else if (kind == KIND_OBJECT)
         put_object(b, a, raw, "\n- ");
-    else if (s->kind == OBJECTS)
-        while ((item = raw_list_next(raw, item)).p)
-            put_object(b, a, item, ", ");
     else
-        put_list(b, a, marks[s->kind], raw);
+        while ((item = raw_list_next(raw, item)).p) {
+            if (kind == KIND_OBJECTS) {
+                put_object(b, a, item, ", ");
+                continue;
+            }
+            buf_z(b, marks[kind]);
+            put_field(b, a, item, SIZE_MAX);
+            buf_char(b, '\n');
+        }
 }
 
 /* A text, quoted if it has several lines; or a list, an element a line. */
@@ -759,9 +717,10 @@ view_task_markdown(struct buf *b, struct arena *a, const struct task *k)
                    is_to_close(k) ? "; " TASK_CLOSE : "");
     buf_printf(b, "- version: %llu\n- updated_at: %.*s\n",
                (unsigned long long)k->version, STR_ARG(k->ev.r.time));
-    for (size_t i = 0; i < N(sections); i++)
-        put_section(b, a, &sections[i], f[sections[i].field]);
-    put_section(b, a, &parts, k->part_list);
+    for (const struct task_fact *fact = task_facts; fact->label; fact++)
+        if (fact->where & IN_BRIEF)
+            put_section(b, a, fact->label, fact->kind, f[fact->field]);
+    put_section(b, a, "Parts", KIND_OBJECTS, k->part_list);
     put_extra(b, a, k->extra);
     view_mask_markup(b, from);
 }
