@@ -519,8 +519,12 @@ task_value_fits(int field, struct str raw)
     X(WAIT, ARG_UNTIL, "default change; or a status") \
     X(WAIT, ARG_SINCE_SEQ, "only events after this one")
 
+static void put_properties(struct json_w *w, const struct row *r, size_t n,
+                           unsigned tools);
+
+/* A member and the schema of its values. */
 static void
-put_meaning(struct json_w *w, const struct row *r, unsigned tools)
+put_property(struct json_w *w, const struct row *r, unsigned tools)
 {
 #define ROW(tool, arg, text) {TOOL_##tool, arg},
 #define MEANING(tool, arg, text) text "\0"
@@ -528,39 +532,25 @@ put_meaning(struct json_w *w, const struct row *r, unsigned tools)
         uint8_t tool, arg;
     } rows[] = {MEANINGS(ROW)};
     static const char meanings[] = MEANINGS(MEANING);
+    static const char *const types[] = {
+        [T_INT] = "integer", [T_COUNT] = "integer", [T_BOOL] = "boolean",
+        [T_OBJECT] = "object", [T_TASKS] = "object",
+    };
     const char *text = meanings;
 
+    json_key(w, r->name);
+    if (r->items) {
+        json_obj(w);
+        json_put_z(w, "type", "array");
+        json_key(w, "items");
+    }
+    json_obj(w);
+    json_put_z(w, "type", types[r->type] ? types[r->type] : "string");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         if (tools == 1u << rows[i].tool && r == &task_rows[rows[i].arg])
             json_put_z(w, "description", text);
         text += strlen(text) + 1;
     }
-}
-
-/* Whether an argument stands first: hosts show, and models fill in, the first
-   ones best. create_task does without a title only where it has tasks. */
-static bool
-stands_first(const struct row *r, unsigned tools)
-{
-    return r->needs & tools || r == &task_rows[F_TITLE];
-}
-
-static void put_properties(struct json_w *w, const struct row *r, size_t n,
-                           unsigned tools);
-
-/* The schema of one value. */
-static void
-put_schema(struct json_w *w, const struct row *r, unsigned tools)
-{
-    static const char *const types[] = {
-        [T_INT] = "integer", [T_COUNT] = "integer", [T_BOOL] = "boolean",
-        [T_OBJECT] = "object", [T_TASKS] = "object",
-    };
-    const char *const *name;
-
-    json_obj(w);
-    json_put_z(w, "type", types[r->type] ? types[r->type] : "string");
-    put_meaning(w, r, tools);
     if (r->type == T_OBJECT)
         put_properties(w, row_objects[r->sub], r->n_sub, 1);
     if (r->type == T_TASKS)
@@ -571,23 +561,11 @@ put_schema(struct json_w *w, const struct row *r, unsigned tools)
     }
     if (r->type == T_NAME) {
         json_put_arr(w, "enum");
-        for (name = row_choices[r->sub]; *name; name++)
+        for (const char *const *name = row_choices[r->sub]; *name; name++)
             json_z(w, *name);
         json_close(w);
     }
     json_close(w);
-}
-
-static void
-put_property(struct json_w *w, const struct row *r, unsigned tools)
-{
-    json_key(w, r->name);
-    if (r->items) {
-        json_obj(w);
-        json_put_z(w, "type", "array");
-        json_key(w, "items");
-    }
-    put_schema(w, r, tools);
     if (r->items)
         json_close(w);
 }
@@ -595,7 +573,8 @@ put_property(struct json_w *w, const struct row *r, unsigned tools)
 /* The members of an object with the rows that one of tools takes, in the schema
    of the object. Converters to what models are given refuse objects without
    properties. The rows of an object's own members say only which are
-   required. */
+   required. Hosts show, and models fill in, the first ones best: what is
+   required, and the title, which create_task needs unless it has tasks. */
 static void
 put_properties(struct json_w *w, const struct row *r, size_t n, unsigned tools)
 {
@@ -605,7 +584,7 @@ put_properties(struct json_w *w, const struct row *r, size_t n, unsigned tools)
     for (int first = 1; first >= 0; first--)
         for (size_t i = 0; i < n; i++)
             if ((own || (r[i].tools & tools && r[i].shown != UNSHOWN)) &&
-                stands_first(&r[i], tools) == (first == 1))
+                (r[i].needs & tools || &r[i] == &task_rows[F_TITLE]) == first)
                 put_property(w, &r[i], tools);
     json_close(w);
     for (size_t i = 0; i < n; i++) {

@@ -39,22 +39,6 @@ enum {
     STATE   /* struct str, an object: its member of this name */
 };
 
-static void
-put_value(struct buf *b, const void *of, int kind)
-{
-    if (kind == RAW)
-        buf_str(b, *(const struct str *)of);
-    else if (kind == TEXT)
-        json_quote(b, *(const struct str *)of);
-    else if (kind == NUMBER)
-        buf_u64(b, *(const uint64_t *)of);
-    else if (kind == STATUS)
-        buf_printf(b, "\"%s\"",
-                   task_status_name(*(const enum task_status *)of));
-    else
-        buf_z(b, "true");
-}
-
 /* Writes n members of a struct, separated by commas; before comes before the
    first. */
 static void
@@ -76,13 +60,36 @@ put_members(struct buf *b, char before, const void *of,
             (kind == IF_SO && !*(const bool *)at))
             continue;
         json_name(b, before, str_of(m->name));
-        put_value(b, at, kind);
         before = ',';
+        if (kind == RAW)
+            buf_str(b, *(const struct str *)at);
+        else if (kind == TEXT)
+            json_quote(b, *(const struct str *)at);
+        else if (kind == NUMBER)
+            buf_u64(b, *(const uint64_t *)at);
+        else if (kind == STATUS)
+            buf_printf(b, "\"%s\"",
+                       task_status_name(*(const enum task_status *)at));
+        else
+            buf_z(b, "true");
     }
 }
 
 #define N(array) (sizeof(array) / sizeof *(array))
 #define AT(field) offsetof(struct task, field)
+
+/* What no record holds: the last of a whole task, and before the reasons of a
+   summary. */
+static const struct member derived[] = {
+    {"ready", AT(ready), IF_SO}, {"blocked_by", AT(blocked_by), RAW},
+    {"deps_failed", AT(deps_failed), RAW}, {"overlaps", AT(clashes), RAW},
+    {"parent_waits", AT(above), RAW}, {"needs_input", AT(needs_input), IF_SO},
+    {"lease_expired", AT(lease_expired), IF_SO},
+    {"agent_gone", AT(gone), IF_SO}, {"stale", AT(stale), IF_SO},
+};
+static const struct member last_change[] = {
+    {"seq", AT(ev.r.n), NUMBER}, {"updated_at", AT(ev.r.time), TEXT},
+};
 
 static bool
 is_to_close(const struct task *k)
@@ -91,9 +98,9 @@ is_to_close(const struct task *k)
            !task_status_ended(k->status);
 }
 
-/* How many parts a task has, if any. */
+/* What no record holds, and how many parts the task has, if any. */
 static void
-put_part_counts(struct buf *b, const struct task *k)
+put_task_derived(struct buf *b, const struct task *k)
 {
     static const struct member members[] = {
         {"total", AT(parts.total), NUMBER},
@@ -102,6 +109,7 @@ put_part_counts(struct buf *b, const struct task *k)
         {"tasks", AT(part_list), RAW},
     };
 
+    put_members(b, ',', k, derived, N(derived));
     if (k->parts.total == 0)
         return;
     buf_z(b, ",\"parts\":");
@@ -114,19 +122,8 @@ put_part_counts(struct buf *b, const struct task *k)
 void
 view_derived_json(struct buf *b, const struct task *k)
 {
-    static const struct member members[] = {
-        {"seq", AT(ev.r.n), NUMBER}, {"updated_at", AT(ev.r.time), TEXT},
-        {"ready", AT(ready), IF_SO}, {"blocked_by", AT(blocked_by), RAW},
-        {"deps_failed", AT(deps_failed), RAW}, {"overlaps", AT(clashes), RAW},
-        {"parent_waits", AT(above), RAW},
-        {"needs_input", AT(needs_input), IF_SO},
-        {"lease_expired", AT(lease_expired), IF_SO},
-        {"agent_gone", AT(gone), IF_SO},
-        {"stale", AT(stale), IF_SO},
-    };
-
-    put_members(b, ',', k, members, N(members));
-    put_part_counts(b, k);
+    put_members(b, ',', k, last_change, N(last_change));
+    put_task_derived(b, k);
 }
 
 void
@@ -248,17 +245,8 @@ view_summary_json(struct buf *b, const struct task *of)
     static const struct member first[] = {
         {"task_id", AT(f[F_TASK_ID]), RAW}, {"title", AT(f[F_TITLE]), RAW},
         {"match", AT(match), RAW},
-    }, derived[] = {
-        {"ready", AT(ready), IF_SO}, {"blocked_by", AT(blocked_by), RAW},
-        {"deps_failed", AT(deps_failed), RAW}, {"overlaps", AT(clashes), RAW},
-        {"parent_waits", AT(above), RAW},
-        {"needs_input", AT(needs_input), IF_SO},
-        {"lease_expired", AT(lease_expired), IF_SO},
-        {"agent_gone", AT(gone), IF_SO},
-        {"stale", AT(stale), IF_SO},
-    }, last[] = {
-        {"version", AT(version), NUMBER}, {"seq", AT(ev.r.n), NUMBER},
-        {"updated_at", AT(ev.r.time), TEXT},
+    }, version[] = {
+        {"version", AT(version), NUMBER},
     };
     size_t done, total;
 
@@ -271,14 +259,14 @@ view_summary_json(struct buf *b, const struct task *of)
             buf_printf(b, ",\"%s\":%.*s", task_rows[i].name,
                        STR_ARG(k->f[i]));
     put_lease_end(b, k->f[F_LEASE]);
-    put_members(b, ',', k, derived, N(derived));
-    put_part_counts(b, k);
+    put_task_derived(b, k);
     if (total > 0)
         buf_printf(b, ",\"steps_done\":%zu,\"steps_total\":%zu", done,
                    total);
     put_tests(b, k->f[F_TEST_RESULTS]);
     put_members(b, ',', &why, reasons, N(reasons));
-    put_members(b, ',', k, last, N(last));
+    put_members(b, ',', k, version, N(version));
+    put_members(b, ',', k, last_change, N(last_change));
     if (k->garbled)
         buf_z(b, ",\"damaged\":\"its newest record is not JSON\"");
     buf_z(b, cut ? ",\"truncated\":true}" : "}");
@@ -412,13 +400,15 @@ put_reasons(struct buf *b, const char *name, const char *list, const char *who,
     buf_char(b, ']');
 }
 
-/* The tasks that could be claimed, and what to do about the first: a fleet that
-   asks again and again should wait. */
-static void
-put_could(struct buf *b, const struct task_why *w)
+void
+view_none_json(struct buf *b, const struct task_why *w, bool partial)
 {
     const struct task_could *c = w->could;
 
+    buf_printf(b, "{\"claimed\":false,\"message\":\"no task is ready%s%s\"",
+               partial ? " in the part that was searched" : "",
+               w->elsewhere > 0 ? "; other projects have ready tasks, so pass "
+                                  "repo_path * or one of elsewhere_in" : "");
     for (size_t i = 0; i < w->n_could; i++) {
         buf_printf(b, "%s{\"task_id\":%.*s,\"title\":%.*s,\"was\":",
                    i > 0 ? "," : ",\"could_claim\":[", STR_ARG(c[i].id),
@@ -428,25 +418,16 @@ put_could(struct buf *b, const struct task_why *w)
             buf_printf(b, ",\"free_at\":\"%s\"", time_text(c[i].free_ms));
         buf_char(b, '}');
     }
-    if (w->n_could == 0)
-        return;
-    buf_printf(b, "],\"next\":\"%s", c->free_ms != 0
-                   ? "wait until free_at with wait_seconds" : "wait for work");
-    if (c->to.p)
-        buf_printf(b, "; if %.*s is you, pass that name as agent",
-                   STR_ARG(raw_inner(c->to)));
-    buf_z(b, "; if its agent will not come, claim it with task_id, takeover "
-          "and a reason\"");
-}
-
-void
-view_none_json(struct buf *b, const struct task_why *w, bool partial)
-{
-    buf_printf(b, "{\"claimed\":false,\"message\":\"no task is ready%s%s\"",
-               partial ? " in the part that was searched" : "",
-               w->elsewhere > 0 ? "; other projects have ready tasks, so pass "
-                                  "repo_path * or one of elsewhere_in" : "");
-    put_could(b, w);
+    if (w->n_could > 0) { /* a fleet that asks again and again should wait */
+        buf_printf(b, "],\"next\":\"%s", c->free_ms != 0
+                       ? "wait until free_at with wait_seconds"
+                       : "wait for work");
+        if (c->to.p)
+            buf_printf(b, "; if %.*s is you, pass that name as agent",
+                       STR_ARG(raw_inner(c->to)));
+        buf_z(b, "; if its agent will not come, claim it with task_id, "
+              "takeover and a reason\"");
+    }
     put_reasons(b, "blocked", "blocked_by", "task_id", w->blocked,
                 w->blockers);
     put_reasons(b, "held", "held_by", "agent", w->held, w->holders);
@@ -486,18 +467,6 @@ view_plain(struct buf *b, struct str s, size_t max, char instead)
         buf_z(b, "...");
 }
 
-/* Whether s begins like a tag, of which hosts have many forms; but not as
-   view_plain writes a character. */
-static bool
-begins_tag(struct str s)
-{
-    char c = s.len > 1 ? text_lower(s.p[1]) : '\0';
-
-    return *s.p == '<' && !str_starts(s, "<U+") &&
-           ((c >= 'a' && c <= 'z') || c == '/' || c == '!' || c == '?' ||
-            c == '|');
-}
-
 void
 view_mask_markup(struct buf *b, size_t from)
 {
@@ -508,11 +477,16 @@ view_mask_markup(struct buf *b, size_t from)
     buf_put(&old, b->p + from, b->len - from);
     b->err = old.err;
     b->len = from;
-    for (struct str s = buf_view(&old); s.len > 0; s = str_from(s, 1))
-        if (begins_tag(s))
+    for (struct str s = buf_view(&old); s.len > 0; s = str_from(s, 1)) {
+        char c = s.len > 1 ? text_lower(s.p[1]) : '\0';
+
+        /* Hosts have many forms of tags; view_plain writes <U+202E>. */
+        if (*s.p == '<' && !str_starts(s, "<U+") &&
+            ((c >= 'a' && c <= 'z') || (c != '\0' && strchr("/!?|", c))))
             buf_z(b, "&lt;");
         else
             buf_char(b, *s.p);
+    }
     buf_fini(&old);
 }
 
@@ -587,15 +561,23 @@ put_quoted(struct buf *b, struct str s)
     } while (s.len > 0);
 }
 
+static void
+put_item(struct buf *b, struct arena *a, const char *mark, struct str raw,
+         size_t max)
+{
+    buf_z(b, mark);
+    put_field(b, a, raw, max);
+    buf_char(b, '\n');
+}
+
 /* "- name: text", if there is any. */
 static void
 put_fact(struct buf *b, struct arena *a, const char *name, struct str raw)
 {
     if (!raw.p)
         return;
-    buf_printf(b, "- %s: ", name);
-    put_field(b, a, raw, SIZE_MAX);
-    buf_char(b, '\n');
+    buf_printf(b, "- %s", name);
+    put_item(b, a, ": ", raw, SIZE_MAX);
 }
 
 /* The members of an object. */
@@ -632,49 +614,15 @@ put_section(struct buf *b, struct arena *a, const char *label,
         put_object(b, a, raw, "\n- ");
     else
         while ((item = raw_list_next(raw, item)).p) {
-            if (kind == KIND_OBJECTS) {
+            if (kind == KIND_OBJECTS)
                 put_object(b, a, item, ", ");
-                continue;
-            }
-            buf_z(b, marks[kind]);
-            put_field(b, a, item, SIZE_MAX);
-            buf_char(b, '\n');
+            else
+                put_item(b, a, marks[kind], item, SIZE_MAX);
         }
 }
 
-/* A text, quoted if it has several lines; or a list, an element a line. */
-static void
-put_carried(struct buf *b, struct arena *a, struct str raw)
-{
-    struct str s = text_of(b, a, raw), item = STR_NONE;
-    bool list = *raw.p == '[';
-
-    if (!list && (!s.p || str_find(s, STR("\n")) == SIZE_MAX)) {
-        buf_char(b, ' ');
-        put_field(b, a, raw, CARRIED_MAX);
-    }
-    buf_char(b, '\n');
-    if (s.p && str_find(s, STR("\n")) != SIZE_MAX) {
-        put_quoted(b, utf8_cut(s, CARRIED_MAX));
-        buf_z(b, s.len > CARRIED_MAX ? "> ...\n" : "");
-    }
-    while (list && (item = raw_list_next(raw, item)).p) {
-        if (item.p > raw.p + CARRIED_MAX) {
-            buf_z(b, "  - ...\n");
-            break;
-        }
-        buf_z(b, "  ");
-        if (*item.p == '{') {
-            put_object(b, a, item, ", ");
-            continue;
-        }
-        buf_z(b, "- ");
-        put_field(b, a, item, CARRIED_MAX);
-        buf_char(b, '\n');
-    }
-}
-
-/* What an import carried along: members that are no field. */
+/* What an import carried along: members that are no field. A text is quoted if
+   it has several lines; a list has an element a line. */
 static void
 put_extra(struct buf *b, struct arena *a, struct str extra)
 {
@@ -684,10 +632,31 @@ put_extra(struct buf *b, struct arena *a, struct str extra)
     if (extra.len > 0)
         buf_z(b, "\n## Other imported fields\n\n");
     while (b->len - start < CARRIED_ALL && raw_next(&m) == 1) {
+        struct str s = text_of(b, a, m.value), item = STR_NONE;
+        bool lines = s.p && str_find(s, STR("\n")) != SIZE_MAX;
+        bool list = *m.value.p == '[';
+
         buf_z(b, "- ");
         view_plain(b, m.name, 64, ' ');
-        buf_char(b, ':');
-        put_carried(b, a, m.value);
+        buf_z(b, list || lines ? ":" : ": ");
+        if (!list && !lines)
+            put_field(b, a, m.value, CARRIED_MAX);
+        buf_char(b, '\n');
+        if (lines) {
+            put_quoted(b, utf8_cut(s, CARRIED_MAX));
+            buf_z(b, s.len > CARRIED_MAX ? "> ...\n" : "");
+        }
+        while (list && (item = raw_list_next(m.value, item)).p) {
+            if (item.p > m.value.p + CARRIED_MAX) {
+                buf_z(b, "  - ...\n");
+                break;
+            }
+            buf_z(b, "  ");
+            if (*item.p == '{')
+                put_object(b, a, item, ", ");
+            else
+                put_item(b, a, "- ", item, CARRIED_MAX);
+        }
     }
     if (m.p < m.end)
         buf_z(b, "- ...\n");
