@@ -13,7 +13,6 @@
 #include "cli/screen.h"
 #include "cli/show.h"
 #include "cli/text.h"
-#include "cli/width.h"
 #include "base/clock.h"
 #include "base/text.h"
 #include "json/raw.h"

@@ -7,7 +7,6 @@
 #include "cli/human.h"
 #include "cli/call.h"
 #include "cli/text.h"
-#include "cli/width.h"
 #include "base/clock.h"
 #include "base/text.h"
 #include "json/raw.h"
