@@ -148,8 +148,8 @@ share_lines(struct board *b, uint64_t lines)
     }
 }
 
-/* Adds a group under its head: "READY 12", or "READY 4 of 12" where the rest has
-   no room. */
+/* Adds a group under its head: "READY 12", or "READY 4 of 12" where the rest
+   has no room. */
 static void
 add_lane(struct board *b, struct table *t, int i, bool full)
 {
