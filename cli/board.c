@@ -170,8 +170,14 @@ add_lane(struct board *b, struct table *t, int i, bool full)
                                                    : text[n];
     table_line(t, 0, (struct table_cell){
         str_of(text), l->n > 0 ? human_column_sgr(i) : "2"});
-    for (uint64_t k = 0; k < l->show; k++)
-        human_add_card(t, &l->cards[k]->look);
+    for (uint64_t k = 0; k < l->show; k++) {
+        const struct human_card *look = &l->cards[k]->look;
+
+        table_row(t, look->cells);
+        if (look->reason.len > 0)
+            table_line(t, t->indent + 3,
+                       (struct table_cell){look->reason, "2"});
+    }
     if (full || l->show >= l->n)
         return;
     text_put(text, sizeof text, "+" U64 " more; run \"mcptask board -n 0\"",
@@ -210,7 +216,8 @@ draw_board(struct board *b, size_t rows)
     }
     if (rows > 0)
         share_lines(b, rows > heads ? rows - heads : 0);
-    human_begin_cards(&t, b->c, screen_columns());
+    table_begin(&t, b->c, human_cards, HUMAN_CARD_COLUMNS, screen_columns());
+    t.indent = 2;
     for (int i = 0; i < TASK_N_COLUMNS; i++)
         add_lane(b, &t, i, rows > 0);
     table_end(&t);

@@ -34,28 +34,20 @@ put_lines(struct buf *b, struct str text)
     }
 }
 
-/* Whether the list cannot stand on one line, with commas. */
-static bool
-needs_lines(struct arena *a, struct str list)
-{
-    struct str item = STR_NONE, text;
-
-    while ((item = raw_list_next(list, item)).p != NULL) {
-        text = raw_text(a, item);
-        if (str_find(text, STR(",")) != SIZE_MAX ||
-            str_find(text, STR("\n")) != SIZE_MAX)
-            return true;
-    }
-    return false;
-}
-
+/* Appends the items: with commas between them, if one_line is set and none has
+   a comma or a line feed in it; else each on a line of its own. */
 static void
 put_form_list(struct buf *b, struct arena *a, struct str list, bool one_line)
 {
-    struct str item = STR_NONE;
+    struct str item = STR_NONE, text;
     const char *before = " ";
 
-    one_line = one_line && !needs_lines(a, list);
+    while (one_line && (item = raw_list_next(list, item)).p != NULL) {
+        text = raw_text(a, item);
+        one_line = str_find(text, STR(",")) == SIZE_MAX &&
+                   str_find(text, STR("\n")) == SIZE_MAX;
+    }
+    item = STR_NONE;
     while ((item = raw_list_next(list, item)).p != NULL) {
         buf_z(b, one_line ? before : "\n- ");
         before = ", ";

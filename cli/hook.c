@@ -323,11 +323,10 @@ put_sub(struct hook *h)
 }
 
 static void
-tell_model(struct hook *h, void (*put)(struct hook *h))
+tell_model(struct hook *h)
 {
     struct buf *out = &h->c->out;
 
-    put(h);
     view_mask_markup(&h->text, 0);
     if (h->text.err != 0)
         cli_fail_store(h->c, h->text.err);
@@ -415,7 +414,11 @@ handle(struct hook *h)
         end_session(h);
         return;
     }
-    tell_model(h, sub ? put_sub : put_start);
+    if (sub)
+        put_sub(h);
+    else
+        put_start(h);
+    tell_model(h);
     if (h->gone.len > 0 && !served) { /* it was not to be changed until now */
         cli_close(c, CLI_OK);
         c->s = (struct cli_store){.store = NULL};

@@ -213,7 +213,7 @@ human_put_task(struct cli *c, const struct task *k)
 
 /* ---- cards ---- */
 
-static const struct table_column cards[HUMAN_CARD_COLUMNS] = {
+const struct table_column human_cards[HUMAN_CARD_COLUMNS] = {
     {.head = NULL}, {.share = 30, .tight = true}, {.rest = true},
     {.share = 20, .may_go = true}, {.tight = true, .may_go = true},
     {.right = true, .may_go = true},
@@ -258,21 +258,6 @@ human_make_card(const struct cli *c, struct arena *a, const struct task *k,
                   {age_of(c, a, k->ev.r.time), "2"}},
         .reason = arena_str(a, reason),
     };
-}
-
-void
-human_begin_cards(struct table *t, struct cli *c, size_t width)
-{
-    table_begin(t, c, cards, HUMAN_CARD_COLUMNS, width);
-    t->indent = 2;
-}
-
-void
-human_add_card(struct table *t, const struct human_card *card)
-{
-    table_row(t, card->cells);
-    if (card->reason.len > 0)
-        table_line(t, t->indent + 3, (struct table_cell){card->reason, "2"});
 }
 
 /* ---- events ---- */

@@ -31,14 +31,13 @@ void human_put_task(struct cli *c, const struct task *k);
 /* A task on the board: a row, and below it the reason, if a person should look
    at the task. Texts are in a. */
 enum { HUMAN_CARD_COLUMNS = 6 };
+extern const struct table_column human_cards[HUMAN_CARD_COLUMNS];
 struct human_card {
     struct table_cell cells[HUMAN_CARD_COLUMNS];
     struct str reason; /* or empty */
 };
 void human_make_card(const struct cli *c, struct arena *a,
                      const struct task *k, struct human_card *out);
-void human_begin_cards(struct table *t, struct cli *c, size_t width);
-void human_add_card(struct table *t, const struct human_card *card);
 
 /* A list of events, of one task or of all. A person reads when, who and what; a
    program has the seq, and each part in a column of its own: human_event adds

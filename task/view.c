@@ -192,12 +192,6 @@ cut_part(struct str *part, size_t *room)
     return false;
 }
 
-static bool
-in_summary(int field)
-{
-    return task_rows[field].shown & IN_SUMMARY;
-}
-
 /* Leaves out what a summary has no room for. Returns whether there was any. */
 static bool
 trim(struct task *k, struct why *why)
@@ -213,8 +207,9 @@ trim(struct task *k, struct why *why)
     for (size_t i = 0; i < N(parts); i++)
         cut |= cut_part(parts[i], &room);
     for (int i = 0; i < TASK_N_FIELDS; i++)
-        if (in_summary(i) && !(task_rows[i].flags & FIXED) &&
-            i != F_CURRENT_OWNER && i != F_LEASE)
+        if (task_rows[i].shown & IN_SUMMARY &&
+            !(task_rows[i].flags & FIXED) && i != F_CURRENT_OWNER &&
+            i != F_LEASE)
             cut |= cut_part(&k->f[i], &room);
     return cut;
 }
@@ -253,7 +248,7 @@ view_summary_json(struct buf *b, const struct task *of)
     task_steps(k, &done, &total);
     put_members(b, '{', k, first, N(first));
     for (int i = 0; i < TASK_N_FIELDS; i++)
-        if (in_summary(i) && k->f[i].p && i != F_LEASE &&
+        if (task_rows[i].shown & IN_SUMMARY && k->f[i].p && i != F_LEASE &&
             !(i == F_PRIORITY && str_is(k->f[i], TASK_PRIORITY)) &&
             (i != F_NOT_BEFORE || k->early))
             buf_printf(b, ",\"%s\":%.*s", task_rows[i].name,
