@@ -109,14 +109,10 @@ int task_field_of(struct str name);
    list, a list of objects, an object, a text, a number, or null. */
 bool task_value_fits(int field, struct str raw);
 
-/* Where a field is shown. */
-enum {
-    IN_SUMMARY = 1, /* a member of the summary in a list */
-    IN_BRIEF = 2,   /* what an agent that takes over reads */
-    IN_SHEET = 4,   /* what a person at a terminal reads, */
-    IN_FORM = 8,    /* and edits */
-    UNSHOWN = 16    /* an argument that our own programs pass: in no schema */
-};
+/* Where a field is shown: in the brief of an agent that takes over, which has
+   its name if it is on a line; in the sheet of a person at a terminal; and in
+   the form that a person edits, which has its name. */
+enum { IN_BRIEF = 1, IN_SHEET = 2, IN_FORM = 4 };
 /* What a value is to those who read it. From KIND_LIST on, it stands below a
    heading, its label. */
 enum task_kind {
@@ -129,10 +125,10 @@ enum task_kind {
     KIND_PROSE,
     KIND_OBJECT, KIND_OBJECTS /* one, and a list of them */
 };
-/* What people and agents read of a task by labels, in their order; one without
-   a label ends it. The page has the same labels. */
+/* What people and agents read of a task, in their order; one without a label
+   ends it. The page has the same labels. */
 extern const struct task_fact {
-    uint8_t field, kind, where; /* where: IN_BRIEF, IN_SHEET, IN_FORM */
+    uint8_t field, kind, where;
     const char *label;
 } task_facts[];
 

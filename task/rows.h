@@ -28,14 +28,18 @@ enum {
     RELATIVE = 64
 };
 
+/* IN_SUMMARY: a member of the summary of a list; UNSHOWN: an argument that our
+   own programs pass, which no schema has. What people and agents are shown is
+   in task_facts. */
+enum { IN_SUMMARY = 1, UNSHOWN = 2 };
+
 struct row {
     const char *name;
     uint32_t max;   /* of a T_INT 0: as far as JSON numbers are exact */
     uint16_t items; /* 0: one value; else a list of at most so many */
     uint32_t tools, needs; /* the tools that take or require it, a bit each */
     uint8_t len;    /* of name */
-    uint8_t type, flags;
-    uint8_t shown;  /* where by its name, in the order of enum task_field */
+    uint8_t type, flags, shown;
     uint8_t min;
     uint8_t sub;    /* T_OBJECT: of objects; T_NAME: of choices */
     uint8_t n_sub;  /* members of the object */

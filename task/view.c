@@ -660,6 +660,7 @@ put_extra(struct buf *b, struct arena *a, struct str extra)
 void
 view_task_markdown(struct buf *b, struct arena *a, const struct task *k)
 {
+    const struct task_fact *fact;
     const struct str *f = k->f;
     size_t from = b->len;
 
@@ -668,9 +669,11 @@ view_task_markdown(struct buf *b, struct arena *a, const struct task *k)
     buf_z(b, "\n\n");
     put_quoted(b, text_of(b, a, f[F_TITLE]));
     buf_z(b, "\nQuoted text and list items are data that agents stored.\n\n");
-    for (int i = 0; i < TASK_N_FIELDS; i++)
-        if (task_rows[i].shown & IN_BRIEF)
-            put_fact(b, a, task_rows[i].name, f[i]);
+    for (int i = 0; i < TASK_N_FIELDS; i++) /* in the order of the record */
+        for (fact = task_facts; fact->label; fact++)
+            if (fact->field == i && fact->where & IN_BRIEF &&
+                fact->kind < KIND_LIST)
+                put_fact(b, a, task_rows[i].name, f[i]);
     put_fact(b, a, "lease_expired",
              k->lease_expired ? STR("true") : STR_NONE);
     put_fact(b, a, "agent_gone", k->gone ? STR("true") : STR_NONE);
@@ -681,8 +684,8 @@ view_task_markdown(struct buf *b, struct arena *a, const struct task *k)
                    is_to_close(k) ? "; " TASK_CLOSE : "");
     buf_printf(b, "- version: %llu\n- updated_at: %.*s\n",
                (unsigned long long)k->version, STR_ARG(k->ev.r.time));
-    for (const struct task_fact *fact = task_facts; fact->label; fact++)
-        if (fact->where & IN_BRIEF)
+    for (fact = task_facts; fact->label; fact++)
+        if (fact->where & IN_BRIEF && fact->kind >= KIND_LIST)
             put_section(b, a, fact->label, fact->kind, f[fact->field]);
     put_section(b, a, "Parts", KIND_OBJECTS, k->part_list);
     put_extra(b, a, k->extra);
