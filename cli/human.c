@@ -292,33 +292,6 @@ author_text(struct arena *a, const struct task_event *ev)
                                : by;
 }
 
-/* What was done, in a word or two. */
-static struct str
-deed_text(const struct task_event *ev)
-{
-    static const struct { const char *op, *field, *text; } deeds[] = {
-        {"create", NULL, "created"}, {"checkpoint", NULL, "saved"},
-        {"handoff", NULL, "handed over"}, {"exhaust", NULL, "stopped"},
-        {"attach", NULL, "attached"}, {"claim", NULL, "claimed"},
-        {"ask", NULL, "asked"}, {"import", NULL, "imported"},
-        {"leave", NULL, "left"},
-        {"update", "\"questions\"", "answered"},
-        {"update", "\"messages\"", "message"},
-        {"update", "\"cancel_requested\"", "asked to stop"},
-        {"update", NULL, "changed"},
-    };
-    struct str status = raw_inner(raw_member(ev->v, "status"));
-
-    if (str_is(ev->op, "update") && raw_list_has(ev->set, STR("\"status\"")))
-        return str_is(status, "open") ? STR("reopened") : status;
-    for (size_t i = 0; i < sizeof deeds / sizeof *deeds; i++)
-        if (str_is(ev->op, deeds[i].op) &&
-            (deeds[i].field == NULL ||
-             raw_list_has(ev->set, str_of(deeds[i].field))))
-            return str_of(deeds[i].text);
-    return ev->op; /* a newer version's */
-}
-
 /* The texts of a list (raw) with commas between them. */
 static struct str
 joined_text(struct arena *a, struct str list)
@@ -332,49 +305,63 @@ joined_text(struct arena *a, struct str list)
     return buf_take(&b, a);
 }
 
+/* What was done, in a word or two; and *about: with what, as the state after it
+   tells, which a server does not. */
 static struct str
-last_of(struct str list)
+deed_text(struct arena *a, const struct task_event *ev, struct str *about)
 {
-    struct str item = STR_NONE, last = STR_NONE;
+    static const struct {
+        const char *op, *field, *text; /* field: what an update changed */
+        const char *of, *member; /* about: of this, or the last in it */
+    } deeds[] = {
+        {"create", NULL, "created", "", ""},
+        {"checkpoint", NULL, "saved", "", ""},
+        {"handoff", NULL, "handed over", "handoff", "reason"},
+        {"exhaust", NULL, "stopped", "exhausted", "reason"},
+        {"attach", NULL, "attached", "artifacts", "name"},
+        {"claim", NULL, "claimed", "", ""},
+        {"ask", NULL, "asked", "questions", "question"},
+        {"import", NULL, "imported", "", ""}, {"leave", NULL, "left", "", ""},
+        {"update", "\"questions\"", "answered", "", ""},
+        {"update", "\"messages\"", "message", "messages", "text"},
+        {"update", "\"cancel_requested\"", "asked to stop", "", ""},
+        {"update", NULL, "changed", "", ""},
+    };
+    enum { DEEDS = sizeof deeds / sizeof *deeds };
+    struct str v = ev->v, status = raw_inner(raw_member(v, "status"));
+    struct str deed, of, list, item = STR_NONE, answer, to;
+    size_t i = 0;
 
+    *about = STR_NONE;
+    if (str_is(ev->op, "update") && raw_list_has(ev->set, STR("\"status\"")))
+        return str_is(status, "open") ? STR("reopened") : status;
+    while (i < DEEDS && !(str_is(ev->op, deeds[i].op) &&
+                          (deeds[i].field == NULL ||
+                           raw_list_has(ev->set, str_of(deeds[i].field)))))
+        i++;
+    if (i == DEEDS)
+        return ev->op; /* a newer version's */
+    deed = str_of(deeds[i].text);
+    of = list = raw_member(v, deeds[i].of);
     while ((item = raw_list_next(list, item)).p != NULL)
-        last = item;
-    return last;
-}
-
-/* What the deed was about, as the state after it tells; a server does not. */
-static struct str
-matter_text(struct arena *a, const struct task_event *ev, struct str deed)
-{
-    struct str v = ev->v, item = STR_NONE, answer, to, reason;
-
-    if (str_is(deed, "asked"))
-        return raw_text(a, raw_member(last_of(raw_member(v, "questions")),
-                                      "question"));
+        of = item;
+    *about = raw_text(a, raw_member(of, deeds[i].member));
+    list = raw_member(v, "questions");
     while (str_is(deed, "answered") && /* the question that was then */
-           (item = raw_list_next(raw_member(v, "questions"), item)).p) {
+           (item = raw_list_next(list, item)).p != NULL) {
         answer = raw_member(item, "answer");
-        if (str_eq(raw_inner(raw_member(answer, "at")), ev->r.time))
-            return raw_text(a, raw_member(answer, "text"));
+        if (str_eq(raw_inner(raw_member(answer, "at")), ev->r.time)) {
+            *about = raw_text(a, raw_member(answer, "text"));
+            break;
+        }
     }
-    if (str_is(deed, "message"))
-        return raw_text(a, raw_member(last_of(raw_member(v, "messages")),
-                                      "text"));
-    if (str_is(deed, "attached"))
-        return raw_text(a, raw_member(last_of(raw_member(v, "artifacts")),
-                                      "name"));
-    if (str_is(deed, "handed over")) {
-        item = raw_member(v, "handoff");
-        to = raw_text(a, raw_member(item, "to_agent"));
-        reason = raw_text(a, raw_member(item, "reason"));
-        if (to.len == 0)
-            return reason;
-        return arena_printf(a, "to %.*s%s%.*s", STR_ARG(to),
-                            reason.len > 0 ? ": " : "", STR_ARG(reason));
-    }
-    if (str_is(deed, "stopped"))
-        return raw_text(a, raw_member(raw_member(v, "exhausted"), "reason"));
-    return str_is(deed, "changed") ? joined_text(a, ev->set) : STR_NONE;
+    to = raw_text(a, raw_member(of, "to_agent"));
+    if (str_is(deed, "handed over") && to.len > 0)
+        *about = arena_printf(a, "to %.*s%s%.*s", STR_ARG(to),
+                              about->len > 0 ? ": " : "", STR_ARG(*about));
+    if (str_is(deed, "changed"))
+        *about = joined_text(a, ev->set);
+    return deed;
 }
 
 void
@@ -382,14 +369,13 @@ human_event(struct human_events *e, const struct task_event *ev)
 {
     struct table_cell cells[8] = {{STR_NONE, NULL}}, *cell = cells;
     struct arena a = {0};
-    struct str changed = joined_text(&a, ev->set);
     struct str title = raw_text(&a, raw_member(ev->v, "title"));
-    struct str note = raw_text(&a, ev->note), deed = deed_text(ev);
+    struct str note = raw_text(&a, ev->note), deed, about;
     struct cli *c = e->t.c;
 
     if (c->tty) {
-        if (note.len == 0)
-            note = matter_text(&a, ev, deed);
+        deed = deed_text(&a, ev, &about);
+        note = note.len == 0 ? about : note;
         if (!e->of_one && title.len > 0)
             note = note.len == 0 ? title
                 : arena_printf(&a, "%.*s (%.*s)", STR_ARG(note),
@@ -402,18 +388,17 @@ human_event(struct human_events *e, const struct task_event *ev)
                                                                   : NULL};
         cell->s = note;
     } else {
-        cell++->s = arena_printf(&a, "%llu", (unsigned long long)ev->r.n);
+        cell++->s = arena_printf(&a, U64, ev->r.n);
         cell++->s = local_time(c, &a, ev->r.time, false);
         if (!e->of_one)
             cell++->s = ev->id;
         cell++->s = ev->op;
         cell++->s = author_text(&a, ev);
         cell++->s = raw_inner(raw_member(ev->v, "status"));
-        if (!e->of_one)
-            cell++->s = title;
-        else
-            cell++->s = changed.len > 0 ? changed : STR("-");
-        cell->s = note;
+        cell->s = e->of_one ? joined_text(&a, ev->set) : title;
+        if (e->of_one && cell->s.len == 0)
+            cell->s = STR("-");
+        cell[1].s = note;
     }
     table_row(&e->t, cells);
     arena_fini(&a);
@@ -728,8 +713,7 @@ add_tests(struct sheet *s, struct str tests)
 
         buf_str(&b, raw_text(&s->a, raw_member(test, "command")));
         if (passed + failed > 0)
-            buf_printf(&b, ": %llu passed, %llu failed",
-                       (unsigned long long)passed, (unsigned long long)failed);
+            buf_printf(&b, ": " U64 " passed, " U64 " failed", passed, failed);
         else if (code.p != NULL)
             buf_printf(&b, ": exit code %.*s", STR_ARG(code));
         if (summary.len > 0)
@@ -753,9 +737,9 @@ add_artifacts(struct sheet *s, struct str artifacts)
 
         id = raw_inner(raw_member(item, "artifact_id"));
         human_text(&s->t, 2, arena_printf(a,
-            "%.*s  %.*s  %llu bytes, %.*s ago%s%.*s", STR_ARG(id),
+            "%.*s  %.*s  " U64 " bytes, %.*s ago%s%.*s", STR_ARG(id),
             STR_ARG(raw_text(a, raw_member(item, "name"))),
-            (unsigned long long)raw_u64(raw_member(item, "size")),
+            raw_u64(raw_member(item, "size")),
             STR_ARG(age_of(s->t.c, a, at)), text.len > 0 ? ": " : "",
             STR_ARG(text)), SIZE_MAX, NULL);
     }
