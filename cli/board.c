@@ -13,7 +13,6 @@
 #include "cli/screen.h"
 #include "cli/show.h"
 #include "cli/text.h"
-#include "cli/width.h"
 #include "base/clock.h"
 #include "base/text.h"
 #include "json/raw.h"
@@ -50,24 +49,6 @@ struct card {
 
 /* ---- filling ---- */
 
-static struct card *
-make_card(struct board *b, const struct task *k)
-{
-    struct card *card = arena_alloc(&b->a, sizeof *card);
-    struct buf json = {0};
-
-    if (card == NULL)
-        return NULL;
-    *card = (struct card){.json = STR_NONE};
-    if (!b->c->json) {
-        human_make_card(b->c, &b->a, k, &card->look);
-        return card;
-    }
-    cli_put_summary_json(b->c, &json, k);
-    card->json = buf_take(&json, &b->a);
-    return card->json.p != NULL ? card : NULL;
-}
-
 /* Adds a card, unless there are as many that are as urgent as may be shown. */
 static void
 add_card(struct board *b, int column, const struct task *k)
@@ -75,14 +56,24 @@ add_card(struct board *b, int column, const struct task *k)
     struct lane *l = &b->lane[column];
     uint64_t p = column == COLUMN_DONE ? 0 : raw_u64(k->f[F_PRIORITY]);
     struct card *card;
+    struct buf json = {0};
 
     p = p < PRIORITIES ? p : PRIORITIES - 1;
     if (l->n_cards[p] >= b->c->args.limit)
         return;
-    card = make_card(b, k);
+    card = arena_alloc(&b->a, sizeof *card);
     if (card == NULL) {
         b->c->out.err = ERR_NOMEM;
         return;
+    }
+    *card = (struct card){.json = STR_NONE};
+    if (b->c->json) {
+        cli_put_summary_json(b->c, &json, k);
+        card->json = buf_take(&json, &b->a);
+        if (card->json.p == NULL)
+            b->c->out.err = ERR_NOMEM;
+    } else {
+        human_make_card(b->c, &b->a, k, &card->look);
     }
     *l->last[p] = card;
     l->last[p] = &card->next;
@@ -103,25 +94,6 @@ add_task(void *ctx, const struct task *k)
     if (urgent == b->urgent)
         add_card(b, column, k);
     return true;
-}
-
-/* Fills the groups: first those in the order of work, then the others, and
-   counts the tasks of all. */
-static int
-fill_lanes(struct board *b)
-{
-    struct task_query work = {.order = ORDER_WORK, .limit = TASK_LIST_MAX};
-    struct task_query all = {.include_done = true, .limit = TASK_LIST_MAX};
-    int rc;
-
-    for (int i = 0; i < TASK_N_COLUMNS; i++)
-        for (int p = 0; p < PRIORITIES; p++)
-            b->lane[i].last[p] = &b->lane[i].first[p];
-    b->c->head = 0; /* that of the first list counts */
-    b->urgent = true;
-    rc = cli_each_task(b->c, &work, STR("\"order\":\"work\""), add_task, b);
-    b->urgent = false;
-    return rc == 0 ? cli_each_task(b->c, &all, CLI_ALL, add_task, b) : rc;
 }
 
 /* ---- drawing ---- */
@@ -176,63 +148,41 @@ share_lines(struct board *b, uint64_t lines)
     }
 }
 
-/* "READY 12", or "READY 4 of 12" where the rest has no room. */
-static void
-add_head(struct board *b, struct table *t, int i, bool full)
-{
-    struct lane *l = &b->lane[i];
-    char head[64];
-    size_t n = 0;
-
-    if (full && l->show < l->n)
-        text_put(head, sizeof head, "%s " U64 " of " U64, human_column(i),
-                 l->show, l->n);
-    else
-        text_put(head, sizeof head, "%s " U64, human_column(i), l->n);
-    for (; n < strlen(human_column(i)); n++)
-        head[n] = head[n] >= 'a' && head[n] <= 'z' ? (char)(head[n] - 32)
-                                                   : head[n];
-    table_line(t, 0, (struct table_cell){
-        str_of(head), l->n > 0 ? human_column_sgr(i) : "2"});
-}
-
+/* Adds a group under its head: "READY 12", or "READY 4 of 12" where the rest
+   has no room. */
 static void
 add_lane(struct board *b, struct table *t, int i, bool full)
 {
     struct lane *l = &b->lane[i];
-    char more[80];
+    char text[80];
 
     if (b->only >= 0 && b->only != i)
         return;
     if (!full && i > 0 && (l->n > 0 || b->lane[i - 1].n > 0))
         table_line(t, 0, (struct table_cell){STR(""), NULL});
-    add_head(b, t, i, full);
-    for (uint64_t k = 0; k < l->show; k++)
-        human_add_card(t, &l->cards[k]->look);
+    if (full && l->show < l->n)
+        text_put(text, sizeof text, "%s " U64 " of " U64, human_column(i),
+                 l->show, l->n);
+    else
+        text_put(text, sizeof text, "%s " U64, human_column(i), l->n);
+    for (size_t n = 0; n < strlen(human_column(i)); n++)
+        text[n] = text[n] >= 'a' && text[n] <= 'z' ? (char)(text[n] - 32)
+                                                   : text[n];
+    table_line(t, 0, (struct table_cell){
+        str_of(text), l->n > 0 ? human_column_sgr(i) : "2"});
+    for (uint64_t k = 0; k < l->show; k++) {
+        const struct human_card *look = &l->cards[k]->look;
+
+        table_row(t, look->cells);
+        if (look->reason.len > 0)
+            table_line(t, t->indent + 3,
+                       (struct table_cell){look->reason, "2"});
+    }
     if (full || l->show >= l->n)
         return;
-    text_put(more, sizeof more, "+" U64 " more; run \"mcptask board -n 0\"",
+    text_put(text, sizeof text, "+" U64 " more; run \"mcptask board -n 0\"",
              l->n - l->show);
-    table_line(t, t->indent, (struct table_cell){str_of(more), "2"});
-}
-
-static void
-draw_json(struct board *b)
-{
-    struct buf *out = &b->c->out;
-
-    for (int i = 0; i < TASK_N_COLUMNS; i++) {
-        struct lane *l = &b->lane[i];
-
-        buf_printf(out, "%s{\"name\":\"%s\",\"total\":" U64 ",\"tasks\":[",
-                   i == 0 ? "{\"columns\":[" : ",", human_column(i), l->n);
-        for (uint64_t k = 0; k < l->show; k++) {
-            buf_z(out, k > 0 ? "," : "");
-            buf_str(out, l->cards[k]->json);
-        }
-        buf_z(out, "]}");
-    }
-    buf_z(out, "]}\n");
+    table_line(t, t->indent, (struct table_cell){str_of(text), "2"});
 }
 
 /* Draws the board; a full one fills a screen of so many lines, 0: it is as long
@@ -241,19 +191,33 @@ static void
 draw_board(struct board *b, size_t rows)
 {
     size_t heads = b->only < 0 ? TASK_N_COLUMNS : 1;
+    struct buf *out = &b->c->out;
     struct table t;
 
-    for (int i = 0; i < TASK_N_COLUMNS && b->c->out.err == 0; i++)
+    for (int i = 0; i < TASK_N_COLUMNS && out->err == 0; i++)
         order_cards(b, &b->lane[i]);
-    if (b->c->out.err != 0)
+    if (out->err != 0)
         return;
     if (b->c->json) {
-        draw_json(b);
+        for (int i = 0; i < TASK_N_COLUMNS; i++) {
+            struct lane *l = &b->lane[i];
+
+            buf_printf(out, "%s{\"name\":\"%s\",\"total\":" U64
+                       ",\"tasks\":[", i == 0 ? "{\"columns\":[" : ",",
+                       human_column(i), l->n);
+            for (uint64_t k = 0; k < l->show; k++) {
+                buf_z(out, k > 0 ? "," : "");
+                buf_str(out, l->cards[k]->json);
+            }
+            buf_z(out, "]}");
+        }
+        buf_z(out, "]}\n");
         return;
     }
     if (rows > 0)
         share_lines(b, rows > heads ? rows - heads : 0);
-    human_begin_cards(&t, b->c, screen_columns());
+    table_begin(&t, b->c, human_cards, HUMAN_CARD_COLUMNS, screen_columns());
+    t.indent = 2;
     for (int i = 0; i < TASK_N_COLUMNS; i++)
         add_lane(b, &t, i, rows > 0);
     table_end(&t);
@@ -264,9 +228,21 @@ draw_board(struct board *b, size_t rows)
 static int
 show_board(struct cli *c, int only, size_t rows, uint64_t *live)
 {
-    struct board b = {.c = c, .only = only};
-    int rc = fill_lanes(&b);
+    struct task_query work = {.order = ORDER_WORK, .limit = TASK_LIST_MAX};
+    struct task_query all = {.include_done = true, .limit = TASK_LIST_MAX};
+    struct board b = {.c = c, .only = only, .urgent = true};
+    int rc;
 
+    for (int i = 0; i < TASK_N_COLUMNS; i++)
+        for (int p = 0; p < PRIORITIES; p++)
+            b.lane[i].last[p] = &b.lane[i].first[p];
+    /* First the groups in the order of work, then the others; and all tasks are
+       counted. */
+    c->head = 0; /* that of the first list counts */
+    rc = cli_each_task(c, &work, STR("\"order\":\"work\""), add_task, &b);
+    b.urgent = false;
+    if (rc == 0)
+        rc = cli_each_task(c, &all, CLI_ALL, add_task, &b);
     if (rc == 0)
         draw_board(&b, rows);
     *live = b.live;
@@ -342,23 +318,6 @@ draw_again(struct watch *w, bool asked)
     return rc;
 }
 
-/* Does what keys say. False: the watch ends. */
-static bool
-take_keys(struct watch *w, bool *asked)
-{
-    int key;
-
-    while ((key = screen_key()) != 0) {
-        if (key == 'q' || key == 'Q')
-            return false;
-        if (key < '0' || key > '0' + TASK_N_COLUMNS)
-            continue;
-        w->only = key - '1'; /* 0: all */
-        *asked = true;
-    }
-    return true;
-}
-
 /* Whether --watch has a terminal that it can fill. */
 static bool
 fills_screen(const struct cli *c)
@@ -375,7 +334,7 @@ watch_board(struct cli *c)
 {
     struct watch w = {.c = c, .full = fills_screen(c), .only = -1};
     bool more = true, asked = true;
-    int rc = 0;
+    int rc = 0, key;
 
     cli_catch_signals();
     if (w.full)
@@ -389,7 +348,13 @@ watch_board(struct cli *c)
             screen_open();
             asked = true;
         }
-        more = more && take_keys(&w, &asked);
+        while (more && (key = screen_key()) != 0) {
+            more = key != 'q' && key != 'Q';
+            if (key >= '0' && key <= '0' + TASK_N_COLUMNS) {
+                w.only = key - '1'; /* 0: all */
+                asked = true;
+            }
+        }
         asked |= screen_was_stopped();
     }
     screen_close();

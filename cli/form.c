@@ -11,26 +11,11 @@
 
 #include <string.h>
 
-enum form_kind { FORM_LINE, FORM_WORDS /* a list on one line */,
-                 FORM_ITEMS /* a list of texts */, FORM_REST };
-
-static const struct form_row {
-    int field; /* enum task_field */
-    enum form_kind kind;
-} form_rows[] = {
-    {F_TITLE, FORM_LINE}, {F_PRIORITY, FORM_LINE},
-    {F_CURRENT_OWNER, FORM_LINE}, {F_TAGS, FORM_WORDS},
-    {F_DEPENDS_ON, FORM_WORDS}, {F_PARENT_ID, FORM_LINE},
-    {F_REPO_PATH, FORM_LINE}, {F_NOT_BEFORE, FORM_LINE},
-    {F_PATHS, FORM_ITEMS}, {F_ACCEPTANCE, FORM_ITEMS}, {F_GOAL, FORM_REST},
-};
-enum { FORM_ROWS = sizeof form_rows / sizeof *form_rows };
-
+/* Whether a field has items in a form. */
 static bool
-is_list(int row)
+is_list(const struct task_fact *fact)
 {
-    return form_rows[row].kind == FORM_WORDS ||
-           form_rows[row].kind == FORM_ITEMS;
+    return fact->kind >= KIND_WORDS && fact->kind <= KIND_DONE;
 }
 
 /* ---- writing ---- */
@@ -49,28 +34,20 @@ put_lines(struct buf *b, struct str text)
     }
 }
 
-/* Whether the list cannot stand on one line, with commas. */
-static bool
-needs_lines(struct arena *a, struct str list)
-{
-    struct str item = STR_NONE, text;
-
-    while ((item = raw_list_next(list, item)).p != NULL) {
-        text = raw_text(a, item);
-        if (str_find(text, STR(",")) != SIZE_MAX ||
-            str_find(text, STR("\n")) != SIZE_MAX)
-            return true;
-    }
-    return false;
-}
-
+/* Appends the items: with commas between them, if one_line is set and none has
+   a comma or a line feed in it; else each on a line of its own. */
 static void
 put_form_list(struct buf *b, struct arena *a, struct str list, bool one_line)
 {
-    struct str item = STR_NONE;
+    struct str item = STR_NONE, text;
     const char *before = " ";
 
-    one_line = one_line && !needs_lines(a, list);
+    while (one_line && (item = raw_list_next(list, item)).p != NULL) {
+        text = raw_text(a, item);
+        one_line = str_find(text, STR(",")) == SIZE_MAX &&
+                   str_find(text, STR("\n")) == SIZE_MAX;
+    }
+    item = STR_NONE;
     while ((item = raw_list_next(list, item)).p != NULL) {
         buf_z(b, one_line ? before : "\n- ");
         before = ", ";
@@ -84,6 +61,25 @@ put_form_list(struct buf *b, struct arena *a, struct str list, bool one_line)
     buf_char(b, '\n');
 }
 
+static void
+put_form_field(struct buf *b, struct arena *a, const struct task_fact *fact,
+               struct str v)
+{
+    buf_printf(b, "%.*s:", STR_ARG(task_arg_name(fact->field)));
+    if (is_list(fact)) {
+        put_form_list(b, a, v, fact->kind == KIND_WORDS);
+        return;
+    }
+    if (v.p != NULL && v.p[0] == '"')
+        v = raw_text(a, v);
+    if (fact->kind == KIND_PROSE) {
+        buf_printf(b, "\n%.*s\n", STR_ARG(v));
+    } else {
+        buf_char(b, ' ');
+        put_lines(b, v.p != NULL ? v : STR(""));
+    }
+}
+
 void
 form_put(struct buf *b, struct arena *a, const struct task *k)
 {
@@ -91,32 +87,20 @@ form_put(struct buf *b, struct arena *a, const struct task *k)
                "# An empty value clears a field; a field that you remove stays "
                "as it is.\n# Items of a list are separated by commas, or each "
                "is a line after \"- \".\n\n", STR_ARG(k->ev.id));
-    for (int i = 0; i < FORM_ROWS; i++) {
-        struct str v = k->f[form_rows[i].field];
-
-        buf_printf(b, "%.*s:", STR_ARG(task_arg_name(form_rows[i].field)));
-        if (is_list(i)) {
-            put_form_list(b, a, v, form_rows[i].kind == FORM_WORDS);
-            continue;
-        }
-        if (v.p != NULL && v.p[0] == '"')
-            v = raw_text(a, v);
-        buf_char(b, form_rows[i].kind == FORM_REST ? '\n' : ' ');
-        if (form_rows[i].kind == FORM_REST)
-            buf_printf(b, "%.*s\n", STR_ARG(v));
-        else
-            put_lines(b, v.p != NULL ? v : STR(""));
-    }
+    for (int last = 0; last < 2; last++)
+        for (const struct task_fact *fact = task_facts; fact->label; fact++)
+            if (fact->where & IN_FORM && (fact->kind == KIND_PROSE) == last)
+                put_form_field(b, a, fact, k->f[fact->field]);
 }
 
 /* ---- reading ---- */
 
 struct form_reader {
-    struct buf value[FORM_ROWS]; /* JSON, of a list without the brackets */
-    bool seen[FORM_ROWS];
+    struct buf value[TASK_N_FIELDS]; /* JSON, of a list without the brackets */
+    bool seen[TASK_N_FIELDS];
     struct buf piece; /* the text of a line or an item */
     bool open;        /* which is not yet in value */
-    int row;          /* that it belongs to; -1: none yet */
+    const struct task_fact *of; /* what it belongs to; NULL: nothing yet */
 };
 
 /* Ends the line or item that was read. */
@@ -124,16 +108,17 @@ static void
 end_piece(struct form_reader *r)
 {
     struct str text = str_trim(buf_view(&r->piece));
-    struct buf *b = r->row >= 0 ? &r->value[r->row] : NULL;
+    struct buf *b;
 
     if (!r->open)
         return;
+    b = &r->value[r->of->field];
     r->open = false;
-    if (is_list(r->row) && b->len > 0 && text.len > 0)
+    if (is_list(r->of) && b->len > 0 && text.len > 0)
         buf_char(b, ',');
-    if (!is_list(r->row))
+    if (!is_list(r->of))
         b->len = 0; /* the last line of a name counts */
-    if (!is_list(r->row) || text.len > 0)
+    if (!is_list(r->of) || text.len > 0)
         json_quote(b, text);
 }
 
@@ -146,29 +131,22 @@ begin_piece(struct form_reader *r, struct str text)
     r->open = true;
 }
 
-/* The row of this name, or -1. */
-static int
-form_row_of(struct str name)
-{
-    for (int i = 0; i < FORM_ROWS; i++)
-        if (str_eq(name, task_arg_name(form_rows[i].field)))
-            return i;
-    return -1;
-}
-
 /* Reads a line "NAME: VALUE". Returns whether it is one. */
 static bool
-begin_row(struct form_reader *r, struct str line)
+begin_field(struct form_reader *r, struct str line)
 {
-    struct str rest = line, name = str_cut(&rest, ':');
-    int row = rest.p != NULL ? form_row_of(str_trim(name)) : -1;
+    struct str rest = line, name = str_trim(str_cut(&rest, ':'));
+    const struct task_fact *fact = task_facts;
 
     end_piece(r);
-    if (row < 0)
+    while (fact->label != NULL && !(fact->where & IN_FORM &&
+                                    str_eq(name, task_arg_name(fact->field))))
+        fact++;
+    if (rest.p == NULL || fact->label == NULL)
         return false;
-    r->row = row;
-    r->seen[row] = true;
-    if (!is_list(row)) {
+    r->of = fact;
+    r->seen[fact->field] = true;
+    if (!is_list(fact)) {
         begin_piece(r, rest);
         return true;
     }
@@ -185,7 +163,7 @@ read_form_lines(struct form_reader *r, struct str text)
 
     for (size_t n = 1; text.p != NULL; n++) {
         line = str_line(&text);
-        if (r->row >= 0 && form_rows[r->row].kind == FORM_REST) {
+        if (r->of != NULL && r->of->kind == KIND_PROSE) {
             buf_char(&r->piece, '\n');
             buf_str(&r->piece, line);
             continue;
@@ -199,9 +177,9 @@ read_form_lines(struct form_reader *r, struct str text)
         if (str_starts(line, "  ") && r->open) {
             buf_char(&r->piece, '\n');
             buf_str(&r->piece, str_from(line, 2));
-        } else if (line.p[0] == '-' && r->row >= 0 && is_list(r->row)) {
+        } else if (line.p[0] == '-' && r->of != NULL && is_list(r->of)) {
             begin_piece(r, str_from(line, 1));
-        } else if (!begin_row(r, line)) {
+        } else if (!begin_field(r, line)) {
             return n;
         }
     }
@@ -213,25 +191,25 @@ int
 form_read(struct arena *a, struct str text, struct str out[TASK_N_FIELDS],
           char why[128])
 {
-    struct form_reader r = {.row = -1};
+    struct form_reader r = {.of = NULL};
     size_t wrong = read_form_lines(&r, text);
     int rc = r.piece.err != 0 ? ERR_NOMEM : 0;
 
     if (wrong > 0)
         text_put(why, 128, "line %zu is not \"FIELD: VALUE\"", wrong);
     memset(out, 0, TASK_N_FIELDS * sizeof *out);
-    for (int i = 0; i < FORM_ROWS; i++) {
-        struct str *value = &out[form_rows[i].field];
-        bool list = is_list(i);
+    for (const struct task_fact *fact = task_facts; fact->label; fact++) {
+        struct str *value = &out[fact->field];
+        struct buf *b = &r.value[fact->field];
+        bool list = is_list(fact);
 
-        rc = r.value[i].err != 0 ? ERR_NOMEM : rc;
-        if (r.seen[i])
+        rc = b->err != 0 ? ERR_NOMEM : rc;
+        if (r.seen[fact->field])
             *value = arena_printf(a, "%s%.*s%s", list ? "[" : "",
-                                  STR_ARG(buf_view(&r.value[i])),
-                                  list ? "]" : "");
-        if (r.seen[i] && value->p == NULL)
+                                  STR_ARG(buf_view(b)), list ? "]" : "");
+        if (r.seen[fact->field] && value->p == NULL)
             rc = ERR_NOMEM;
-        buf_fini(&r.value[i]);
+        buf_fini(b);
     }
     buf_fini(&r.piece);
     return rc == 0 && wrong > 0 ? ERR_SYNTAX : rc;

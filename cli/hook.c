@@ -59,26 +59,6 @@ struct hook {
 
 /* ---- the event ---- */
 
-/* Looks for the end of an object. */
-struct braces {
-    int depth;
-    bool quoted, escaped;
-};
-
-/* Whether c, the next byte of the text, ends the object. */
-static bool
-ends_object(struct braces *b, char c)
-{
-    if (b->quoted) {
-        b->quoted = b->escaped || c != '"';
-        b->escaped = !b->escaped && c == '\\';
-        return false;
-    }
-    b->quoted = c == '"';
-    b->depth += (c == '{') - (c == '}');
-    return c == '}' && b->depth <= 0;
-}
-
 /* Reads standard input up to the end of an object: clients do not always close
    the pipe. Without one, up to a silence or MAX_INPUT. Returns ERR_NOMEM, or 0
    with the text in c->a. */
@@ -87,11 +67,11 @@ read_event_text(struct cli *c, struct str *out)
 {
     struct pollfd in = {.fd = STDIN_FILENO, .events = POLLIN};
     char *p = arena_alloc(&c->a, MAX_INPUT);
-    struct braces b = {0};
+    bool quoted = false, escaped = false;
     struct str start;
     size_t at = 0;
     ssize_t n = 1;
-    int ready;
+    int ready, depth = 0;
 
     *out = (struct str){p, 0};
     while (p != NULL && n > 0 && out->len < MAX_INPUT) {
@@ -101,11 +81,21 @@ read_event_text(struct cli *c, struct str *out)
         if (ready < 0 && errno == EINTR)
             continue;
         n = ready > 0 ? read(in.fd, p + out->len, MAX_INPUT - out->len) : 0;
-        for (out->len += n > 0 ? (size_t)n : 0; at < out->len;)
-            if (ends_object(&b, p[at++])) {
+        for (out->len += n > 0 ? (size_t)n : 0; at < out->len;) {
+            char next = p[at++];
+
+            if (quoted) {
+                quoted = escaped || next != '"';
+                escaped = !escaped && next == '\\';
+                continue;
+            }
+            quoted = next == '"';
+            depth += (next == '{') - (next == '}');
+            if (next == '}' && depth <= 0) { /* the end of the object */
                 out->len = at;
                 n = 0;
             }
+        }
     }
     if (str_starts(*out, "\xef\xbb\xbf")) /* a byte order mark */
         *out = str_from(*out, 3);
@@ -154,53 +144,6 @@ session_digits(struct str id, char out[NAME_HEX + 1])
 
 /* Returns 0, or an exit code after printing the error. */
 static int
-set_name(struct hook *h, struct str name)
-{
-    h->name = name;
-    h->me.who.name = name.p != NULL ? raw_quote(&h->c->kept, name) : STR_NONE;
-    return h->me.who.name.p != NULL ? 0 : cli_fail_store(h->c, ERR_NOMEM);
-}
-
-/* The same. */
-static int
-find_agent(struct hook *h, struct str session)
-{
-    struct cli *c = h->c;
-    const char *given = env_get("MCP_TASK_AGENT");
-    struct str product = name_product(&c->kept, str_of(c->operand[0]));
-    char hex[NAME_HEX + 1];
-
-    if (product.p == NULL)
-        return cli_fail_store(c, ERR_NOMEM);
-    if (given != NULL) {
-        h->me.who.chosen = true;
-        return set_name(h, str_of(given));
-    }
-    if (session.len == 0)
-        return cli_fail(c, ERR_INVALID, "the input has no session_id");
-    session_digits(session, hex);
-    if (set_name(h, name_default(&c->kept, product, str_of(hex))) != 0)
-        return CLI_STORE;
-    h->me.who.client = name_stem(h->name);
-    return 0;
-}
-
-/* The project of the session, which clients run hooks outside of, too. */
-static int
-find_project(struct hook *h, struct str cwd)
-{
-    struct cli *c = h->c;
-    struct project at;
-
-    if (cwd.len == 0 || getenv("MCP_TASK_REPO") != NULL ||
-        !project_at(&c->a, cwd, &at))
-        project_here(&at);
-    return project_names(&c->kept, &at, &h->me.who.repo) == 0
-               ? 0 : cli_fail_store(c, ERR_NOMEM);
-}
-
-/* Returns 0, or an exit code after printing the error. */
-static int
 read_event(struct hook *h)
 {
     static const char *const events[] = {"hook_event_name", "hookEventName",
@@ -210,21 +153,46 @@ read_event(struct hook *h)
                              NULL},
         *const dirs[] = {"cwd", NULL}, *const subs[] = {"agent_id", NULL};
     struct cli *c = h->c;
+    const char *given = env_get("MCP_TASK_AGENT");
     const struct json_tok *root;
-    struct str text;
+    struct str text, product, session, cwd;
+    char hex[NAME_HEX + 1];
+    struct project at;
     int rc = read_event_text(c, &text);
 
-    if (rc == 0)
-        rc = cli_args_object(c, text, &root);
-    else
-        rc = cli_fail_store(c, rc);
+    rc = rc == 0 ? cli_args_object(c, text, &root) : cli_fail_store(c, rc);
     if (rc != 0)
         return rc;
     h->event = input_text(c, root, events);
     h->cause = input_text(c, root, causes);
     h->sub = input_text(c, root, subs);
-    rc = find_agent(h, input_text(c, root, sessions));
-    return rc == 0 ? find_project(h, input_text(c, root, dirs)) : rc;
+    session = input_text(c, root, sessions);
+    cwd = input_text(c, root, dirs);
+
+    product = name_product(&c->kept, str_of(c->operand[0]));
+    h->me.who.chosen = given != NULL;
+    if (product.p == NULL)
+        return cli_fail_store(c, ERR_NOMEM);
+    if (given != NULL) {
+        h->name = str_of(given);
+    } else if (session.len > 0) {
+        session_digits(session, hex);
+        h->name = name_default(&c->kept, product, str_of(hex));
+        h->me.who.client = name_stem(h->name);
+    } else {
+        return cli_fail(c, ERR_INVALID, "the input has no session_id");
+    }
+    if (h->name.p != NULL)
+        h->me.who.name = raw_quote(&c->kept, h->name);
+    if (h->me.who.name.p == NULL)
+        return cli_fail_store(c, ERR_NOMEM);
+
+    /* The project of the session, which clients run hooks outside of, too. */
+    if (cwd.len == 0 || getenv("MCP_TASK_REPO") != NULL ||
+        !project_at(&c->a, cwd, &at))
+        project_here(&at);
+    return project_names(&c->kept, &at, &h->me.who.repo) == 0
+               ? 0 : cli_fail_store(c, ERR_NOMEM);
 }
 
 /* ---- a start ---- */
@@ -235,50 +203,36 @@ struct section {
     int shown, looks;
 };
 
-/* Reads the whole of k, of which a list of a server has a summary. False: it is
-   gone, or the hook has failed. */
 static bool
-read_whole(struct hook *h, struct task *k)
-{
-    struct task_error e;
-    struct str id = arena_str(&h->c->a, k->ev.id);
-    int rc;
-
-    if (h->c->env->server == NULL)
-        return true;
-    rc = id.p == NULL ? cli_fail_store(h->c, ERR_NOMEM)
-                      : call_task(h->c, id.p, 0, k, &e);
-    h->failed |= rc > 0;
-    return rc == 0;
-}
-
-/* If nobody has noted that the holder of k is gone, this will: the task is free
-   in a minute. */
-static void
-miss_holder(struct hook *h, struct task *k)
-{
-    struct str lease = k->f[F_LEASE];
-
-    if (!k->gone || raw_member(lease, "left").p)
-        return;
-    buf_printf(&h->gone, "%.*s\n", STR_ARG(k->ev.id));
-    k->f[F_LEASE] = task_lease_leave(&h->c->a, lease, STR("\"exited\""),
-                                     h->me.now_ms);
-    task_lease_end(k->f[F_LEASE], &k->until_ms);
-}
-
-static bool
-put_in_section(void *ctx, const struct task *k)
+put_in_section(void *ctx, const struct task *of)
 {
     struct section *s = ctx;
     struct hook *h = s->h;
-    struct task whole = *k;
+    struct task k = *of;
+    struct task_error e;
+    struct str id;
+    bool has = brief_has(&h->me, s->part, of);
+    int rc;
 
-    if (brief_has(&h->me, s->part, k) && read_whole(h, &whole)) {
-        miss_holder(h, &whole);
+    if (has && h->c->env->server != NULL) { /* which lists summaries */
+        id = arena_str(&h->c->a, of->ev.id);
+        rc = id.p == NULL ? cli_fail_store(h->c, ERR_NOMEM)
+                          : call_task(h->c, id.p, 0, &k, &e);
+        h->failed |= rc > 0;
+        has = rc == 0;
+    }
+    if (has) {
+        /* If nobody has noted that its holder is gone, this will: the task is
+           free in a minute. */
+        if (k.gone && !raw_member(k.f[F_LEASE], "left").p) {
+            buf_printf(&h->gone, "%.*s\n", STR_ARG(k.ev.id));
+            k.f[F_LEASE] = task_lease_leave(&h->c->a, k.f[F_LEASE],
+                                            STR("\"exited\""), h->me.now_ms);
+            task_lease_end(k.f[F_LEASE], &k.until_ms);
+        }
         if (s->shown++ == 0)
             buf_printf(&h->text, "\n%s:\n", brief_heading(&h->me, s->part));
-        brief_put(&h->text, &h->c->a, &h->me, s->part, &whole, true);
+        brief_put(&h->text, &h->c->a, &h->me, s->part, &k, true);
     }
     return s->shown < MAX_SHOWN && ++s->looks < MAX_LOOKS && !h->failed;
 }
@@ -293,21 +247,6 @@ filter_of(const struct hook *h, enum brief_part part)
                                              "\"current_owner\":%.*s",
                                              STR_ARG(h->me.who.name))
                               : STR_NONE;
-}
-
-static void
-print_part(struct hook *h, enum brief_part part)
-{
-    struct section s = {.h = h, .part = part};
-    struct task_query q = brief_query(&h->me, part);
-    int rc;
-
-    if (h->failed || h->none)
-        return;
-    rc = cli_each_task(h->c, &q, filter_of(h, part), put_in_section, &s);
-    if (rc < 0)
-        cli_fail_store(h->c, rc);
-    h->failed |= rc != 0;
 }
 
 /* Commands in the session's shell use the name, too. The file is a script: a
@@ -340,7 +279,9 @@ keep_name(const struct hook *h)
 static void
 put_start(struct hook *h)
 {
+    enum brief_part part;
     size_t named;
+    int rc;
 
     buf_printf(&h->text, "Your name in mcptask is %.*s. Pass it as agent in "
                "each call of its tools.\n", STR_ARG(h->name));
@@ -348,8 +289,15 @@ put_start(struct hook *h)
     h->me.goes_on = h->cause.len > 0 && !str_is(h->cause, "startup") &&
                     !str_is(h->cause, "new");
     h->me.now_ms = h->none ? 0 : cli_now_ms(h->c);
-    for (int part = 0; part < BRIEF_N_PARTS; part++)
-        print_part(h, (enum brief_part)part);
+    for (part = 0; part < BRIEF_N_PARTS && !h->failed && !h->none; part++) {
+        struct section s = {.h = h, .part = part};
+        struct task_query q = brief_query(&h->me, part);
+
+        rc = cli_each_task(h->c, &q, filter_of(h, part), put_in_section, &s);
+        if (rc < 0)
+            cli_fail_store(h->c, rc);
+        h->failed |= rc != 0;
+    }
     if (h->text.len > named)
         buf_z(&h->text, "\nClaim one with claim_task and its task_id. The "
               "answer has everything you need. Save the state with "
@@ -373,11 +321,10 @@ put_sub(struct hook *h)
 }
 
 static void
-tell_model(struct hook *h, void (*put)(struct hook *h))
+tell_model(struct hook *h)
 {
     struct buf *out = &h->c->out;
 
-    put(h);
     view_mask_markup(&h->text, 0);
     if (h->text.err != 0)
         cli_fail_store(h->c, h->text.err);
@@ -441,23 +388,6 @@ end_session(struct hook *h)
     report_left(h, buf_view(&h->text), "the session ended");
 }
 
-/* After a start, for which the store was not to be changed. */
-static void
-report_gone(struct hook *h)
-{
-    struct cli *c = h->c;
-
-    if (h->gone.len == 0)
-        return;
-    if (c->env->server == NULL) {
-        cli_close(c, CLI_OK);
-        c->s = (struct cli_store){.store = NULL};
-        if (cli_open(c, false) != 0)
-            return;
-    }
-    report_left(h, buf_view(&h->gone), "exited");
-}
-
 /* ---- the command ---- */
 
 /* Opens the store, if there is one, for an event that has to do with it; but a
@@ -480,10 +410,20 @@ handle(struct hook *h)
         return;
     if (ends) {
         end_session(h);
-    } else {
-        tell_model(h, sub ? put_sub : put_start);
-        report_gone(h);
+        return;
     }
+    if (sub)
+        put_sub(h);
+    else
+        put_start(h);
+    tell_model(h);
+    if (h->gone.len > 0 && !served) { /* it was not to be changed until now */
+        cli_close(c, CLI_OK);
+        c->s = (struct cli_store){.store = NULL};
+        if (cli_open(c, false) != 0)
+            return;
+    }
+    report_left(h, buf_view(&h->gone), "exited");
 }
 
 int

@@ -2,14 +2,19 @@
 
    A person wants to know what needs them, who works, and what stands still: so
    each column of the board has a sign and a colour, which lists show beside the
-   ids. Times are local, or ages. */
+   ids. Times are local, or ages.
+
+   Of a whole task, what a person acts on comes first: the questions and the
+   command that answers each, then the parts, then what agents wrote, then facts
+   that rarely change. What only programs need is left out: sessions of leases,
+   hashes. An agent that takes over reads view_task_markdown instead. */
 
 #include "cli/human.h"
 #include "cli/call.h"
 #include "cli/text.h"
-#include "cli/width.h"
 #include "base/clock.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "json/raw.h"
 #include "task/cause.h"
 #include "task/view.h"
@@ -18,6 +23,8 @@
 #include <time.h>
 
 #define TEXT_MAX 100 /* cells of a line that one reads with ease */
+#define LABEL 12     /* of the label of a fact */
+#define CARRIED_MAX ((size_t)4 * 1024) /* bytes of what an import left */
 
 /* ---- columns and signs ---- */
 
@@ -97,8 +104,9 @@ human_legend(struct table *t, unsigned bits, const char *text)
 
 /* ---- times ---- */
 
-struct str
-human_age(const struct cli *c, struct arena *a, struct str time)
+/* How long ago a time was, as "25m"; empty if it is none. */
+static struct str
+age_of(const struct cli *c, struct arena *a, struct str time)
 {
     char age[24];
     int64_t ms;
@@ -108,9 +116,10 @@ human_age(const struct cli *c, struct arena *a, struct str time)
     return arena_str(a, str_of(cli_span(age, cli_now_ms(c) - ms)));
 }
 
-struct str
-human_time(const struct cli *c, struct arena *a, struct str time,
-          bool is_short)
+/* A time in local time: "2026-11-27 09:30:00", or short: "09:30" of today, "Nov
+   26 09:30" of this year, "2025-11-26" of another; as it is if it is none. */
+static struct str
+local_time(const struct cli *c, struct arena *a, struct str time, bool is_short)
 {
     const char *format = "%Y-%m-%d %H:%M:%S";
     time_t at, today = (time_t)(cli_now_ms(c) / 1000);
@@ -179,7 +188,7 @@ human_row(struct table *t, const struct task *k)
         sign_cell(human_sign_of(k)),
         {raw_text(&a, k->f[F_CURRENT_OWNER]), NULL},
         {steps_text(&a, k), NULL},
-        {human_age(t->c, &a, k->ev.r.time), "2"},
+        {age_of(t->c, &a, k->ev.r.time), "2"},
         {raw_text(&a, k->f[F_TITLE]), NULL},
     };
 
@@ -204,40 +213,24 @@ human_put_task(struct cli *c, const struct task *k)
 
 /* ---- cards ---- */
 
-static const struct table_column cards[HUMAN_CARD_COLUMNS] = {
+const struct table_column human_cards[HUMAN_CARD_COLUMNS] = {
     {.head = NULL}, {.share = 30, .tight = true}, {.rest = true},
     {.share = 20, .may_go = true}, {.tight = true, .may_go = true},
     {.right = true, .may_go = true},
 };
 
-struct str
-human_cause(const struct cli *c, struct arena *a, const struct task *k)
+/* task_cause_text with local times. */
+static struct str
+cause_text(const struct cli *c, struct arena *a, const struct task *k)
 {
     struct str why = task_cause_text(a, k), from;
     size_t utc = strlen("from Z") + task_from_text(k).len;
 
     if (task_cause(k) != CAUSE_LATER || k->garbled || why.len < utc)
         return why;
-    from = human_time(c, a, raw_inner(k->f[F_NOT_BEFORE]), true);
+    from = local_time(c, a, raw_inner(k->f[F_NOT_BEFORE]), true);
     return arena_printf(a, "from %.*s%.*s", STR_ARG(from),
                         STR_ARG(str_from(why, utc)));
-}
-
-/* Why the task is in its column; empty: that says it all. */
-static struct str
-reason_text(const struct cli *c, struct arena *a, const struct task *k)
-{
-    struct str question = human_open_question(k, STR_NONE), to;
-    enum task_column column = task_column(k);
-
-    if (k->status != TASK_FAILED &&
-        (column == COLUMN_HANDED_OVER || column == COLUMN_DONE))
-        return STR("");
-    to = raw_text(a, raw_member(question, "to"));
-    if (column == COLUMN_NEEDS_INPUT && to.len > 0)
-        return arena_printf(a, "for %.*s: %.*s", STR_ARG(to),
-                            STR_ARG(task_cause_text(a, k)));
-    return human_cause(c, a, k);
 }
 
 void
@@ -245,31 +238,26 @@ human_make_card(const struct cli *c, struct arena *a, const struct task *k,
                 struct human_card *out)
 {
     bool ended = task_status_ended(k->status);
+    enum task_column column = task_column(k);
+    struct str to = raw_text(a, raw_member(human_open_question(k, STR_NONE),
+                                           "to"));
+    struct str reason = STR("");
 
+    if (column == COLUMN_NEEDS_INPUT && to.len > 0)
+        reason = arena_printf(a, "for %.*s: %.*s", STR_ARG(to),
+                              STR_ARG(task_cause_text(a, k)));
+    else if (k->status == TASK_FAILED || (column != COLUMN_HANDED_OVER &&
+                                          column != COLUMN_DONE))
+        reason = cause_text(c, a, k);
     *out = (struct human_card){
         .cells = {ended ? sign_cell(human_sign_of(k)) : priority_cell(a, k),
                   {arena_str(a, k->ev.id), NULL},
                   {arena_str(a, raw_text(a, k->f[F_TITLE])), NULL},
                   {arena_str(a, raw_text(a, k->f[F_CURRENT_OWNER])), NULL},
                   {steps_text(a, k), NULL},
-                  {human_age(c, a, k->ev.r.time), "2"}},
-        .reason = arena_str(a, reason_text(c, a, k)),
+                  {age_of(c, a, k->ev.r.time), "2"}},
+        .reason = arena_str(a, reason),
     };
-}
-
-void
-human_begin_cards(struct table *t, struct cli *c, size_t width)
-{
-    table_begin(t, c, cards, HUMAN_CARD_COLUMNS, width);
-    t->indent = 2;
-}
-
-void
-human_add_card(struct table *t, const struct human_card *card)
-{
-    table_row(t, card->cells);
-    if (card->reason.len > 0)
-        table_line(t, t->indent + 3, (struct table_cell){card->reason, "2"});
 }
 
 /* ---- events ---- */
@@ -304,35 +292,9 @@ author_text(struct arena *a, const struct task_event *ev)
                                : by;
 }
 
-/* What was done, in a word or two. */
+/* The texts of a list (raw) with commas between them. */
 static struct str
-deed_text(const struct task_event *ev)
-{
-    static const struct { const char *op, *field, *text; } deeds[] = {
-        {"create", NULL, "created"}, {"checkpoint", NULL, "saved"},
-        {"handoff", NULL, "handed over"}, {"exhaust", NULL, "stopped"},
-        {"attach", NULL, "attached"}, {"claim", NULL, "claimed"},
-        {"ask", NULL, "asked"}, {"import", NULL, "imported"},
-        {"leave", NULL, "left"},
-        {"update", "\"questions\"", "answered"},
-        {"update", "\"messages\"", "message"},
-        {"update", "\"cancel_requested\"", "asked to stop"},
-        {"update", NULL, "changed"},
-    };
-    struct str status = raw_inner(raw_member(ev->v, "status"));
-
-    if (str_is(ev->op, "update") && raw_list_has(ev->set, STR("\"status\"")))
-        return str_is(status, "open") ? STR("reopened") : status;
-    for (size_t i = 0; i < sizeof deeds / sizeof *deeds; i++)
-        if (str_is(ev->op, deeds[i].op) &&
-            (deeds[i].field == NULL ||
-             raw_list_has(ev->set, str_of(deeds[i].field))))
-            return str_of(deeds[i].text);
-    return ev->op; /* a newer version's */
-}
-
-struct str
-human_joined(struct arena *a, struct str list)
+joined_text(struct arena *a, struct str list)
 {
     struct str item = STR_NONE;
     struct buf b = {0};
@@ -343,159 +305,106 @@ human_joined(struct arena *a, struct str list)
     return buf_take(&b, a);
 }
 
+/* What was done, in a word or two; and *about: with what, as the state after it
+   tells, which a server does not. */
 static struct str
-last_of(struct str list)
+deed_text(struct arena *a, const struct task_event *ev, struct str *about)
 {
-    struct str item = STR_NONE, last = STR_NONE;
-
-    while ((item = raw_list_next(list, item)).p != NULL)
-        last = item;
-    return last;
-}
-
-/* The text of the answer that was given then. */
-static struct str
-answer_text(struct arena *a, struct str questions, struct str time)
-{
-    struct str item = STR_NONE, answer;
-
-    while ((item = raw_list_next(questions, item)).p != NULL) {
-        answer = raw_member(item, "answer");
-        if (str_eq(raw_inner(raw_member(answer, "at")), time))
-            return raw_text(a, raw_member(answer, "text"));
-    }
-    return STR_NONE;
-}
-
-static struct str
-handoff_text(struct arena *a, struct str handoff)
-{
-    struct str to = raw_text(a, raw_member(handoff, "to_agent"));
-    struct str reason = raw_text(a, raw_member(handoff, "reason"));
-
-    if (to.len == 0)
-        return reason;
-    return arena_printf(a, "to %.*s%s%.*s", STR_ARG(to),
-                        reason.len > 0 ? ": " : "", STR_ARG(reason));
-}
-
-/* What the deed was about, as the state after it tells; a server does not. */
-static struct str
-matter_text(struct arena *a, const struct task_event *ev, struct str deed)
-{
-    struct str v = ev->v;
-
-    if (str_is(deed, "asked"))
-        return raw_text(a, raw_member(last_of(raw_member(v, "questions")),
-                                      "question"));
-    if (str_is(deed, "answered"))
-        return answer_text(a, raw_member(v, "questions"), ev->r.time);
-    if (str_is(deed, "message"))
-        return raw_text(a, raw_member(last_of(raw_member(v, "messages")),
-                                      "text"));
-    if (str_is(deed, "attached"))
-        return raw_text(a, raw_member(last_of(raw_member(v, "artifacts")),
-                                      "name"));
-    if (str_is(deed, "handed over"))
-        return handoff_text(a, raw_member(v, "handoff"));
-    if (str_is(deed, "stopped"))
-        return raw_text(a, raw_member(raw_member(v, "exhausted"), "reason"));
-    return str_is(deed, "changed") ? human_joined(a, ev->set) : STR_NONE;
-}
-
-/* What was said about it, and of which task. */
-static struct str
-remark_text(struct arena *a, const struct human_events *e,
-            const struct task_event *ev)
-{
-    struct str note = raw_text(a, ev->note);
-    struct str title = raw_text(a, raw_member(ev->v, "title"));
-
-    if (note.len == 0)
-        note = matter_text(a, ev, deed_text(ev));
-    if (e->of_one || title.len == 0)
-        return note;
-    return note.len == 0 ? title : arena_printf(a, "%.*s (%.*s)",
-                                                STR_ARG(note), STR_ARG(title));
-}
-
-static void
-add_event_seen(struct human_events *e, struct arena *a,
-               const struct task_event *ev)
-{
-    const struct table_cell cells[N_SEEN] = {
-        {human_time(e->t.c, a, ev->r.time, true), "2"},
-        {e->of_one ? raw_member(ev->v, "version") : STR(""), NULL},
-        {e->of_one ? STR("") : ev->id, NULL},
-        {author_text(a, ev), NULL},
-        {deed_text(ev), str_is(ev->op, "ask") ? "1;35" : NULL},
-        {remark_text(a, e, ev), NULL},
+    static const struct {
+        const char *op, *field, *text; /* field: what an update changed */
+        const char *of, *member; /* about: of this, or the last in it */
+    } deeds[] = {
+        {"create", NULL, "created", "", ""},
+        {"checkpoint", NULL, "saved", "", ""},
+        {"handoff", NULL, "handed over", "handoff", "reason"},
+        {"exhaust", NULL, "stopped", "exhausted", "reason"},
+        {"attach", NULL, "attached", "artifacts", "name"},
+        {"claim", NULL, "claimed", "", ""},
+        {"ask", NULL, "asked", "questions", "question"},
+        {"import", NULL, "imported", "", ""}, {"leave", NULL, "left", "", ""},
+        {"update", "\"questions\"", "answered", "", ""},
+        {"update", "\"messages\"", "message", "messages", "text"},
+        {"update", "\"cancel_requested\"", "asked to stop", "", ""},
+        {"update", NULL, "changed", "", ""},
     };
+    enum { DEEDS = sizeof deeds / sizeof *deeds };
+    struct str v = ev->v, status = raw_inner(raw_member(v, "status"));
+    struct str deed, of, list, item = STR_NONE, answer, to;
+    size_t i = 0;
 
-    table_row(&e->t, cells);
-}
-
-static void
-add_event(struct human_events *e, struct arena *a,
-          const struct task_event *ev)
-{
-    struct table_cell cells[8] = {{STR_NONE, NULL}}, *cell = cells;
-    struct str changed = human_joined(a, ev->set);
-
-    cell++->s = arena_printf(a, "%llu", (unsigned long long)ev->r.n);
-    cell++->s = human_time(e->t.c, a, ev->r.time, false);
-    if (!e->of_one)
-        cell++->s = ev->id;
-    cell++->s = ev->op;
-    cell++->s = author_text(a, ev);
-    cell++->s = raw_inner(raw_member(ev->v, "status"));
-    if (!e->of_one)
-        cell++->s = raw_text(a, raw_member(ev->v, "title"));
-    else
-        cell++->s = changed.len > 0 ? changed : STR("-");
-    cell->s = raw_text(a, ev->note);
-    table_row(&e->t, cells);
+    *about = STR_NONE;
+    if (str_is(ev->op, "update") && raw_list_has(ev->set, STR("\"status\"")))
+        return str_is(status, "open") ? STR("reopened") : status;
+    while (i < DEEDS && !(str_is(ev->op, deeds[i].op) &&
+                          (deeds[i].field == NULL ||
+                           raw_list_has(ev->set, str_of(deeds[i].field)))))
+        i++;
+    if (i == DEEDS)
+        return ev->op; /* a newer version's */
+    deed = str_of(deeds[i].text);
+    of = list = raw_member(v, deeds[i].of);
+    while ((item = raw_list_next(list, item)).p != NULL)
+        of = item;
+    *about = raw_text(a, raw_member(of, deeds[i].member));
+    list = raw_member(v, "questions");
+    while (str_is(deed, "answered") && /* the question that was then */
+           (item = raw_list_next(list, item)).p != NULL) {
+        answer = raw_member(item, "answer");
+        if (str_eq(raw_inner(raw_member(answer, "at")), ev->r.time)) {
+            *about = raw_text(a, raw_member(answer, "text"));
+            break;
+        }
+    }
+    to = raw_text(a, raw_member(of, "to_agent"));
+    if (str_is(deed, "handed over") && to.len > 0)
+        *about = arena_printf(a, "to %.*s%s%.*s", STR_ARG(to),
+                              about->len > 0 ? ": " : "", STR_ARG(*about));
+    if (str_is(deed, "changed"))
+        *about = joined_text(a, ev->set);
+    return deed;
 }
 
 void
 human_event(struct human_events *e, const struct task_event *ev)
 {
+    struct table_cell cells[8] = {{STR_NONE, NULL}}, *cell = cells;
     struct arena a = {0};
+    struct str title = raw_text(&a, raw_member(ev->v, "title"));
+    struct str note = raw_text(&a, ev->note), deed, about;
+    struct cli *c = e->t.c;
 
-    if (e->t.c->tty)
-        add_event_seen(e, &a, ev);
-    else
-        add_event(e, &a, ev);
+    if (c->tty) {
+        deed = deed_text(&a, ev, &about);
+        note = note.len == 0 ? about : note;
+        if (!e->of_one && title.len > 0)
+            note = note.len == 0 ? title
+                : arena_printf(&a, "%.*s (%.*s)", STR_ARG(note),
+                               STR_ARG(title));
+        *cell++ = (struct table_cell){local_time(c, &a, ev->r.time, true), "2"};
+        cell++->s = e->of_one ? raw_member(ev->v, "version") : STR("");
+        cell++->s = e->of_one ? STR("") : ev->id;
+        cell++->s = author_text(&a, ev);
+        *cell++ = (struct table_cell){deed, str_is(ev->op, "ask") ? "1;35"
+                                                                  : NULL};
+        cell->s = note;
+    } else {
+        cell++->s = arena_printf(&a, U64, ev->r.n);
+        cell++->s = local_time(c, &a, ev->r.time, false);
+        if (!e->of_one)
+            cell++->s = ev->id;
+        cell++->s = ev->op;
+        cell++->s = author_text(&a, ev);
+        cell++->s = raw_inner(raw_member(ev->v, "status"));
+        cell->s = e->of_one ? joined_text(&a, ev->set) : title;
+        if (e->of_one && cell->s.len == 0)
+            cell->s = STR("-");
+        cell[1].s = note;
+    }
+    table_row(&e->t, cells);
     arena_fini(&a);
 }
 
 /* ---- texts ---- */
-
-/* Cuts the next line off *rest: up to a blank, if it has to be broken. */
-static struct str
-break_line(struct str *rest, size_t width)
-{
-    size_t used, n;
-    struct str line = cli_cut(*rest, width, &used);
-
-    if (line.len < rest->len) {
-        for (n = line.len; n > 0 && rest->p[n] != ' '; n--)
-            ;
-        line.len = n > 0 ? n : line.len;
-        if (line.len == 0) /* a terminal of one cell, a wide character */
-            line.len = rest->len;
-    }
-    *rest = str_trim(str_from(*rest, line.len));
-    return line;
-}
-
-/* Whether a line means something by where its words stand: a table, code. */
-static bool
-is_figure(struct str line)
-{
-    return str_starts(line, "|") || str_starts(line, "    ") ||
-           str_starts(line, "\t") || str_starts(line, "```");
-}
 
 /* How far the lines go in that continue this one: below its text, if it is an
    item of a list ("- ", "[x] ", "1) "). */
@@ -517,18 +426,27 @@ hang_of(struct str line)
     return n + mark;
 }
 
-/* Adds a line, plain text, in pieces of width cells, at most max of them.
-   Returns how many. */
+/* Adds a line, plain text, in pieces of width cells, broken at blanks, at most
+   max of them. Returns how many. */
 static size_t
 add_pieces(struct table *t, size_t indent, struct str line, size_t width,
            size_t max, const char *sgr)
 {
-    size_t hang = hang_of(line), n = 0;
+    size_t hang = hang_of(line), n = 0, at, used;
     struct str piece;
 
     hang = hang < width / 2 ? hang : 0;
     do { /* a line that is empty, too */
-        piece = n + 1 < max ? break_line(&line, width) : line;
+        piece = n + 1 < max ? cli_cut(line, width, &used) : line;
+        if (piece.len < line.len) {
+            for (at = piece.len; at > 0 && line.p[at] != ' '; at--)
+                ;
+            piece.len = at > 0 ? at : piece.len;
+            if (piece.len == 0) /* a terminal of one cell, a wide character */
+                piece.len = line.len;
+        }
+        if (n + 1 < max)
+            line = str_trim(str_from(line, piece.len));
         table_line(t, indent, (struct table_cell){piece, sgr});
         if (n == 0) {
             indent += hang;
@@ -552,7 +470,10 @@ human_text(struct table *t, size_t indent, struct str text, size_t max,
 
         view_plain(&plain, line, SIZE_MAX, ' ');
         shown = buf_view(&plain);
-        whole = is_figure(line) && indent + cli_width(shown) <= t->width;
+        /* A table and code mean something by where their words stand. */
+        whole = (str_starts(line, "|") || str_starts(line, "    ") ||
+                 str_starts(line, "\t") || str_starts(line, "```")) &&
+                indent + cli_width(shown) <= t->width;
         max -= add_pieces(t, indent, shown, width, whole ? 1 : max, sgr);
         t->c->out.err |= plain.err;
         buf_fini(&plain);
@@ -581,15 +502,18 @@ human_answers(struct str question)
     return options;
 }
 
-/* Adds the answers, numbered: on one line if they fit, else a line each. */
-static void
-add_answers(struct table *t, size_t indent, struct str answers)
+void
+human_question(struct table *t, size_t indent, const struct task *k,
+               struct str question, size_t max)
 {
     const char *between[] = {"  ", "\n"};
+    struct str answers = human_answers(question), item;
     struct arena a = {0};
-    struct str item;
     struct buf b = {0};
 
+    human_text(t, indent, raw_text(&a, raw_member(question, "question")),
+               max, NULL);
+    /* The answers, numbered: on one line if they fit, else a line each. */
     for (int i = 0; i < 2; i++) {
         item = STR_NONE;
         b.len = 0;
@@ -600,38 +524,24 @@ add_answers(struct table *t, size_t indent, struct str answers)
             break;
     }
     human_text(t, indent, buf_view(&b), SIZE_MAX, NULL);
-    t->c->out.err |= b.err;
-    buf_fini(&b);
-    arena_fini(&a);
-}
-
-void
-human_question(struct table *t, size_t indent, const struct task *k,
-               struct str question, size_t max)
-{
-    struct str answers = human_answers(question), first;
-    struct arena a = {0};
-    struct buf b = {0};
-
-    human_text(t, indent, raw_text(&a, raw_member(question, "question")),
-               max, NULL);
-    add_answers(t, indent, answers);
+    b.len = 0;
     /* With its id: it may be answered and followed by another before the
        command is run. */
     buf_printf(&b, "mcptask answer %.*s %.*s ", STR_ARG(k->ev.id),
                STR_ARG(raw_inner(raw_member(question, "question_id"))));
-    first = raw_text(&a, raw_list_next(answers, STR_NONE));
-    if (str_starts(first, "-"))
+    item = raw_text(&a, raw_list_next(answers, STR_NONE));
+    if (str_starts(item, "-"))
         buf_z(&b, "-- "); /* it is no option */
-    cli_put_word(&b, first.p != NULL ? first : STR("TEXT"));
+    cli_put_word(&b, item.p != NULL ? item : STR("TEXT"));
     table_whole_line(t, indent, (struct table_cell){buf_view(&b), "36"});
     t->c->out.err |= b.err;
     buf_fini(&b);
     arena_fini(&a);
 }
 
-struct str
-human_asked_text(const struct cli *c, struct arena *a, struct str question)
+/* "codex asked anna 25m ago", as far as a question tells. */
+static struct str
+asked_text(const struct cli *c, struct arena *a, struct str question)
 {
     struct str by = raw_text(a, raw_member(question, "by"));
     struct str to = raw_text(a, raw_member(question, "to"));
@@ -640,7 +550,7 @@ human_asked_text(const struct cli *c, struct arena *a, struct str question)
     return arena_printf(a, "%.*s asked%s%.*s%s%.*s%s",
                         STR_ARG(by.len > 0 ? by : STR("an agent")),
                         to.len > 0 ? " " : "", STR_ARG(to),
-                        at.len > 0 ? " " : "", STR_ARG(human_age(c, a, at)),
+                        at.len > 0 ? " " : "", STR_ARG(age_of(c, a, at)),
                         at.len > 0 ? " ago" : "");
 }
 
@@ -652,6 +562,323 @@ human_asked(struct table *t, const struct task *k, struct str question)
 
     table_line(t, 0, (struct table_cell){
         arena_printf(&a, "%.*s  %.*s  %.*s", STR_ARG(p), STR_ARG(k->ev.id),
-                     STR_ARG(human_asked_text(t->c, &a, question))), "1;35"});
+                     STR_ARG(asked_text(t->c, &a, question))), "1;35"});
     arena_fini(&a);
+}
+
+/* ---- the whole of a task ---- */
+
+static void
+add_heading(struct sheet *s, const char *text, const char *sgr)
+{
+    table_line(&s->t, 0, (struct table_cell){STR(""), NULL});
+    table_line(&s->t, 0, (struct table_cell){str_of(text), sgr});
+}
+
+/* Adds a section with a text, if there is one. */
+static void
+add_prose(struct sheet *s, const char *heading, struct str raw)
+{
+    struct str text = raw_text(&s->a, raw);
+
+    if (text.len > 0)
+        add_heading(s, heading, "1");
+    human_text(&s->t, 2, text, SIZE_MAX, NULL);
+}
+
+/* Adds the texts of a list, each with a mark before it. */
+static void
+add_items(struct sheet *s, const char *mark, struct str raw, const char *sgr)
+{
+    struct str item = STR_NONE, text;
+
+    while ((item = raw_list_next(raw, item)).p != NULL) {
+        text = raw_text(&s->a, item);
+        text = arena_printf(&s->a, "%s%.*s", mark,
+                            STR_ARG(text.p != NULL ? text : item));
+        human_text(&s->t, 2, text, SIZE_MAX, sgr);
+    }
+}
+
+/* Adds a line "label   text", if there is a text. */
+static void
+add_fact(struct sheet *s, const char *label, struct str text)
+{
+    if (text.len > 0)
+        human_text(&s->t, 2, arena_printf(&s->a, "%c%-*s%.*s",
+                                          text_lower(label[0]), LABEL - 1,
+                                          label + 1, STR_ARG(text)),
+                   SIZE_MAX, NULL);
+}
+
+/* Adds who said something when: "anna, 40m ago: The client waits 30 s". */
+static void
+add_said(struct sheet *s, struct str by, struct str at, struct str text)
+{
+    struct str age = age_of(s->t.c, &s->a, raw_inner(at));
+
+    human_text(&s->t, 2, arena_printf(&s->a, "%.*s, %.*s ago: %.*s",
+                                      STR_ARG(raw_text(&s->a, by)),
+                                      STR_ARG(age),
+                                      STR_ARG(raw_text(&s->a, text))),
+               SIZE_MAX, NULL);
+}
+
+/* "25m ago (13:05)". */
+static struct str
+when_text(struct sheet *s, struct str time)
+{
+    const struct cli *c = s->t.c;
+
+    return arena_printf(&s->a, "%.*s ago (%.*s)",
+                        STR_ARG(age_of(c, &s->a, time)),
+                        STR_ARG(local_time(c, &s->a, time, true)));
+}
+
+void
+sheet_begin(struct sheet *s, struct cli *c, const struct task *k)
+{
+    int sign = human_sign_of(k);
+    struct str owner, lease, why, question = STR_NONE;
+    struct arena *a = &s->a;
+    struct buf b = {0};
+    size_t done, all;
+
+    *s = (struct sheet){.k = k};
+    table_begin(&s->t, c, human_list, HUMAN_COLUMNS, screen_columns());
+    s->t.indent = 2;
+    s->t.headed = true; /* a row of a part says enough */
+    human_text(&s->t, 0, arena_printf(a, "%.*s  %.*s", STR_ARG(k->ev.id),
+                                      STR_ARG(raw_text(a, k->f[F_TITLE]))),
+               SIZE_MAX, "1");
+
+    /* "P0  in progress  codex-91bc04de  3/6 steps  changed 25m ago" */
+    buf_printf(&b, "P%.*s  %s", STR_ARG(k->f[F_PRIORITY]),
+               task_status_name(k->status));
+    for (size_t i = 0; i < b.len; i++)
+        b.p[i] = b.p[i] == '_' ? ' ' : b.p[i];
+    owner = raw_text(a, k->f[F_CURRENT_OWNER]);
+    if (owner.len > 0)
+        buf_printf(&b, "  %.*s", STR_ARG(owner));
+    task_steps(k, &done, &all);
+    if (all > 0)
+        buf_printf(&b, "  %zu/%zu steps", done, all);
+    buf_printf(&b, "  changed %.*s ago",
+               STR_ARG(age_of(c, a, k->ev.r.time)));
+    lease = raw_inner(raw_member(k->f[F_LEASE], "expires_at"));
+    if (lease.len > 0)
+        buf_printf(&b, "  lease %s %.*s",
+                   k->lease_expired ? "ended" : "until",
+                   STR_ARG(local_time(c, a, lease, true)));
+    human_text(&s->t, 0, buf_view(&b), SIZE_MAX, NULL);
+    c->out.err |= b.err;
+    buf_fini(&b);
+
+    /* "Stuck: the lease ran out" */
+    why = cause_text(c, a, k);
+    if (why.len > 0 && !k->needs_input)
+        human_text(&s->t, 0, arena_printf(a, "%s: %.*s", human_column(sign),
+                                          STR_ARG(why)),
+                   SIZE_MAX, human_column_sgr(sign));
+    while (!task_status_ended(k->status) &&
+           (question = human_open_question(k, question)).p != NULL) {
+        add_heading(s, "Waits for you", "1;35");
+        human_text(&s->t, 2, asked_text(c, a, question), SIZE_MAX, "2");
+        human_question(&s->t, 2, k, question, SIZE_MAX);
+    }
+}
+
+void
+sheet_add_part(struct sheet *s, const struct task *part)
+{
+    if (s->n_parts++ == 0)
+        add_heading(s, "Parts", "1");
+    s->parts_done += part->status == TASK_DONE;
+    human_row(&s->t, part);
+}
+
+/* "make replay: 11 passed, 1 failed". */
+static void
+add_tests(struct sheet *s, struct str tests)
+{
+    struct str test = STR_NONE;
+
+    while ((test = raw_list_next(tests, test)).p != NULL) {
+        struct str code = raw_member(test, "exit_code");
+        struct str summary = raw_text(&s->a, raw_member(test, "summary"));
+        uint64_t passed = raw_u64(raw_member(test, "passed"));
+        uint64_t failed = raw_u64(raw_member(test, "failed"));
+        bool bad = failed > 0 || (code.p != NULL && !str_is(code, "0"));
+        struct buf b = {0};
+
+        buf_str(&b, raw_text(&s->a, raw_member(test, "command")));
+        if (passed + failed > 0)
+            buf_printf(&b, ": " U64 " passed, " U64 " failed", passed, failed);
+        else if (code.p != NULL)
+            buf_printf(&b, ": exit code %.*s", STR_ARG(code));
+        if (summary.len > 0)
+            buf_printf(&b, ": %.*s", STR_ARG(summary));
+        human_text(&s->t, 2, buf_view(&b), SIZE_MAX, bad ? "31" : "32");
+        s->t.c->out.err |= b.err;
+        buf_fini(&b);
+    }
+}
+
+/* "a1  acquirer.log  27 bytes, 50m ago"; and how to read one. */
+static void
+add_artifacts(struct sheet *s, struct str artifacts)
+{
+    struct str item = STR_NONE, id = STR_NONE;
+    struct arena *a = &s->a;
+
+    while ((item = raw_list_next(artifacts, item)).p != NULL) {
+        struct str text = raw_text(a, raw_member(item, "description"));
+        struct str at = raw_inner(raw_member(item, "at"));
+
+        id = raw_inner(raw_member(item, "artifact_id"));
+        human_text(&s->t, 2, arena_printf(a,
+            "%.*s  %.*s  " U64 " bytes, %.*s ago%s%.*s", STR_ARG(id),
+            STR_ARG(raw_text(a, raw_member(item, "name"))),
+            raw_u64(raw_member(item, "size")),
+            STR_ARG(age_of(s->t.c, a, at)), text.len > 0 ? ": " : "",
+            STR_ARG(text)), SIZE_MAX, NULL);
+    }
+    table_whole_line(&s->t, 2, (struct table_cell){
+        arena_printf(a, "mcptask show %.*s --artifact %.*s",
+                     STR_ARG(s->k->ev.id), STR_ARG(id)), "36"});
+}
+
+/* The questions that have an answer. */
+static void
+add_answered(struct sheet *s)
+{
+    struct str item = STR_NONE, answer;
+    bool any = false;
+
+    while ((item = raw_list_next(s->k->f[F_QUESTIONS], item)).p != NULL) {
+        answer = raw_member(item, "answer");
+        if (answer.p == NULL)
+            continue;
+        if (!any)
+            add_heading(s, "Answers", "1");
+        any = true;
+        human_text(&s->t, 2, raw_text(&s->a, raw_member(item, "question")),
+                   SIZE_MAX, "2");
+        add_said(s, raw_member(answer, "by"), raw_member(answer, "at"),
+                 raw_member(answer, str_is(raw_member(answer, "action"),
+                                           "\"accept\"") ||
+                            raw_member(answer, "text").len > 2
+                                ? "text" : "action"));
+    }
+}
+
+/* Adds a field below its label; the steps, which are in two, below theirs. */
+static void
+add_section(struct sheet *s, const struct task_fact *fact)
+{
+    struct str raw = s->k->f[fact->field], done = s->k->f[F_COMPLETED_STEPS];
+    bool steps = fact->kind == KIND_TO_DO;
+
+    if (fact->kind == KIND_PROSE) {
+        add_prose(s, fact->label, raw);
+        return;
+    }
+    if (raw_list_n(raw) + (steps ? raw_list_n(done) : 0) == 0)
+        return;
+    add_heading(s, steps ? "Steps" : fact->label, "1");
+    if (fact->field == F_TEST_RESULTS) {
+        add_tests(s, raw);
+    } else if (fact->field == F_ARTIFACTS) {
+        add_artifacts(s, raw);
+    } else if (steps) {
+        add_items(s, "[x] ", done, "2");
+        add_items(s, "[ ] ", raw, NULL);
+    } else {
+        add_items(s, "- ", raw, NULL);
+    }
+}
+
+/* A field on one line; empty: there is nothing to say. */
+static struct str
+fact_text(struct sheet *s, const struct task_fact *fact)
+{
+    const struct task *k = s->k;
+    struct str raw = k->f[fact->field], text = raw_text(&s->a, raw);
+    struct str by = raw_text(&s->a, k->f[F_CREATED_BY]), item = STR_NONE;
+    struct buf b = {0};
+
+    if (fact->field == F_DEPENDS_ON) { /* and which of them are not done */
+        while ((item = raw_list_next(raw, item)).p != NULL) {
+            const char *state = " (done)";
+
+            if (raw_list_has(k->deps_failed, item))
+                state = " (failed or cancelled)";
+            else if (raw_list_has(k->blocked_by, item))
+                state = " (not done)";
+            buf_printf(&b, "%s%.*s%s", b.len > 0 ? ", " : "",
+                       STR_ARG(raw_inner(item)), state);
+        }
+        return buf_take(&b, &s->a);
+    }
+    if (fact->field == F_COMMIT)
+        return arena_printf(&s->a, "%.*s%s", STR_ARG(text),
+                            str_is(k->f[F_DIRTY], "true") ? " and changes"
+                                                          : "");
+    if (fact->field == F_CREATED_AT && text.len == 0)
+        return by;
+    if (fact->field == F_CREATED_AT) /* "12d ago (Nov 15 13:30) by anna" */
+        return arena_printf(&s->a, "%.*s%s%.*s", STR_ARG(when_text(s, text)),
+                            by.len > 0 ? " by " : "", STR_ARG(by));
+    if (fact->kind == KIND_WORDS || fact->kind == KIND_ITEMS)
+        return joined_text(&s->a, raw);
+    if (fact->kind == KIND_TIME && text.len > 0)
+        return local_time(s->t.c, &s->a, text, true);
+    return text.p != NULL ? text : raw;
+}
+
+void
+sheet_end(struct sheet *s)
+{
+    const struct task *k = s->k;
+    struct raw_members m = raw_members_of(k->extra);
+    struct str stop = k->f[F_CANCEL_REQUESTED], item = STR_NONE, text;
+    const struct task_fact *fact;
+
+    if (s->n_parts > 0)
+        table_line(&s->t, 2, (struct table_cell){
+            arena_printf(&s->a, U64 " of " U64 " done", s->parts_done,
+                         s->n_parts), "2"});
+    add_prose(s, "Result", k->f[F_RESULT]);
+    if (stop.p != NULL && *stop.p == '{') {
+        add_heading(s, "Asked to stop", "1;31");
+        add_said(s, raw_member(stop, "by"), raw_member(stop, "at"),
+                 raw_member(stop, "reason"));
+    }
+    if (raw_list_n(k->f[F_MESSAGES]) > 0)
+        add_heading(s, "Messages", "1");
+    while ((item = raw_list_next(k->f[F_MESSAGES], item)).p != NULL)
+        add_said(s, raw_member(item, "from"), raw_member(item, "at"),
+                 raw_member(item, "text"));
+    for (fact = task_facts; fact->label != NULL; fact++)
+        if (fact->where & IN_SHEET && fact->kind >= KIND_LIST)
+            add_section(s, fact);
+    add_answered(s);
+    if (k->extra.len > 0)
+        add_heading(s, "Other imported fields", "1");
+    while (raw_next(&m) == 1) {
+        text = raw_text(&s->a, m.value);
+        text = utf8_cut(text.p != NULL ? text : m.value, CARRIED_MAX);
+        human_text(&s->t, 2, arena_printf(&s->a, "%.*s: %.*s",
+                                          STR_ARG(m.name), STR_ARG(text)),
+                   SIZE_MAX, NULL);
+    }
+    add_heading(s, "Facts", "1");
+    for (fact = task_facts; fact->label != NULL; fact++)
+        if (fact->where & IN_SHEET && fact->kind < KIND_LIST)
+            add_fact(s, fact->label, fact_text(s, fact));
+    add_fact(s, "Changed", arena_printf(&s->a, "%.*s, version " U64,
+                                        STR_ARG(when_text(s, k->ev.r.time)),
+                                        k->version));
+    table_end(&s->t);
+    arena_fini(&s->a);
 }

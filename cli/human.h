@@ -27,21 +27,17 @@ void human_row(struct table *t, const struct task *k);
 /* Appends a task to c->out: on a terminal as a row, in a pipe as
    view_task_line. */
 void human_put_task(struct cli *c, const struct task *k);
-/* task_cause_text with local times. */
-struct str human_cause(const struct cli *c, struct arena *a,
-                       const struct task *k);
 
 /* A task on the board: a row, and below it the reason, if a person should look
    at the task. Texts are in a. */
 enum { HUMAN_CARD_COLUMNS = 6 };
+extern const struct table_column human_cards[HUMAN_CARD_COLUMNS];
 struct human_card {
     struct table_cell cells[HUMAN_CARD_COLUMNS];
     struct str reason; /* or empty */
 };
 void human_make_card(const struct cli *c, struct arena *a,
                      const struct task *k, struct human_card *out);
-void human_begin_cards(struct table *t, struct cli *c, size_t width);
-void human_add_card(struct table *t, const struct human_card *card);
 
 /* A list of events, of one task or of all. A person reads when, who and what; a
    program has the seq, and each part in a column of its own: human_event adds
@@ -53,28 +49,15 @@ struct human_events {
 void human_begin_events(struct human_events *e, struct cli *c, bool of_one);
 void human_event(struct human_events *e, const struct task_event *ev);
 
-/* How long ago a time was, as "25m"; empty if it is none. In a. */
-struct str human_age(const struct cli *c, struct arena *a, struct str time);
-/* A time in local time: "2026-11-27 09:30:00", or short: "09:30" of today,
-   "Nov 26 09:30" of this year, "2025-11-26" of another; as it is if it is
-   none. In a. */
-struct str human_time(const struct cli *c, struct arena *a, struct str time,
-                     bool is_short);
-
 /* The open question of a task that follows item, raw; after STR_NONE the first;
    .p NULL: there is none. A summary has only the first. */
 struct str human_open_question(const struct task *k, struct str item);
-/* The texts of a list (raw) with commas between them. In a. */
-struct str human_joined(struct arena *a, struct str list);
 /* The answers that a question can have, a raw array; .p NULL: any text. */
 struct str human_answers(struct str question);
 /* Adds an open question of a task (raw), at most max lines of it, its options,
    and the command that answers it. */
 void human_question(struct table *t, size_t indent, const struct task *k,
                     struct str question, size_t max);
-/* "codex asked anna 25m ago", as far as a question tells. In a. */
-struct str human_asked_text(const struct cli *c, struct arena *a,
-                            struct str question);
 /* The heading of a task in a list of questions: "P0  PAY-1185  codex asked anna
    25m ago". */
 void human_asked(struct table *t, const struct task *k, struct str question);
@@ -82,5 +65,20 @@ void human_asked(struct table *t, const struct task *k, struct str question);
    them. */
 void human_text(struct table *t, size_t indent, struct str text, size_t max,
                const char *sgr);
+
+/* Everything about one task. */
+struct sheet {
+    struct table t;
+    struct arena a; /* of its texts */
+    const struct task *k;
+    uint64_t n_parts, parts_done;
+};
+/* Begins with what a person asks first: what it is, where it stands, and what
+   it waits for. k has to live until the end. */
+void sheet_begin(struct sheet *s, struct cli *c, const struct task *k);
+/* Adds a task that is part of it. */
+void sheet_add_part(struct sheet *s, const struct task *part);
+/* Adds the rest, writes it all to c->out, and frees the sheet. */
+void sheet_end(struct sheet *s);
 
 #endif

@@ -50,29 +50,24 @@ take_output(struct output *o)
     return n > 0;
 }
 
-/* False: nobody reads it. */
-static bool
-pass_on(struct output *o)
-{
-    ssize_t n = write(o->out, o->pending.p, o->pending.len);
-
-    if (n > 0)
-        buf_consume(&o->pending, (size_t)n);
-    return n >= 0 || errno == EAGAIN || errno == EINTR;
-}
-
 bool
 output_wait(struct output *o, int timeout_ms)
 {
     struct pollfd at[2] = {
         {o->pending.len < PENDING_MAX ? o->in : -1, POLLIN, 0},
         {o->pending.len > 0 ? o->out : -1, POLLOUT, 0}};
+    ssize_t n;
 
     if (poll(at, 2, timeout_ms) <= 0)
         return true;
     if (at[0].revents != 0)
         take_output(o);
-    return at[1].revents == 0 || pass_on(o);
+    if (at[1].revents == 0)
+        return true;
+    n = write(o->out, o->pending.p, o->pending.len);
+    if (n > 0)
+        buf_consume(&o->pending, (size_t)n);
+    return n >= 0 || errno == EAGAIN || errno == EINTR;
 }
 
 void
@@ -271,47 +266,38 @@ user_len(struct str s)
     return user;
 }
 
-/* Appends a word without its secrets. */
-static void
-put_redacted(struct buf *b, struct str word, bool *next)
-{
-    struct str shown = {word.p, secret_at(word, next)};
-    bool hides = shown.len < word.len;
-    size_t n;
-
-    while ((n = str_find(shown, STR("://"))) != SIZE_MAX) {
-        buf_put(b, shown.p, n + 3);
-        shown = str_from(shown, n + 3);
-        n = user_len(shown);
-        if (n > 0)
-            buf_z(b, HIDDEN);
-        shown = str_from(shown, n);
-    }
-    buf_str(b, shown);
-    if (hides)
-        buf_z(b, HIDDEN);
-}
-
 const char *
 output_words(struct arena *a, char *const *argv, size_t max)
 {
     struct buf b = {0};
-    bool hidden, next = false;
+    bool hidden, next = false; /* the whole of this word, and of the next */
     struct str words;
 
     for (size_t i = 0; argv[i] != NULL; i++) {
-        size_t at;
+        struct str word = str_of(argv[i]), shown = word;
+        size_t n;
 
         if (i > 0)
             buf_char(&b, ' ');
-        at = b.len;
         hidden = next;
         next = false;
-        put_redacted(&b, str_of(argv[i]), &next);
-        if (hidden && b.err == 0) {
-            b.len = at;
+        shown.len = secret_at(word, &next);
+        if (hidden) {
             buf_z(&b, HIDDEN);
+            continue;
         }
+        hidden = shown.len < word.len; /* the rest of it */
+        while ((n = str_find(shown, STR("://"))) != SIZE_MAX) {
+            buf_put(&b, shown.p, n + 3);
+            shown = str_from(shown, n + 3);
+            n = user_len(shown);
+            if (n > 0)
+                buf_z(&b, HIDDEN);
+            shown = str_from(shown, n);
+        }
+        buf_str(&b, shown);
+        if (hidden)
+            buf_z(&b, HIDDEN);
     }
     words = buf_take(&b, a);
     return words.p != NULL ? output_plain(a, words, max) : NULL;

@@ -94,18 +94,12 @@ ignore_resize(int sig)
     (void)sig;
 }
 
+/* A sequence for the terminal, which takes so few bytes at once. */
 static void
 write_screen(const char *text)
 {
-    size_t len = strlen(text), at = 0;
-
-    while (at < len) {
-        ssize_t n = write(STDOUT_FILENO, text + at, len - at);
-
-        if (n < 0 && errno != EINTR)
-            return; /* there is no terminal any more */
-        at += n > 0 ? (size_t)n : 0;
-    }
+    while (write(STDOUT_FILENO, text, strlen(text)) < 0 && errno == EINTR)
+        continue;
 }
 
 void

@@ -7,7 +7,6 @@
 #include "cli/call.h"
 #include "cli/human.h"
 #include "cli/id.h"
-#include "cli/sheet.h"
 #include "cli/store.h"
 #include "mcp/calls.h"
 #include "cli/table.h"

@@ -8,7 +8,7 @@
 
 #include "cli/table.h"
 #include "cli/screen.h"
-#include "cli/width.h"
+#include "base/utf8.h"
 #include "task/view.h"
 
 #include <string.h>
@@ -24,6 +24,69 @@ struct table_row {
     enum row_kind { CELLS, LINE, WHOLE_LINE } kind; /* a line has one cell */
     struct table_cell cell[];
 };
+
+/* ---- cells ---- */
+
+/* The libc of a static binary has no locale to ask, so the ranges are here: the
+   blocks of Unicode (UAX 11) as terminals draw them, without the gaps between
+   assigned wide characters. */
+static const struct range {
+    uint32_t from, cells : 8, n : 24; /* n characters from there on */
+} ranges[] = {
+    {0x300, 0, 112}, {0x483, 0, 7}, {0x591, 0, 45}, {0x610, 0, 11},
+    {0x64b, 0, 21}, {0x93c, 0, 1}, {0x94d, 0, 1}, {0xe31, 0, 1}, {0xe34, 0, 7},
+    {0xe47, 0, 8}, {0x1100, 2, 96}, {0x1ab0, 0, 80}, {0x1dc0, 0, 64},
+    {0x200b, 0, 5}, {0x20d0, 0, 33}, {0x231a, 2, 2}, {0x23e9, 2, 4},
+    {0x23f0, 2, 1}, {0x23f3, 2, 1}, {0x25fd, 2, 2}, {0x2614, 2, 2},
+    {0x2648, 2, 12}, {0x267f, 2, 1}, {0x2693, 2, 1}, {0x26a1, 2, 1},
+    {0x26aa, 2, 2}, {0x26bd, 2, 2}, {0x26c4, 2, 2}, {0x26ce, 2, 1},
+    {0x26d4, 2, 1}, {0x26ea, 2, 1}, {0x26f2, 2, 2}, {0x26f5, 2, 1},
+    {0x26fa, 2, 1}, {0x26fd, 2, 1}, {0x2705, 2, 1}, {0x270a, 2, 2},
+    {0x2728, 2, 1}, {0x274c, 2, 1}, {0x274e, 2, 1}, {0x2753, 2, 3},
+    {0x2757, 2, 1}, {0x2795, 2, 3}, {0x27b0, 2, 1}, {0x27bf, 2, 1},
+    {0x2b1b, 2, 2}, {0x2b50, 2, 1}, {0x2b55, 2, 1}, {0x2e80, 2, 447},
+    {0x3041, 2, 29023}, {0xa960, 2, 32}, {0xac00, 2, 11172}, {0xf900, 2, 512},
+    {0xfe00, 0, 16}, {0xfe20, 0, 16}, {0xfe30, 2, 64}, {0xff00, 2, 97},
+    {0xffe0, 2, 7}, {0x1f004, 2, 1}, {0x1f0cf, 2, 1}, {0x1f18e, 2, 1},
+    {0x1f191, 2, 10}, {0x1f200, 2, 102}, {0x1f300, 2, 848}, {0x1f680, 2, 128},
+    {0x1f7e0, 2, 17}, {0x1f900, 2, 256}, {0x1fa70, 2, 144},
+    {0x20000, 2, 131070}, {0xe0100, 0, 240},
+};
+enum { N_RANGES = sizeof ranges / sizeof *ranges };
+
+struct str
+cli_cut(struct str s, size_t width, size_t *used)
+{
+    const char *end = str_end(s);
+    size_t at = 0, n, cells;
+
+    for (*used = 0; at < s.len; at += n, *used += cells) {
+        uint32_t cp = 0;
+
+        n = utf8_len(s.p + at, end);
+        if (n > 0)
+            cp = utf8_code(s.p + at, n);
+        cells = 1;
+        for (size_t i = 0; cp >= ranges[0].from && i < N_RANGES; i++)
+            if (cp - ranges[i].from < ranges[i].n) {
+                cells = ranges[i].cells;
+                break;
+            }
+        if (*used + cells > width)
+            break;
+        n += n == 0;
+    }
+    return (struct str){s.p, at};
+}
+
+size_t
+cli_width(struct str s)
+{
+    size_t n;
+
+    cli_cut(s, SIZE_MAX, &n);
+    return n;
+}
 
 struct str
 table_cut(struct arena *a, struct str s, size_t width, size_t *used)
@@ -102,47 +165,23 @@ table_whole_line(struct table *t, size_t indent, struct table_cell line)
 
 /* ---- drawing ---- */
 
-/* The widest that a column becomes. */
-static size_t
-widest_of(const struct table *t, const struct table_column *col)
-{
-    size_t most;
-
-    if (t->width == 0)
-        return WIDE_MAX;
-    if (col->rest || col->share == 0)
-        return SIZE_MAX;
-    most = t->width * col->share / 100;
-    return most > 4 ? most : 4;
-}
-
-/* Counts a text among those of its column. */
+/* Counts a text among those of its column, up to the widest that it becomes. */
 static void
 measure_cell(struct table *t, size_t i, struct str s)
 {
-    size_t n = cli_width(s), most = widest_of(t, &t->cols[i]);
+    const struct table_column *col = &t->cols[i];
+    size_t n = cli_width(s), most = SIZE_MAX;
 
+    if (t->width == 0)
+        most = WIDE_MAX;
+    else if (!col->rest && col->share > 0)
+        most = t->width * col->share / 100;
+    if (t->width > 0 && most < 4)
+        most = 4;
     if (n > most)
         n = t->width > 0 ? most : 0;
     if (n > t->wide[i])
         t->wide[i] = n;
-}
-
-/* Measures the rows that wait. Returns whether any has columns. */
-static bool
-measure_rows(struct table *t)
-{
-    bool any = false;
-
-    for (const struct table_row *r = t->first; r != NULL; r = r->next) {
-        for (size_t i = 0; i < t->n && r->kind == CELLS; i++)
-            measure_cell(t, i, r->cell[i].s);
-        any |= r->kind == CELLS;
-    }
-    for (size_t i = 0; i < t->n; i++)
-        if (t->wide[i] > 0 && t->width > 0 && t->cols[i].head != NULL)
-            measure_cell(t, i, str_of(t->cols[i].head));
-    return any;
 }
 
 /* The blanks before a column. */
@@ -231,44 +270,40 @@ put_cells(struct table *t, const struct table_cell *cells,
     end_line(out, from);
 }
 
-static void
-put_line(struct table *t, const struct table_row *r)
-{
-    struct buf *out = &t->c->out;
-    size_t from = out->len;
-    size_t left = t->width > r->indent + 1 ? t->width - r->indent : 1;
-
-    put_blanks(out, r->indent);
-    put_cell(t, &r->cell[0], r->kind == LINE && t->width > 0 ? left : 0, false);
-    end_line(out, from);
-}
-
-static void
-put_heads(struct table *t, const size_t wide[TABLE_COLUMNS])
-{
-    struct table_cell heads[TABLE_COLUMNS] = {{STR_NONE, NULL}};
-
-    for (size_t i = 0; i < t->n; i++)
-        heads[i] = (struct table_cell){str_of(t->cols[i].head), "2"};
-    put_cells(t, heads, wide);
-    t->headed = true;
-}
-
 void
 table_draw(struct table *t)
 {
-    size_t wide[TABLE_COLUMNS];
-    bool any;
+    struct table_cell heads[TABLE_COLUMNS] = {{STR_NONE, NULL}};
+    struct buf *out = &t->c->out;
+    size_t wide[TABLE_COLUMNS], from, left;
+    bool any = false; /* of the rows have columns */
 
-    any = measure_rows(t);
-    lay_out(t, wide);
-    if (any && t->width > 0 && !t->headed && t->cols[0].head != NULL)
-        put_heads(t, wide);
     for (const struct table_row *r = t->first; r != NULL; r = r->next) {
-        if (r->kind == CELLS)
+        for (size_t i = 0; i < t->n && r->kind == CELLS; i++)
+            measure_cell(t, i, r->cell[i].s);
+        any |= r->kind == CELLS;
+    }
+    for (size_t i = 0; i < t->n; i++)
+        if (t->wide[i] > 0 && t->width > 0 && t->cols[i].head != NULL)
+            measure_cell(t, i, str_of(t->cols[i].head));
+    lay_out(t, wide);
+    if (any && t->width > 0 && !t->headed && t->cols[0].head != NULL) {
+        for (size_t i = 0; i < t->n; i++)
+            heads[i] = (struct table_cell){str_of(t->cols[i].head), "2"};
+        put_cells(t, heads, wide);
+        t->headed = true;
+    }
+    for (const struct table_row *r = t->first; r != NULL; r = r->next) {
+        if (r->kind == CELLS) {
             put_cells(t, r->cell, wide);
-        else
-            put_line(t, r);
+            continue;
+        }
+        from = out->len;
+        left = t->width > r->indent + 1 ? t->width - r->indent : 1;
+        put_blanks(out, r->indent);
+        put_cell(t, &r->cell[0], r->kind == LINE && t->width > 0 ? left : 0,
+                 false);
+        end_line(out, from);
     }
     arena_reset(&t->a);
     t->first = NULL;

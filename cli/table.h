@@ -54,6 +54,12 @@ void table_draw(struct table *t);
 /* The same, and frees the table. */
 void table_end(struct table *t);
 
+/* The cells of a terminal that s, UTF-8, takes: 2 for a wide character (East
+   Asian Width W or F of Unicode, most emoji), 0 for one that joins the one
+   before it, else 1. */
+size_t cli_width(struct str s);
+/* The start of s that fits into width cells; *used is what it takes. */
+struct str cli_cut(struct str s, size_t width, size_t *used);
 /* Cuts s, plain text, to width cells (0: any), the last ones "…" if it was
    longer; in a. *used is what it takes. */
 struct str table_cut(struct arena *a, struct str s, size_t width,

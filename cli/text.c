@@ -28,19 +28,8 @@
 
 /* ---- what a terminal may see ---- */
 
-/* Whether the character must not be shown as it is. In JSON only those count
-   that JSON allows unescaped. */
-static bool
-is_unsafe(uint32_t cp, enum cli_safe_as as)
-{
-    if (as == SAFE_JSON)
-        return cp >= 0x7f && cp <= 0x9f;
-    if (cp == '\t' || (cp == '\n' && as == SAFE_TEXT))
-        return false;
-    return utf8_is_active(cp);
-}
-
-/* The number of bytes from p on that are safe to show. */
+/* The number of bytes from p on that are safe to show. In JSON only those are
+   not that JSON allows unescaped. */
 static size_t
 plain_len(const char *p, const char *end, enum cli_safe_as as)
 {
@@ -48,12 +37,21 @@ plain_len(const char *p, const char *end, enum cli_safe_as as)
 
     while (at < end) {
         size_t n = 1;
+        uint32_t cp = (uint8_t)*at; /* char may be signed or not */
+        bool unsafe = false;
 
-        if (*at < ' ' || *at >= 0x7f) { /* char may be signed or not */
+        if (cp < ' ' || cp >= 0x7f) {
             n = utf8_len(at, end);
-            if (n == 0 ? as != SAFE_JSON : is_unsafe(utf8_code(at, n), as))
-                break;
+            cp = n > 0 ? utf8_code(at, n) : 0;
+            if (as == SAFE_JSON)
+                unsafe = n > 0 && cp >= 0x7f && cp <= 0x9f;
+            else
+                unsafe = n == 0 || (cp != '\t' &&
+                                    !(cp == '\n' && as == SAFE_TEXT) &&
+                                    utf8_is_active(cp));
         }
+        if (unsafe)
+            break;
         at += n > 0 ? n : 1;
     }
     return (size_t)(at - p);
@@ -88,22 +86,6 @@ cli_safe(struct buf *b, size_t from, enum cli_safe_as as)
 
 /* ---- columns ---- */
 
-/* The colour of a column, or NULL. Only a status has one, found by its first
-   letters: that is the word that a reader looks for. */
-static const char *
-color_of(struct str s)
-{
-    static const struct { char word[13], sgr[3]; } colors[] = {
-        {"failed", "31"}, {"cancelled", "2"},
-        {"problem", "31"}, {"ok", "32"}, {"working", "36"},
-        {"input_requi", "35"}, {"completed", "32"}};
-
-    for (size_t i = 0; i < sizeof(colors) / sizeof(colors[0]); i++)
-        if (str_starts(s, colors[i].word))
-            return colors[i].sgr;
-    return NULL;
-}
-
 void
 cli_put_word(struct buf *b, struct str s)
 {
@@ -123,43 +105,47 @@ cli_put_word(struct buf *b, struct str s)
     buf_z(b, quoted ? "'" : "");
 }
 
-/* Adds a line to a table. Each column but the last ends with two blanks. */
-static void
-add_line(struct table *t, struct str line)
-{
-    struct table_cell cells[CLI_COLUMNS + 1] = {{STR_NONE, NULL}};
-    struct str rest = line;
-    size_t i, n;
-
-    for (i = 0; i + 1 < t->n && (n = str_find(rest, STR("  "))) != SIZE_MAX;
-         i++) {
-        cells[i].s = (struct str){rest.p, n};
-        cells[i].sgr = color_of(cells[i].s);
-        rest = str_from(rest, n + 2);
-    }
-    cells[i].s = rest;
-    if (i + 1 == t->n)
-        table_row(t, cells);
-    else
-        table_line(t, 0, (struct table_cell){line, NULL});
-}
-
-/* Makes a table of the lines, with columns as wide as those before. */
+/* Makes a table of the lines, with columns as wide as those before. Each but
+   the last ends with two blanks. Only a status has a colour, found by its first
+   letters: that is the word that a reader looks for. */
 static void
 align_columns(struct cli *c)
 {
+    static const struct { char word[13], sgr[3]; } colors[] = {
+        {"failed", "31"}, {"cancelled", "2"},
+        {"problem", "31"}, {"ok", "32"}, {"working", "36"},
+        {"input_requi", "35"}, {"completed", "32"}};
     static const struct table_column cols[CLI_COLUMNS + 1] = {
         [CLI_COLUMNS] = {.rest = true}};
     struct buf lines = c->out;
-    struct str rest = buf_view(&lines);
+    struct str all = buf_view(&lines);
     struct table t;
 
     c->out = (struct buf){.err = lines.err};
     table_begin(&t, c, cols, c->columns + 1,
                 c->fit && c->tty ? screen_columns() : 0);
     memcpy(t.wide, c->width, sizeof c->width);
-    while (rest.len > 0)
-        add_line(&t, str_cut(&rest, '\n'));
+    while (all.len > 0) {
+        struct table_cell cells[CLI_COLUMNS + 1] = {{STR_NONE, NULL}};
+        struct str line = str_cut(&all, '\n'), rest = line;
+        size_t i, n;
+
+        for (i = 0; i + 1 < t.n; i++) {
+            n = str_find(rest, STR("  "));
+            if (n == SIZE_MAX)
+                break;
+            cells[i].s = (struct str){rest.p, n};
+            for (size_t k = 0; k < sizeof colors / sizeof *colors; k++)
+                if (str_starts(cells[i].s, colors[k].word))
+                    cells[i].sgr = colors[k].sgr;
+            rest = str_from(rest, n + 2);
+        }
+        cells[i].s = rest;
+        if (i + 1 == t.n)
+            table_row(&t, cells);
+        else
+            table_line(&t, 0, (struct table_cell){line, NULL});
+    }
     table_end(&t);
     memcpy(c->width, t.wide, sizeof c->width);
     c->exact = false; /* what comes next is not safe yet */
@@ -205,21 +191,11 @@ write_all(int fd, const struct buf *b)
     return 0;
 }
 
-/* Wipes out what cli_progress has shown. */
-static void
-end_progress(struct cli *c)
-{
-    struct buf b = {0};
-
-    if (c->shown_ms > 0)
-        buf_z(&b, WIPE);
-    cli_say(STDERR_FILENO, &b);
-    c->shown_ms = 0;
-}
-
 bool
 cli_flush(struct cli *c)
 {
+    struct buf wipe = {0}; /* what cli_progress has shown */
+
     if (!c->raw)
         cli_safe(&c->out, 0, c->exact ? SAFE_JSON : SAFE_TEXT);
     if (!c->exact && !c->raw) {
@@ -228,7 +204,10 @@ cli_flush(struct cli *c)
         else if (c->columns > 0)
             align_columns(c);
     }
-    end_progress(c);
+    if (c->shown_ms > 0)
+        buf_z(&wipe, WIPE);
+    cli_say(STDERR_FILENO, &wipe);
+    c->shown_ms = 0;
     c->wrote |= c->out.len > 0;
     if (c->out_errno == 0)
         c->out_errno = write_all(STDOUT_FILENO, &c->out);
@@ -281,17 +260,6 @@ cli_interrupted(void)
 
 /* ---- errors ---- */
 
-/* Appends "mcptask done: " or, for a warning or without a command,
-   "mcptask: ". */
-static void
-put_speaker(struct buf *b, const struct cli *c, int err)
-{
-    bool command = c != NULL && c->cmd != NULL && err != 0;
-
-    buf_printf(b, "mcptask%s%s: ", command ? " " : "",
-               command ? c->cmd->name : "");
-}
-
 int
 cli_refuse(const struct cli *c, const struct task_error *e)
 {
@@ -304,7 +272,10 @@ cli_refuse(const struct cli *c, const struct task_error *e)
         view_error_json(&b, e);
     } else {
         buf_put(&b, WIPE, from);
-        put_speaker(&b, c, e->code);
+        if (c != NULL && c->cmd != NULL && e->code != 0)
+            buf_printf(&b, "mcptask %s: ", c->cmd->name);
+        else /* a warning, too */
+            buf_z(&b, "mcptask: ");
         buf_str(&b, e->message);
     }
     cli_safe(&b, json ? 0 : from, json ? SAFE_JSON : SAFE_LINE);
@@ -517,49 +488,48 @@ take_facts(struct fact *f, const char *format, va_list ap)
     }
 }
 
-static void
-put_json(struct buf *b, const struct fact *f)
+void
+cli_tell(struct cli *c, const char *text, const char *facts, ...)
 {
+    struct fact all[MAX_FACTS + 1] = {{.n = 0}};
+    const struct fact *f = all;
+    struct buf *b = &c->out;
     struct json_w w;
-
-    json_begin(&w, b);
-    for (; f->name.p != NULL; f++) {
-        json_key_str(&w, f->name);
-        if (f->is_bool)
-            json_bool(&w, f->n != 0);
-        else if (f->text.p != NULL)
-            json_string(&w, f->text);
-        else
-            json_number(&w, (int64_t)f->n);
-    }
-    json_end(&w);
-    buf_char(b, '\n');
-}
-
-static void
-put_facts(struct buf *b, const char *text, const struct fact *facts)
-{
     bool one = false;
-    size_t at;
+    size_t at, n;
+    va_list ap;
 
-    for (size_t n; *text != '\0'; text += n) {
-        const struct fact *f = facts;
-
+    va_start(ap, facts);
+    take_facts(all, facts, ap);
+    va_end(ap);
+    if (c->json) {
+        json_begin(&w, b);
+        for (; f->name.p != NULL; f++) {
+            json_key_str(&w, f->name);
+            if (f->is_bool)
+                json_bool(&w, f->n != 0);
+            else if (f->text.p != NULL)
+                json_string(&w, f->text);
+            else
+                json_number(&w, (int64_t)f->n);
+        }
+        json_end(&w);
+        buf_char(b, '\n');
+        return;
+    }
+    for (; *text != '\0'; text += n) {
         n = strcspn(text, "{");
         buf_put(b, text, n);
         text += n;
         n = strcspn(text, "}");
-        if (text[n] == '\0') {
-            buf_put(b, text, n);
-            break;
-        }
-        n++;
+        n += text[n] != '\0';
         if (n == sizeof("{s}") - 1) {
             buf_z(b, one ? "" : "s");
             continue;
         }
-        while (f->name.p && !str_eq(f->name, (struct str){text + 1, n - 2}))
-            f++;
+        for (f = all; f->name.p != NULL; f++)
+            if (n > 2 && str_eq(f->name, (struct str){text + 1, n - 2}))
+                break;
         if (f->name.p == NULL) { /* no fact: it stands as it is */
             buf_put(b, text, n);
             continue;
@@ -573,19 +543,4 @@ put_facts(struct buf *b, const char *text, const struct fact *facts)
         buf_str(b, f->text);
         cli_safe(b, at, SAFE_LINE);
     }
-}
-
-void
-cli_tell(struct cli *c, const char *text, const char *facts, ...)
-{
-    struct fact f[MAX_FACTS + 1] = {{.n = 0}};
-    va_list ap;
-
-    va_start(ap, facts);
-    take_facts(f, facts, ap);
-    va_end(ap);
-    if (c->json)
-        put_json(&c->out, f);
-    else
-        put_facts(&c->out, text, f);
 }

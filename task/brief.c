@@ -95,19 +95,24 @@ put_stored(struct buf *out, struct arena *a, const char *word, struct str raw)
     view_plain(out, s, MAX_LINE, ' ');
 }
 
-/* What is not the agent's own: ", by anna, held by codex-01c709ed" or, of a
-   task that was handed over, ", from codex-01c709ed: the context is full". */
-static void
-put_authors(struct buf *out, struct arena *a, const struct brief *b,
-            enum brief_part part, const struct task *k)
+void
+brief_put(struct buf *out, struct arena *a, const struct brief *b,
+          enum brief_part part, const struct task *k, bool prompts)
 {
-    struct str handoff = k->f[F_HANDOFF];
+    struct str handoff = k->f[F_HANDOFF], taken = k->f[F_TAKEOVER];
+    struct str prompt = STR_NONE;
 
+    buf_printf(out, "- %.*s (P%.*s)", STR_ARG(k->ev.id),
+               STR_ARG(k->f[F_PRIORITY]));
+    put_stored(out, a, " ", k->f[F_TITLE]);
+    /* What is not the agent's own: ", by anna, held by codex-01c709ed" or, of a
+       task that was handed over, ", from codex-01c709ed: the context is
+       full". */
     if (!actor_is(&b->who, k->f[F_CREATED_BY]) && part != BRIEF_LOST)
         put_stored(out, a, ", by ", k->f[F_CREATED_BY]);
     if (part == BRIEF_LOST) {
-        put_stored(out, a, ", by ", raw_member(k->f[F_TAKEOVER], "agent"));
-        put_stored(out, a, ": ", raw_member(k->f[F_TAKEOVER], "reason"));
+        put_stored(out, a, ", by ", raw_member(taken, "agent"));
+        put_stored(out, a, ": ", raw_member(taken, "reason"));
     }
     if (part == BRIEF_LEFT)
         put_stored(out, a, ", held by ", k->f[F_CURRENT_OWNER]);
@@ -116,22 +121,10 @@ put_authors(struct buf *out, struct arena *a, const struct brief *b,
         view_plain(out, task_was(a, k, b->now_ms), MAX_LINE, ' ');
         buf_printf(out, "; else free at %.8sZ", time_text(k->until_ms) + 11);
     }
-    if (k->status != TASK_HANDOFF_READY)
-        return;
-    put_stored(out, a, ", from ", raw_member(handoff, "from_agent"));
-    put_stored(out, a, ": ", raw_member(handoff, "reason"));
-}
-
-void
-brief_put(struct buf *out, struct arena *a, const struct brief *b,
-          enum brief_part part, const struct task *k, bool prompts)
-{
-    struct str prompt = STR_NONE;
-
-    buf_printf(out, "- %.*s (P%.*s)", STR_ARG(k->ev.id),
-               STR_ARG(k->f[F_PRIORITY]));
-    put_stored(out, a, " ", k->f[F_TITLE]);
-    put_authors(out, a, b, part, k);
+    if (k->status == TASK_HANDOFF_READY) {
+        put_stored(out, a, ", from ", raw_member(handoff, "from_agent"));
+        put_stored(out, a, ": ", raw_member(handoff, "reason"));
+    }
     buf_char(out, '\n');
     if (prompts && (part == BRIEF_MINE || part == BRIEF_LEFT))
         prompt = utf8_cut(raw_text(a, k->f[F_RESUME_PROMPT]), MAX_PROMPT);

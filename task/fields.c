@@ -179,14 +179,13 @@ const struct row task_rows[TASK_N_ARGS] = {
                    .needs = (CHANGES | BIT(GET) | BIT(IMPORT) |
                              BIT(BRIEF)) & ~(BIT(CREATE) | BIT(CLAIM))},
     [F_STATUS] = {NAME(status), CHOICE(STATUSES), .flags = FIXED,
-                  .shown = IN_SUMMARY | IN_BRIEF, .tools = WHOLE},
-    [F_CURRENT_OWNER] = {NAME(current_owner), AGENT,
-                         .shown = IN_SUMMARY | IN_BRIEF,
+                  .shown = IN_SUMMARY, .tools = WHOLE},
+    [F_CURRENT_OWNER] = {NAME(current_owner), AGENT, .shown = IN_SUMMARY,
                          .tools = WHOLE | BIT(LIST)},
     [F_PRIORITY] = {NAME(priority), INT(0, 4), .flags = FIXED,
-                    .shown = IN_SUMMARY | IN_BRIEF, .tools = WHOLE},
+                    .shown = IN_SUMMARY, .tools = WHOLE},
     [F_REPO_PATH] = {NAME(repo_path), TEXT, .flags = ONE, .max = 4 * KiB,
-                     .shown = IN_SUMMARY | IN_BRIEF,
+                     .shown = IN_SUMMARY,
                      .tools = WHOLE | BIT(LIST) | BIT(CLAIM) | BIT(WAIT) |
                               BIT(RESUME) | BIT(STANDUP)},
     [F_PARENT_ID] = {NAME(parent_id), .type = T_ID, .shown = IN_SUMMARY,
@@ -213,7 +212,7 @@ const struct row task_rows[TASK_N_ARGS] = {
     [F_HANDOFF] = {NAME(handoff), OBJECT(HANDOFF, handoff_rows),
                    .tools = BIT(IMPORT)},
     [F_NOT_BEFORE] = {NAME(not_before), .type = T_TIME, .flags = ONE,
-                      .shown = IN_SUMMARY | IN_BRIEF,
+                      .shown = IN_SUMMARY,
                       .tools = WHOLE | BIT(HANDOFF) | BIT(EXHAUST)},
     [F_PATHS] = {NAME(paths), TEXT, .flags = ONE | SET | RELATIVE, .items = 32,
                  .max = 256, .tools = WHOLE},
@@ -235,12 +234,9 @@ const struct row task_rows[TASK_N_ARGS] = {
                      .tools = STATE},
     [F_FAILED_APPROACHES] = {NAME(failed_approaches), TEXT, .items = 64,
                              .max = KiB, .tools = STATE},
-    [F_BRANCH] = {NAME(branch), TEXT, .max = 256, .shown = IN_BRIEF,
-                  .tools = STATE},
-    [F_COMMIT] = {NAME(commit), TEXT, .max = 128, .shown = IN_BRIEF,
-                  .tools = STATE},
-    [F_DIRTY] = {NAME(dirty), .type = T_BOOL, .shown = IN_BRIEF,
-                 .tools = STATE},
+    [F_BRANCH] = {NAME(branch), TEXT, .max = 256, .tools = STATE},
+    [F_COMMIT] = {NAME(commit), TEXT, .max = 128, .tools = STATE},
+    [F_DIRTY] = {NAME(dirty), .type = T_BOOL, .tools = STATE},
     [F_RESULT] = {NAME(result), TEXT, .max = 16 * KiB,
                   .tools = BIT(UPDATE) | BIT(IMPORT)},
     [F_TEST_RESULTS] = {NAME(test_results), OBJECT(TEST, test_rows),
@@ -249,8 +245,7 @@ const struct row task_rows[TASK_N_ARGS] = {
                          .tools = BIT(IMPORT)},
     [F_ARTIFACTS] = {NAME(artifacts), OBJECT(ARTIFACT, artifact_rows),
                      .items = TASK_MAX_ARTIFACTS, .tools = BIT(IMPORT)},
-    [F_CREATED_BY] = {NAME(created_by), AGENT, .shown = IN_BRIEF,
-                      .tools = BIT(IMPORT)},
+    [F_CREATED_BY] = {NAME(created_by), AGENT, .tools = BIT(IMPORT)},
     [F_ATTEMPTS] = {NAME(attempts), INT(1, 0), .tools = BIT(IMPORT)},
 
     [ARG_AGENT] = {NAME(agent), AGENT,
@@ -333,6 +328,44 @@ const struct row task_rows[TASK_N_ARGS] = {
     [ARG_WAIT_SECONDS] = {NAME(wait_seconds), LIMIT(0, 50),
                           .tools = BIT(ASK) | BIT(CLAIM) | BIT(WAIT)},
     [ARG_UNTIL] = {NAME(until), CHOICE(UNTILS), .tools = BIT(WAIT)},
+};
+
+const struct task_fact task_facts[] = {
+    {F_TITLE, KIND_LINE, IN_FORM, "Title"},
+    {F_STATUS, KIND_LINE, IN_BRIEF, "Status"},
+    {F_PRIORITY, KIND_LINE, IN_BRIEF | IN_FORM, "Priority"},
+    {F_CURRENT_OWNER, KIND_LINE, IN_BRIEF | IN_FORM, "Owner"},
+    {F_TAGS, KIND_WORDS, IN_SHEET | IN_FORM, "Tags"},
+    {F_PARENT_ID, KIND_LINE, IN_SHEET | IN_FORM, "Part of"},
+    {F_DEPENDS_ON, KIND_WORDS, IN_SHEET | IN_FORM, "Depends on"},
+    {F_NOT_BEFORE, KIND_TIME, IN_BRIEF | IN_SHEET | IN_FORM, "Not before"},
+    {F_REPO_PATH, KIND_LINE, IN_BRIEF | IN_SHEET | IN_FORM, "Repository"},
+    {F_PATHS, KIND_ITEMS, IN_SHEET | IN_FORM, "Paths"},
+    {F_BRANCH, KIND_LINE, IN_BRIEF | IN_SHEET, "Branch"},
+    {F_COMMIT, KIND_LINE, IN_BRIEF | IN_SHEET, "Commit"},
+    {F_DIRTY, KIND_LINE, IN_BRIEF, "Dirty"},
+    {F_ATTEMPTS, KIND_LINE, IN_SHEET, "Attempts"},
+    {F_CREATED_AT, KIND_TIME, IN_SHEET, "Created"},
+    {F_CREATED_BY, KIND_LINE, IN_BRIEF, "Created by"},
+    {F_GOAL, KIND_PROSE, IN_BRIEF | IN_SHEET | IN_FORM, "Goal"},
+    {F_LEASE, KIND_OBJECT, IN_BRIEF, "Lease"},
+    {F_CANCEL_REQUESTED, KIND_OBJECT, IN_BRIEF, "Asked to stop"},
+    {F_MESSAGES, KIND_OBJECTS, IN_BRIEF, "Messages"},
+    {F_QUESTIONS, KIND_OBJECTS, IN_BRIEF, "Questions"},
+    {F_HANDOFF, KIND_OBJECT, IN_BRIEF, "Handed over"},
+    {F_TAKEOVER, KIND_OBJECT, IN_BRIEF, "Taken over"},
+    {F_EXHAUSTED, KIND_OBJECT, IN_BRIEF, "Exhausted"},
+    {F_CHECKPOINT, KIND_OBJECT, IN_BRIEF, "Checkpoint"},
+    {F_RESUME_PROMPT, KIND_PROSE, IN_BRIEF | IN_SHEET, "How to continue"},
+    {F_REMAINING_STEPS, KIND_TO_DO, IN_BRIEF | IN_SHEET, "Remaining steps"},
+    {F_COMPLETED_STEPS, KIND_DONE, IN_BRIEF, "Completed steps"},
+    {F_ACCEPTANCE, KIND_LIST, IN_BRIEF | IN_SHEET | IN_FORM, "Acceptance"},
+    {F_DECISIONS, KIND_LIST, IN_BRIEF | IN_SHEET, "Decisions"},
+    {F_FAILED_APPROACHES, KIND_LIST, IN_BRIEF | IN_SHEET, "What did not work"},
+    {F_RESULT, KIND_PROSE, IN_BRIEF, "Result"},
+    {F_TEST_RESULTS, KIND_OBJECTS, IN_BRIEF | IN_SHEET, "Tests"},
+    {F_ARTIFACTS, KIND_OBJECTS, IN_BRIEF | IN_SHEET, "Artifacts"},
+    {.label = NULL},
 };
 
 const struct row_atom row_atoms[TASK_N_ATOMS] = {
@@ -484,8 +517,12 @@ task_value_fits(int field, struct str raw)
     X(WAIT, ARG_UNTIL, "default change; or a status") \
     X(WAIT, ARG_SINCE_SEQ, "only events after this one")
 
+static void put_properties(struct json_w *w, const struct row *r, size_t n,
+                           unsigned tools);
+
+/* A member and the schema of its values. */
 static void
-put_meaning(struct json_w *w, const struct row *r, unsigned tools)
+put_property(struct json_w *w, const struct row *r, unsigned tools)
 {
 #define ROW(tool, arg, text) {TOOL_##tool, arg},
 #define MEANING(tool, arg, text) text "\0"
@@ -493,39 +530,25 @@ put_meaning(struct json_w *w, const struct row *r, unsigned tools)
         uint8_t tool, arg;
     } rows[] = {MEANINGS(ROW)};
     static const char meanings[] = MEANINGS(MEANING);
+    static const char *const types[] = {
+        [T_INT] = "integer", [T_COUNT] = "integer", [T_BOOL] = "boolean",
+        [T_OBJECT] = "object", [T_TASKS] = "object",
+    };
     const char *text = meanings;
 
+    json_key(w, r->name);
+    if (r->items) {
+        json_obj(w);
+        json_put_z(w, "type", "array");
+        json_key(w, "items");
+    }
+    json_obj(w);
+    json_put_z(w, "type", types[r->type] ? types[r->type] : "string");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         if (tools == 1u << rows[i].tool && r == &task_rows[rows[i].arg])
             json_put_z(w, "description", text);
         text += strlen(text) + 1;
     }
-}
-
-/* Whether an argument stands first: hosts show, and models fill in, the first
-   ones best. create_task does without a title only where it has tasks. */
-static bool
-stands_first(const struct row *r, unsigned tools)
-{
-    return r->needs & tools || r == &task_rows[F_TITLE];
-}
-
-static void put_properties(struct json_w *w, const struct row *r, size_t n,
-                           unsigned tools);
-
-/* The schema of one value. */
-static void
-put_schema(struct json_w *w, const struct row *r, unsigned tools)
-{
-    static const char *const types[] = {
-        [T_INT] = "integer", [T_COUNT] = "integer", [T_BOOL] = "boolean",
-        [T_OBJECT] = "object", [T_TASKS] = "object",
-    };
-    const char *const *name;
-
-    json_obj(w);
-    json_put_z(w, "type", types[r->type] ? types[r->type] : "string");
-    put_meaning(w, r, tools);
     if (r->type == T_OBJECT)
         put_properties(w, row_objects[r->sub], r->n_sub, 1);
     if (r->type == T_TASKS)
@@ -536,23 +559,11 @@ put_schema(struct json_w *w, const struct row *r, unsigned tools)
     }
     if (r->type == T_NAME) {
         json_put_arr(w, "enum");
-        for (name = row_choices[r->sub]; *name; name++)
+        for (const char *const *name = row_choices[r->sub]; *name; name++)
             json_z(w, *name);
         json_close(w);
     }
     json_close(w);
-}
-
-static void
-put_property(struct json_w *w, const struct row *r, unsigned tools)
-{
-    json_key(w, r->name);
-    if (r->items) {
-        json_obj(w);
-        json_put_z(w, "type", "array");
-        json_key(w, "items");
-    }
-    put_schema(w, r, tools);
     if (r->items)
         json_close(w);
 }
@@ -560,7 +571,8 @@ put_property(struct json_w *w, const struct row *r, unsigned tools)
 /* The members of an object with the rows that one of tools takes, in the schema
    of the object. Converters to what models are given refuse objects without
    properties. The rows of an object's own members say only which are
-   required. */
+   required. Hosts show, and models fill in, the first ones best: what is
+   required, and the title, which create_task needs unless it has tasks. */
 static void
 put_properties(struct json_w *w, const struct row *r, size_t n, unsigned tools)
 {
@@ -570,7 +582,7 @@ put_properties(struct json_w *w, const struct row *r, size_t n, unsigned tools)
     for (int first = 1; first >= 0; first--)
         for (size_t i = 0; i < n; i++)
             if ((own || (r[i].tools & tools && r[i].shown != UNSHOWN)) &&
-                stands_first(&r[i], tools) == (first == 1))
+                (r[i].needs & tools || &r[i] == &task_rows[F_TITLE]) == first)
                 put_property(w, &r[i], tools);
     json_close(w);
     for (size_t i = 0; i < n; i++) {

@@ -109,6 +109,29 @@ int task_field_of(struct str name);
    list, a list of objects, an object, a text, a number, or null. */
 bool task_value_fits(int field, struct str raw);
 
+/* Where a field is shown: in the brief of an agent that takes over, which has
+   its name if it is on a line; in the sheet of a person at a terminal; and in
+   the form that a person edits, which has its name. */
+enum { IN_BRIEF = 1, IN_SHEET = 2, IN_FORM = 4 };
+/* What a value is to those who read it. From KIND_LIST on, it stands below a
+   heading, its label. */
+enum task_kind {
+    KIND_LINE,  /* a short text, a number, a choice */
+    KIND_TIME,
+    KIND_WORDS, /* a list that has room on one line */
+    KIND_ITEMS, /* the same, but edited with an item a line */
+    KIND_LIST,  /* a list of texts, */
+    KIND_TO_DO, KIND_DONE, /* to be ticked off */
+    KIND_PROSE,
+    KIND_OBJECT, KIND_OBJECTS /* one, and a list of them */
+};
+/* What people and agents read of a task, in their order; one without a label
+   ends it. The page has the same labels. */
+extern const struct task_fact {
+    uint8_t field, kind, where;
+    const char *label;
+} task_facts[];
+
 /* The tool's input schema, a plain object of scalars and arrays, in a; .p NULL:
    no memory. */
 struct str task_tool_schema(enum task_tool tool, struct arena *a);

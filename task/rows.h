@@ -28,10 +28,10 @@ enum {
     RELATIVE = 64
 };
 
-/* Where views show a field without a place of its own: in the summary of a
-   list, and as a line of the brief. UNSHOWN: an argument that our own programs
-   pass, which no schema has. */
-enum { IN_SUMMARY = 1, IN_BRIEF = 2, UNSHOWN = 4 };
+/* IN_SUMMARY: a member of the summary of a list; UNSHOWN: an argument that our
+   own programs pass, which no schema has. What people and agents are shown is
+   in task_facts. */
+enum { IN_SUMMARY = 1, UNSHOWN = 2 };
 
 struct row {
     const char *name;

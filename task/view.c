@@ -38,22 +38,6 @@ enum {
     STATE   /* struct str, an object: its member of this name */
 };
 
-static void
-put_value(struct buf *b, const void *of, int kind)
-{
-    if (kind == RAW)
-        buf_str(b, *(const struct str *)of);
-    else if (kind == TEXT)
-        json_quote(b, *(const struct str *)of);
-    else if (kind == NUMBER)
-        buf_u64(b, *(const uint64_t *)of);
-    else if (kind == STATUS)
-        buf_printf(b, "\"%s\"",
-                   task_status_name(*(const enum task_status *)of));
-    else
-        buf_z(b, "true");
-}
-
 /* Writes n members of a struct, separated by commas; before comes before the
    first. */
 static void
@@ -75,13 +59,36 @@ put_members(struct buf *b, char before, const void *of,
             (kind == IF_SO && !*(const bool *)at))
             continue;
         json_name(b, before, str_of(m->name));
-        put_value(b, at, kind);
         before = ',';
+        if (kind == RAW)
+            buf_str(b, *(const struct str *)at);
+        else if (kind == TEXT)
+            json_quote(b, *(const struct str *)at);
+        else if (kind == NUMBER)
+            buf_u64(b, *(const uint64_t *)at);
+        else if (kind == STATUS)
+            buf_printf(b, "\"%s\"",
+                       task_status_name(*(const enum task_status *)at));
+        else
+            buf_z(b, "true");
     }
 }
 
 #define N(array) (sizeof(array) / sizeof *(array))
 #define AT(field) offsetof(struct task, field)
+
+/* What no record holds: the last of a whole task, and before the reasons of a
+   summary. */
+static const struct member derived[] = {
+    {"ready", AT(ready), IF_SO}, {"blocked_by", AT(blocked_by), RAW},
+    {"deps_failed", AT(deps_failed), RAW}, {"overlaps", AT(clashes), RAW},
+    {"parent_waits", AT(above), RAW}, {"needs_input", AT(needs_input), IF_SO},
+    {"lease_expired", AT(lease_expired), IF_SO},
+    {"agent_gone", AT(gone), IF_SO}, {"stale", AT(stale), IF_SO},
+};
+static const struct member last_change[] = {
+    {"seq", AT(ev.r.n), NUMBER}, {"updated_at", AT(ev.r.time), TEXT},
+};
 
 static bool
 is_to_close(const struct task *k)
@@ -90,9 +97,9 @@ is_to_close(const struct task *k)
            !task_status_ended(k->status);
 }
 
-/* How many parts a task has, if any. */
+/* What no record holds, and how many parts the task has, if any. */
 static void
-put_part_counts(struct buf *b, const struct task *k)
+put_task_derived(struct buf *b, const struct task *k)
 {
     static const struct member members[] = {
         {"total", AT(parts.total), NUMBER},
@@ -101,6 +108,7 @@ put_part_counts(struct buf *b, const struct task *k)
         {"tasks", AT(part_list), RAW},
     };
 
+    put_members(b, ',', k, derived, N(derived));
     if (k->parts.total == 0)
         return;
     buf_z(b, ",\"parts\":");
@@ -113,19 +121,8 @@ put_part_counts(struct buf *b, const struct task *k)
 void
 view_derived_json(struct buf *b, const struct task *k)
 {
-    static const struct member members[] = {
-        {"seq", AT(ev.r.n), NUMBER}, {"updated_at", AT(ev.r.time), TEXT},
-        {"ready", AT(ready), IF_SO}, {"blocked_by", AT(blocked_by), RAW},
-        {"deps_failed", AT(deps_failed), RAW}, {"overlaps", AT(clashes), RAW},
-        {"parent_waits", AT(above), RAW},
-        {"needs_input", AT(needs_input), IF_SO},
-        {"lease_expired", AT(lease_expired), IF_SO},
-        {"agent_gone", AT(gone), IF_SO},
-        {"stale", AT(stale), IF_SO},
-    };
-
-    put_members(b, ',', k, members, N(members));
-    put_part_counts(b, k);
+    put_members(b, ',', k, last_change, N(last_change));
+    put_task_derived(b, k);
 }
 
 void
@@ -194,12 +191,6 @@ cut_part(struct str *part, size_t *room)
     return false;
 }
 
-static bool
-in_summary(int field)
-{
-    return task_rows[field].shown & IN_SUMMARY;
-}
-
 /* Leaves out what a summary has no room for. Returns whether there was any. */
 static bool
 trim(struct task *k, struct why *why)
@@ -215,8 +206,9 @@ trim(struct task *k, struct why *why)
     for (size_t i = 0; i < N(parts); i++)
         cut |= cut_part(parts[i], &room);
     for (int i = 0; i < TASK_N_FIELDS; i++)
-        if (in_summary(i) && !(task_rows[i].flags & FIXED) &&
-            i != F_CURRENT_OWNER && i != F_LEASE)
+        if (task_rows[i].shown & IN_SUMMARY &&
+            !(task_rows[i].flags & FIXED) && i != F_CURRENT_OWNER &&
+            i != F_LEASE)
             cut |= cut_part(&k->f[i], &room);
     return cut;
 }
@@ -247,37 +239,28 @@ view_summary_json(struct buf *b, const struct task *of)
     static const struct member first[] = {
         {"task_id", AT(f[F_TASK_ID]), RAW}, {"title", AT(f[F_TITLE]), RAW},
         {"match", AT(match), RAW},
-    }, derived[] = {
-        {"ready", AT(ready), IF_SO}, {"blocked_by", AT(blocked_by), RAW},
-        {"deps_failed", AT(deps_failed), RAW}, {"overlaps", AT(clashes), RAW},
-        {"parent_waits", AT(above), RAW},
-        {"needs_input", AT(needs_input), IF_SO},
-        {"lease_expired", AT(lease_expired), IF_SO},
-        {"agent_gone", AT(gone), IF_SO},
-        {"stale", AT(stale), IF_SO},
-    }, last[] = {
-        {"version", AT(version), NUMBER}, {"seq", AT(ev.r.n), NUMBER},
-        {"updated_at", AT(ev.r.time), TEXT},
+    }, version[] = {
+        {"version", AT(version), NUMBER},
     };
     size_t done, total;
 
     task_steps(k, &done, &total);
     put_members(b, '{', k, first, N(first));
     for (int i = 0; i < TASK_N_FIELDS; i++)
-        if (in_summary(i) && k->f[i].p && i != F_LEASE &&
+        if (task_rows[i].shown & IN_SUMMARY && k->f[i].p && i != F_LEASE &&
             !(i == F_PRIORITY && str_is(k->f[i], TASK_PRIORITY)) &&
             (i != F_NOT_BEFORE || k->early))
             buf_printf(b, ",\"%s\":%.*s", task_rows[i].name,
                        STR_ARG(k->f[i]));
     put_lease_end(b, k->f[F_LEASE]);
-    put_members(b, ',', k, derived, N(derived));
-    put_part_counts(b, k);
+    put_task_derived(b, k);
     if (total > 0)
         buf_printf(b, ",\"steps_done\":%zu,\"steps_total\":%zu", done,
                    total);
     put_tests(b, k->f[F_TEST_RESULTS]);
     put_members(b, ',', &why, reasons, N(reasons));
-    put_members(b, ',', k, last, N(last));
+    put_members(b, ',', k, version, N(version));
+    put_members(b, ',', k, last_change, N(last_change));
     if (k->garbled)
         buf_z(b, ",\"damaged\":\"its newest record is not JSON\"");
     buf_z(b, cut ? ",\"truncated\":true}" : "}");
@@ -411,13 +394,15 @@ put_reasons(struct buf *b, const char *name, const char *list, const char *who,
     buf_char(b, ']');
 }
 
-/* The tasks that could be claimed, and what to do about the first: a fleet that
-   asks again and again should wait. */
-static void
-put_could(struct buf *b, const struct task_why *w)
+void
+view_none_json(struct buf *b, const struct task_why *w, bool partial)
 {
     const struct task_could *c = w->could;
 
+    buf_printf(b, "{\"claimed\":false,\"message\":\"no task is ready%s%s\"",
+               partial ? " in the part that was searched" : "",
+               w->elsewhere > 0 ? "; other projects have ready tasks, so pass "
+                                  "repo_path * or one of elsewhere_in" : "");
     for (size_t i = 0; i < w->n_could; i++) {
         buf_printf(b, "%s{\"task_id\":%.*s,\"title\":%.*s,\"was\":",
                    i > 0 ? "," : ",\"could_claim\":[", STR_ARG(c[i].id),
@@ -427,25 +412,16 @@ put_could(struct buf *b, const struct task_why *w)
             buf_printf(b, ",\"free_at\":\"%s\"", time_text(c[i].free_ms));
         buf_char(b, '}');
     }
-    if (w->n_could == 0)
-        return;
-    buf_printf(b, "],\"next\":\"%s", c->free_ms != 0
-                   ? "wait until free_at with wait_seconds" : "wait for work");
-    if (c->to.p)
-        buf_printf(b, "; if %.*s is you, pass that name as agent",
-                   STR_ARG(raw_inner(c->to)));
-    buf_z(b, "; if its agent will not come, claim it with task_id, takeover "
-          "and a reason\"");
-}
-
-void
-view_none_json(struct buf *b, const struct task_why *w, bool partial)
-{
-    buf_printf(b, "{\"claimed\":false,\"message\":\"no task is ready%s%s\"",
-               partial ? " in the part that was searched" : "",
-               w->elsewhere > 0 ? "; other projects have ready tasks, so pass "
-                                  "repo_path * or one of elsewhere_in" : "");
-    put_could(b, w);
+    if (w->n_could > 0) { /* a fleet that asks again and again should wait */
+        buf_printf(b, "],\"next\":\"%s", c->free_ms != 0
+                       ? "wait until free_at with wait_seconds"
+                       : "wait for work");
+        if (c->to.p)
+            buf_printf(b, "; if %.*s is you, pass that name as agent",
+                       STR_ARG(raw_inner(c->to)));
+        buf_z(b, "; if its agent will not come, claim it with task_id, "
+              "takeover and a reason\"");
+    }
     put_reasons(b, "blocked", "blocked_by", "task_id", w->blocked,
                 w->blockers);
     put_reasons(b, "held", "held_by", "agent", w->held, w->holders);
@@ -485,18 +461,6 @@ view_plain(struct buf *b, struct str s, size_t max, char instead)
         buf_z(b, "...");
 }
 
-/* Whether s begins like a tag, of which hosts have many forms; but not as
-   view_plain writes a character. */
-static bool
-begins_tag(struct str s)
-{
-    char c = s.len > 1 ? text_lower(s.p[1]) : '\0';
-
-    return *s.p == '<' && !str_starts(s, "<U+") &&
-           ((c >= 'a' && c <= 'z') || c == '/' || c == '!' || c == '?' ||
-            c == '|');
-}
-
 void
 view_mask_markup(struct buf *b, size_t from)
 {
@@ -507,11 +471,16 @@ view_mask_markup(struct buf *b, size_t from)
     buf_put(&old, b->p + from, b->len - from);
     b->err = old.err;
     b->len = from;
-    for (struct str s = buf_view(&old); s.len > 0; s = str_from(s, 1))
-        if (begins_tag(s))
+    for (struct str s = buf_view(&old); s.len > 0; s = str_from(s, 1)) {
+        char c = s.len > 1 ? text_lower(s.p[1]) : '\0';
+
+        /* Hosts have many forms of tags; view_plain writes <U+202E>. */
+        if (*s.p == '<' && !str_starts(s, "<U+") &&
+            ((c >= 'a' && c <= 'z') || (c != '\0' && strchr("/!?|", c))))
             buf_z(b, "&lt;");
         else
             buf_char(b, *s.p);
+    }
     buf_fini(&old);
 }
 
@@ -587,15 +556,12 @@ put_quoted(struct buf *b, struct str s)
 }
 
 static void
-put_list(struct buf *b, struct arena *a, const char *mark, struct str raw)
+put_item(struct buf *b, struct arena *a, const char *mark, struct str raw,
+         size_t max)
 {
-    struct str item = STR_NONE;
-
-    while ((item = raw_list_next(raw, item)).p) {
-        buf_z(b, mark);
-        put_field(b, a, item, SIZE_MAX);
-        buf_char(b, '\n');
-    }
+    buf_z(b, mark);
+    put_field(b, a, raw, max);
+    buf_char(b, '\n');
 }
 
 /* "- name: text", if there is any. */
@@ -604,9 +570,8 @@ put_fact(struct buf *b, struct arena *a, const char *name, struct str raw)
 {
     if (!raw.p)
         return;
-    buf_printf(b, "- %s: ", name);
-    put_field(b, a, raw, SIZE_MAX);
-    buf_char(b, '\n');
+    buf_printf(b, "- %s", name);
+    put_item(b, a, ": ", raw, SIZE_MAX);
 }
 
 /* The members of an object. */
@@ -625,97 +590,33 @@ put_object(struct buf *b, struct arena *a, struct str raw,
     buf_char(b, '\n');
 }
 
-enum {
-    PROSE,   /* quoted */
-    OBJECT,  /* a line for each member */
-    OBJECTS, /* a line for each object of a list */
-    LIST,    /* a line for each text of a list ... */
-    TO_DO,   /* ... to be ticked off */
-    DONE
-};
-
-/* Fields with a heading of their own. */
-static const struct section {
-    char head[18];
-    uint8_t field, kind;
-} sections[] = {
-    {"Goal", F_GOAL, PROSE},
-    {"Lease", F_LEASE, OBJECT},
-    {"Asked to stop", F_CANCEL_REQUESTED, OBJECT},
-    {"Messages", F_MESSAGES, OBJECTS},
-    {"Questions", F_QUESTIONS, OBJECTS},
-    {"Handed over", F_HANDOFF, OBJECT},
-    {"Taken over", F_TAKEOVER, OBJECT},
-    {"Exhausted", F_EXHAUSTED, OBJECT},
-    {"Checkpoint", F_CHECKPOINT, OBJECT},
-    {"How to continue", F_RESUME_PROMPT, PROSE},
-    {"Remaining steps", F_REMAINING_STEPS, TO_DO},
-    {"Completed steps", F_COMPLETED_STEPS, DONE},
-    {"Acceptance", F_ACCEPTANCE, LIST},
-    {"Decisions", F_DECISIONS, LIST},
-    {"Failed approaches", F_FAILED_APPROACHES, LIST},
-    {"Result", F_RESULT, PROSE},
-    {"Tests", F_TEST_RESULTS, OBJECTS},
-    {"Artifacts", F_ARTIFACTS, OBJECTS},
-};
-
-static const struct section parts = {"Parts", TASK_N_FIELDS, OBJECTS};
-
+/* A value below its label. */
 static void
-put_section(struct buf *b, struct arena *a, const struct section *s,
-            struct str raw)
+put_section(struct buf *b, struct arena *a, const char *label,
+            enum task_kind kind, struct str raw)
 {
-    static const char marks[][8] = {[LIST] = "- ", [TO_DO] = "- [ ] ",
-                                    [DONE] = "- [x] "};
+    static const char marks[][8] = {[KIND_LIST] = "- ", [KIND_TO_DO] = "- [ ] ",
+                                    [KIND_DONE] = "- [x] "};
     struct str item = STR_NONE;
 
     if (raw.len <= 2)
         return; /* absent or empty */
-    buf_printf(b, "\n## %s\n\n", s->head);
-    if (s->kind == PROSE)
+    buf_printf(b, "\n## %s\n\n", label);
+    if (kind == KIND_PROSE)
         put_quoted(b, text_of(b, a, raw));
-    else if (s->kind == OBJECT)
+    else if (kind == KIND_OBJECT)
         put_object(b, a, raw, "\n- ");
-    else if (s->kind == OBJECTS)
-        while ((item = raw_list_next(raw, item)).p)
-            put_object(b, a, item, ", ");
     else
-        put_list(b, a, marks[s->kind], raw);
+        while ((item = raw_list_next(raw, item)).p) {
+            if (kind == KIND_OBJECTS)
+                put_object(b, a, item, ", ");
+            else
+                put_item(b, a, marks[kind], item, SIZE_MAX);
+        }
 }
 
-/* A text, quoted if it has several lines; or a list, an element a line. */
-static void
-put_carried(struct buf *b, struct arena *a, struct str raw)
-{
-    struct str s = text_of(b, a, raw), item = STR_NONE;
-    bool list = *raw.p == '[';
-
-    if (!list && (!s.p || str_find(s, STR("\n")) == SIZE_MAX)) {
-        buf_char(b, ' ');
-        put_field(b, a, raw, CARRIED_MAX);
-    }
-    buf_char(b, '\n');
-    if (s.p && str_find(s, STR("\n")) != SIZE_MAX) {
-        put_quoted(b, utf8_cut(s, CARRIED_MAX));
-        buf_z(b, s.len > CARRIED_MAX ? "> ...\n" : "");
-    }
-    while (list && (item = raw_list_next(raw, item)).p) {
-        if (item.p > raw.p + CARRIED_MAX) {
-            buf_z(b, "  - ...\n");
-            break;
-        }
-        buf_z(b, "  ");
-        if (*item.p == '{') {
-            put_object(b, a, item, ", ");
-            continue;
-        }
-        buf_z(b, "- ");
-        put_field(b, a, item, CARRIED_MAX);
-        buf_char(b, '\n');
-    }
-}
-
-/* What an import carried along: members that are no field. */
+/* What an import carried along: members that are no field. A text is quoted if
+   it has several lines; a list has an element a line. */
 static void
 put_extra(struct buf *b, struct arena *a, struct str extra)
 {
@@ -725,10 +626,31 @@ put_extra(struct buf *b, struct arena *a, struct str extra)
     if (extra.len > 0)
         buf_z(b, "\n## Other imported fields\n\n");
     while (b->len - start < CARRIED_ALL && raw_next(&m) == 1) {
+        struct str s = text_of(b, a, m.value), item = STR_NONE;
+        bool lines = s.p && str_find(s, STR("\n")) != SIZE_MAX;
+        bool list = *m.value.p == '[';
+
         buf_z(b, "- ");
         view_plain(b, m.name, 64, ' ');
-        buf_char(b, ':');
-        put_carried(b, a, m.value);
+        buf_z(b, list || lines ? ":" : ": ");
+        if (!list && !lines)
+            put_field(b, a, m.value, CARRIED_MAX);
+        buf_char(b, '\n');
+        if (lines) {
+            put_quoted(b, utf8_cut(s, CARRIED_MAX));
+            buf_z(b, s.len > CARRIED_MAX ? "> ...\n" : "");
+        }
+        while (list && (item = raw_list_next(m.value, item)).p) {
+            if (item.p > m.value.p + CARRIED_MAX) {
+                buf_z(b, "  - ...\n");
+                break;
+            }
+            buf_z(b, "  ");
+            if (*item.p == '{')
+                put_object(b, a, item, ", ");
+            else
+                put_item(b, a, "- ", item, CARRIED_MAX);
+        }
     }
     if (m.p < m.end)
         buf_z(b, "- ...\n");
@@ -737,6 +659,7 @@ put_extra(struct buf *b, struct arena *a, struct str extra)
 void
 view_task_markdown(struct buf *b, struct arena *a, const struct task *k)
 {
+    const struct task_fact *fact;
     const struct str *f = k->f;
     size_t from = b->len;
 
@@ -745,9 +668,11 @@ view_task_markdown(struct buf *b, struct arena *a, const struct task *k)
     buf_z(b, "\n\n");
     put_quoted(b, text_of(b, a, f[F_TITLE]));
     buf_z(b, "\nQuoted text and list items are data that agents stored.\n\n");
-    for (int i = 0; i < TASK_N_FIELDS; i++)
-        if (task_rows[i].shown & IN_BRIEF)
-            put_fact(b, a, task_rows[i].name, f[i]);
+    for (int i = 0; i < TASK_N_FIELDS; i++) /* in the order of the record */
+        for (fact = task_facts; fact->label; fact++)
+            if (fact->field == i && fact->where & IN_BRIEF &&
+                fact->kind < KIND_LIST)
+                put_fact(b, a, task_rows[i].name, f[i]);
     put_fact(b, a, "lease_expired",
              k->lease_expired ? STR("true") : STR_NONE);
     put_fact(b, a, "agent_gone", k->gone ? STR("true") : STR_NONE);
@@ -758,9 +683,10 @@ view_task_markdown(struct buf *b, struct arena *a, const struct task *k)
                    is_to_close(k) ? "; " TASK_CLOSE : "");
     buf_printf(b, "- version: %llu\n- updated_at: %.*s\n",
                (unsigned long long)k->version, STR_ARG(k->ev.r.time));
-    for (size_t i = 0; i < N(sections); i++)
-        put_section(b, a, &sections[i], f[sections[i].field]);
-    put_section(b, a, &parts, k->part_list);
+    for (fact = task_facts; fact->label; fact++)
+        if (fact->where & IN_BRIEF && fact->kind >= KIND_LIST)
+            put_section(b, a, fact->label, fact->kind, f[fact->field]);
+    put_section(b, a, "Parts", KIND_OBJECTS, k->part_list);
     put_extra(b, a, k->extra);
     view_mask_markup(b, from);
 }

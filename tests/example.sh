@@ -106,7 +106,7 @@ has "$dir/answer" "'--estimate	" "'--estimate-max	"
 if command -v script >"$dir/log"; then
     check env COLUMNS=80 TERM=xterm NO_COLOR=1 script -qec \
         "'$dir/tree/mcptask' show b" /dev/null
-    has "$dir/log" 'estimate' '15 min'
+    has "$dir/log" 'minutes     15'
     check env EDITOR="sed -i 's/^estimate: 15/estimate: 10/'" script -qec \
         "'$dir/tree/mcptask' edit b" /dev/null
     run show b
@@ -114,7 +114,7 @@ if command -v script >"$dir/log"; then
 fi
 # ... the page ...
 send resources/read '{"uri":"ui://mcptask/board"}'
-has "$dir/answer" "estimate: { label: 'Estimate"
+has "$dir/answer" "estimate: { label: 'Minutes"
 # ... and another store.
 run export
 cp "$dir/answer" "$dir/tasks"

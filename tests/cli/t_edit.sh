@@ -171,6 +171,14 @@ owner: no title' The title
     run 0 show one --json
     has out '"tags":["x","y"]'
     lacks out two
+    # An empty value clears each field that a task can do without.
+    run 0 edit one --parent two -r "$dir" -o me --not-before 2030-01-01
+    edit_with 'sed -e "/^title\|^priority/b" -e "s/^\([a-z_]*:\).*/\1/" -e "/^[- ] /d" \
+        -e "/^goal:/q" "$2" >new; cp new "$2"' one
+    run 0 show one --json
+    has out '"tags":[]' '"depends_on":[]' '"paths":[]' '"acceptance":[]' \
+        '"goal":""' '"title":"Another: title"' '"priority":0'
+    lacks out parent_id repo_path current_owner not_before
     # A blank line within an item that is not touched stays.
     printf '%s\n' '{"task_id":"long","title":"x","acceptance":["a\n\nb","c"]}' |
         "$bin" import - >out

@@ -102,6 +102,27 @@ TEST(headers_allow_the_page)
     arena_fini(&a);
 }
 
+/* Where a person fills in a field, and above what stands below a heading. */
+TEST(has_the_labels_of_the_facts)
+{
+    const struct task_fact *fact;
+    char text[80];
+    struct str page;
+
+    CHECK(page_text(&page) == 0);
+    for (fact = task_facts; fact->label != NULL; fact++) {
+        struct str name = task_arg_name(fact->field);
+
+        snprintf(text, sizeof(text), "\n%.*s: { label: '%s", STR_ARG(name),
+                 fact->label);
+        if (fact->where & IN_FORM && !CHECK(strstr(page.p, text) != NULL))
+            fprintf(stderr, "no%s\n", text);
+        snprintf(text, sizeof(text), "'%s'", fact->label);
+        if (fact->kind == KIND_PROSE || fact->kind == KIND_LIST)
+            CHECK(strstr(page.p, text) != NULL);
+    }
+}
+
 /* A row of columns.h. */
 struct sorted {
     const char *status, *flags, *column;

@@ -401,6 +401,46 @@ is_text(const struct fixture *f, const char *name, const char *want)
     return false;
 }
 
+/* What a task can be given, it can be rid of, but for what each task has. */
+static void
+test_every_field_can_be_cleared(void)
+{
+    struct fixture f;
+    char args[96];
+    int n = 0;
+
+    fixture_init(&f);
+    call(&f, "create_task", "{'task_id':'b','title':'B'}");
+    call(&f, "create_task", "{'task_id':'c','title':'C'}");
+    call(&f, "create_task", "{'task_id':'a','title':'A','goal':'g',"
+         "'current_owner':'me','repo_path':'/src','parent_id':'b',"
+         "'tags':['x'],'depends_on':['c'],'paths':['src'],"
+         "'acceptance':['it works'],'not_before':'2030-01-01T00:00:00Z'}");
+    call(&f, "update_task", "{'task_id':'a','agent':'me',"
+         "'cancel_requested':{'reason':'r'},'resume_prompt':'p',"
+         "'remaining_steps':['1'],'completed_steps':['2'],"
+         "'decisions':['3'],'failed_approaches':['4'],'branch':'main',"
+         "'commit':'c','dirty':true,'result':'r',"
+         "'test_results':[{'command':'make'}]}");
+    for (int i = 0; i < TASK_N_FIELDS; i++) {
+        const struct row *r = &task_rows[i];
+
+        if (!(r->tools & 1u << TOOL_UPDATE) || i == F_TASK_ID ||
+            r->flags & FIXED)
+            continue;
+        call(&f, "get_task", "{'task_id':'a'}");
+        n += json_get(f.json, r->name) != NULL;
+        snprintf(args, sizeof args, "{'task_id':'a','agent':'me',"
+                 "'clear':['%s']}", r->name);
+        call(&f, "update_task", args);
+        call(&f, "get_task", "{'task_id':'a'}");
+        if (!CHECK(!json_get(f.json, r->name)))
+            fprintf(stderr, "%s is not cleared\n", r->name);
+    }
+    CHECK(n == 20); /* it had all that this test knows */
+    fixture_fini(&f);
+}
+
 /* What models and hosts send for lists, for what they leave unset, and for
    numbers that they do not know the range of. */
 static void
@@ -993,6 +1033,7 @@ main(void)
     test_read_only();
     test_limits_at_their_edge();
     test_kinds_of_values();
+    test_every_field_can_be_cleared();
     test_as_it_is_meant();
     test_principals();
     test_principal_that_may_only_read();
