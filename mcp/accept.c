@@ -26,7 +26,6 @@
 #include "mcp/answer.h"
 #include "mcp/message.h"
 #include "mcp/methods.h"
-#include "mcp/scan.h"
 #include "mcp/session.h"
 
 #include <string.h>

@@ -11,7 +11,6 @@
 #include "mcp/delivery.h"
 #include "mcp/methods.h"
 #include "mcp/run.h"
-#include "mcp/scan.h"
 #include "mcp/session.h"
 #include "mcp/tasks.h"
 
@@ -227,21 +226,6 @@ mcp_run(struct mcp_message *m, struct buf *out, struct buf *notes)
     if (out->err != 0)
         out->len = start;
     return status;
-}
-
-void
-mcp_refuse_unread(struct buf *out, size_t limit, const struct mcp_scan *s,
-                  struct arena *a)
-{
-    char text[64];
-    struct mcp_fault f = {.code = RPC_INVALID_REQUEST, .text = text};
-    struct str id = STR_NONE;
-
-    text_put(text, sizeof(text), "Message over %zu bytes", limit);
-    if (limit == 0)
-        f = mcp_out_of_memory;
-    mcp_scan_id(s, a, &id); /* if memory runs out, the answer has no id */
-    mcp_put_error(id, &f, out);
 }
 
 size_t

@@ -4,8 +4,6 @@
 /* mcp - the Model Context Protocol in all its revisions, over a catalogue and
    the facts of each message. It knows neither tasks nor HTTP. */
 
-#include "mcp/error.h"
-#include "mcp/scan.h"
 #include "mcp/stream.h"
 
 /* sign and calls are of this store, calls with the catalogue's alias; sign may
@@ -50,12 +48,6 @@ const char *mcp_made_session(const struct mcp_message *m);
 /* Frees a message, at any time; if it has no answer yet it gets none. The
    session in its facts must still exist. */
 void mcp_release(struct mcp_message *m);
-
-/* Appends the error answer to a message that was not kept, with the id found:
-   it is over the limit or, if that is 0, there was no memory for it. a is
-   for the id. */
-void mcp_refuse_unread(struct buf *out, size_t limit, const struct mcp_scan *s,
-                       struct arena *a);
 
 /* ---- messages that wait ---- */
 

@@ -4,7 +4,7 @@
 /* request - one request: its envelope, and its runs. */
 
 #include "json/write.h"
-#include "mcp/error.h"
+#include "mcp/wire.h"
 #include "mcp/question.h"
 #include "mcp/server.h"
 
