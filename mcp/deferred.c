@@ -340,16 +340,12 @@ rerun_begin(struct rerun *u, struct mcp *m, struct str id,
     return err != 0 ? err : recall(&u->r, &u->k);
 }
 
-/* Runs it; returns what mcp_end_run does. */
+/* Runs it; returns what mcp_run_method does. */
 static int
 rerun_run(struct rerun *u)
 {
-    struct request *r = &u->r;
-
-    r->run.notes = &u->notes;
-    mcp_begin_run(r, &u->out);
-    mcp_open_members(r);
-    return mcp_end_run(r, r->method->run(r));
+    u->r.run.notes = &u->notes;
+    return mcp_run_method(&u->r, &u->out);
 }
 
 static void

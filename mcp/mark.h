@@ -3,7 +3,7 @@
 
 /* mark - names of sessions, for records. */
 
-#include "mcp/talk.h"
+#include "mcp/catalogue.h"
 #include "store.h"
 
 /* A name for the session of c, or for the process on a pipe, that records and

@@ -22,7 +22,6 @@
 #include "mcp/listen.h"
 #include "mcp/run.h"
 #include "mcp/session.h"
-#include "mcp/state.h"
 #include "mcp/tasks.h"
 
 #include <string.h>
@@ -862,16 +861,10 @@ becomes_call(const struct request *r, int err)
 int
 mcp_put_result(struct request *r, struct buf *out)
 {
-    struct json_w *w = &r->run.w;
     struct store *s = r->m->m->store;
     size_t start = out->len, staged = store_staged_n(s);
-    int err;
+    int err = mcp_run_method(r, out);
 
-    mcp_begin_run(r, out);
-    mcp_open_answer(w, r->id);
-    json_key(w, "result");
-    mcp_open_members(r);
-    err = mcp_end_run(r, r->method->run(r));
     if (becomes_call(r, err)) {
         err = mcp_deferred_create(r, err);
         /* A client that has not asked for a record gets a plain call. */
