@@ -22,7 +22,7 @@
 #include "base/utf8.h"
 #include "mcp/delivery.h"
 #include "mcp/dialect.h"
-#include "mcp/mark.h"
+#include "mcp/mcp.h"
 #include "mcp/methods.h"
 #include "mcp/run.h"
 #include "mcp/session.h"
