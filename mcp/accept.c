@@ -23,7 +23,7 @@
 #include "mcp/mcp.h"
 #include "base/base64.h"
 #include "base/text.h"
-#include "mcp/answer.h"
+#include "mcp/deferred.h"
 #include "mcp/message.h"
 #include "mcp/methods.h"
 #include "mcp/session.h"

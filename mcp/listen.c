@@ -3,7 +3,7 @@
    filter names. */
 
 #include "mcp/listen.h"
-#include "mcp/tasks.h"
+#include "mcp/deferred.h"
 
 
 /* ---- subscriptions ---- */

@@ -7,12 +7,11 @@
 
 #include "mcp/mcp.h"
 #include "base/text.h"
-#include "mcp/answer.h"
+#include "mcp/deferred.h"
 #include "mcp/delivery.h"
 #include "mcp/methods.h"
 #include "mcp/run.h"
 #include "mcp/session.h"
-#include "mcp/tasks.h"
 
 #include <stdlib.h>
 

@@ -5,7 +5,7 @@
    mcp_release. */
 
 #include "json/write.h"
-#include "mcp/question.h"
+#include "mcp/dialect.h"
 #include "mcp/session.h"
 #include "mcp/wire.h"
 

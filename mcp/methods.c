@@ -22,7 +22,6 @@
 #include "mcp/listen.h"
 #include "mcp/run.h"
 #include "mcp/session.h"
-#include "mcp/tasks.h"
 
 #include <string.h>
 
@@ -546,7 +545,7 @@ run_call(struct request *r)
     if (r->tool->writes && c->read_only)
         return ERR_UNAUTHORIZED;
     if (r->runs_as.len > 0)
-        return mcp_task_run(r);
+        return mcp_task_result(r);
     err = r->tool->run(c);
     if (err != 0 || out->err != 0)
         return err != 0 ? err : out->err;
@@ -686,15 +685,15 @@ static const struct method methods[] = {
     {"tools/call", EVER, TOOLS, UNCACHED, "name", judge_call, run_call},
     {"tools/list", EVER, TOOLS, CACHE_PUBLIC, NULL, judge_only_page, run_list},
     {"tasks/get", TASKED, TASKS, UNCACHED, "taskId", mcp_task_judge,
-     mcp_task_run},
-    {"tasks/cancel", TASKED, TASKS, UNCACHED, "taskId", mcp_task_judge,
-     mcp_task_run},
+     mcp_task_get},
+    {"tasks/cancel", TASKED, TASKS, WRITES, "taskId", mcp_task_judge,
+     mcp_task_cancel},
     {"tasks/result", SEP_1686, TASKS, UNCACHED, "taskId", mcp_task_judge,
-     mcp_task_run},
+     mcp_task_result},
     {"tasks/list", SEP_1686, TASKS, UNCACHED, NULL, judge_page,
      mcp_task_list},
-    {"tasks/update", MODERN, TASKS, UNCACHED, "taskId", mcp_task_judge_update,
-     mcp_task_run},
+    {"tasks/update", MODERN, TASKS, WRITES, "taskId", mcp_task_judge_update,
+     mcp_task_update},
     {"resources/list", EVER, RESOURCES, CACHE_PRIVATE, NULL, judge_page,
      run_resources_list},
     {"resources/read", EVER, RESOURCES, CACHE_PRIVATE, "uri", judge_read,
@@ -828,7 +827,7 @@ close_result(struct request *r, int kind)
 
     if (is_modern(r)) {
         json_put_z(w, "resultType", result_types[kind]);
-        if (cache != UNCACHED) {
+        if (cache >= CACHE_PUBLIC) {
             json_put_int(w, "ttlMs", cache == CACHE_PUBLIC ? LIST_TTL_MS : 0);
             json_put_z(w, "cacheScope",
                        cache == CACHE_PUBLIC ? "public" : "private");

@@ -9,7 +9,9 @@ enum feature {
     CORE, TOOLS, PROMPTS, RESOURCES, COMPLETIONS, LOGGING, TASKS, SKILLS,
     N_FEATURES
 };
-enum cache { UNCACHED, CACHE_PUBLIC, CACHE_PRIVATE };
+/* How long a result may be cached. WRITES: not at all, for each run stages a
+   record. */
+enum cache { UNCACHED, WRITES, CACHE_PUBLIC, CACHE_PRIVATE };
 
 /* A step of judging. Returns 0 to go on, MCP_REFUSED if the request has a fault
    or gets no reply, or ERR_NOMEM. */
@@ -19,7 +21,7 @@ struct method {
     const char *name;
     uint8_t from, to; /* enum mcp_rev */
     uint8_t feature;
-    uint8_t cache;
+    uint8_t cache; /* enum cache */
     const char *target; /* the parameter that Mcp-Name repeats, or NULL */
     step *judge;        /* of its parameters, or NULL */
     /* Writes the members of the result. Returns 0, MCP_RUN_WAITS, or an
