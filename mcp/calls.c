@@ -114,7 +114,7 @@ field_value(const struct field *f, const struct call *k)
 
 /* Appends the body of k's record; op, a plain word, names the change. */
 static void
-put_call(struct buf *b, const struct call *k, const char *op)
+put_call_record(struct buf *b, const struct call *k, const char *op)
 {
     buf_printf(b, "\"op\":\"%s\",\"v\":{\"form\":1", op);
     for (const struct field *f = fields; f < fields + N_FIELDS; f++) {
@@ -669,7 +669,7 @@ stage_call(struct calls *c, struct call *k, const char *op)
         k->born = n;
         k->created_ms = k->updated_ms;
     }
-    put_call(&b, k, op);
+    put_call_record(&b, k, op);
     rc = b.err;
     if (rc == 0 && fresh)
         rc = store_stage(c->store, call_key(k->id), buf_view(&b));

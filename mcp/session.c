@@ -422,8 +422,9 @@ mcp_session_refresh(struct mcp_session *s)
 
 /* Appends the body of the record of s with a change. */
 static void
-put_session_record(const struct mcp_session *s, int level, bool end, struct str add,
-            uint64_t since, struct str drop, struct buf *b)
+put_session_record(const struct mcp_session *s, int level, bool end,
+                   struct str add, uint64_t since, struct str drop,
+                   struct buf *b)
 {
     const struct mcp_sub *dropped = mcp_sub_find(&s->news, drop);
     size_t i, n = end ? 0 : s->news.n_subs + (add.p != NULL);

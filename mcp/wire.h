@@ -1,8 +1,8 @@
 #ifndef MCP_WIRE_H
 #define MCP_WIRE_H
 
-/* wire - names of the protocol, small readers of JSON, error answers, and the id
-   of a message that cannot be parsed or is too long. */
+/* wire - names of the protocol, small readers of JSON, error answers, and the
+   id of a message that cannot be parsed or is too long. */
 
 #include "json/write.h"
 #include "mcp/catalogue.h"
