@@ -414,8 +414,8 @@ unmark_slot(struct calls *c, uint32_t i)
 }
 
 /* The call that has waited longest comes first. */
-static void
-mark_waiting(struct calls *c, struct str name)
+void
+calls_wake(struct calls *c, struct str name)
 {
     uint32_t h = hash_name(name), last = c->last_mark, i;
 
@@ -518,14 +518,14 @@ other_record(void *ctx, const struct store_rec *r)
 
     if (c->waiting == 0)
         return;
-    mark_waiting(c, r->key);
+    calls_wake(c, r->key);
     /* Its other names, whose first bytes differ, cost a read of the record. */
     if (c->opt.alias == NULL ||
         c->by_initial[(uint8_t)*r->key.p] == c->waiting)
         return;
     names = c->opt.alias(r->key, r->body, buf);
     while ((name = call_next_name(&names)).p != NULL)
-        mark_waiting(c, name);
+        calls_wake(c, name);
 }
 
 static bool
@@ -785,12 +785,6 @@ calls_mark(struct calls *c, struct str id)
 
     if (e != NULL && is_live(e))
         mark_slot(c, e->slot);
-}
-
-void
-calls_wake(struct calls *c, struct str name)
-{
-    mark_waiting(c, name);
 }
 
 bool

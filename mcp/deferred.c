@@ -46,7 +46,7 @@
 /* Returns what is needed to run it again as if its client asked. A plain call
    reports no more progress: its client has the question. */
 static struct str
-shape_of(const struct request *r, struct arena *a)
+call_shape(const struct request *r, struct arena *a)
 {
     struct str mark = mcp_session_mark(&r->call);
     struct buf b = {0};
@@ -74,7 +74,7 @@ static const struct json_tok no_answer = {.type = JSON_NULL, .p = "null",
 
 /* Makes k wait for what its run asked for. ERR_NOMEM. */
 static int
-set_waiting(const struct request *r, struct call *k, struct arena *a)
+set_call_waiting(const struct request *r, struct call *k, struct arena *a)
 {
     /* Questions that the run did not ask again are closed. They keep their
        places, by which replies name them. */
@@ -99,7 +99,7 @@ set_waiting(const struct request *r, struct call *k, struct arena *a)
 
 /* Ends k with the outcome of its run: members, or an error. ERR_NOMEM. */
 static int
-set_ended(struct request *r, int err, struct call *k, struct arena *a)
+set_call_ended(struct request *r, int err, struct call *k, struct arena *a)
 {
     struct buf *out = r->call.out, fault = {0};
     const struct json_tok *t = NULL, *why;
@@ -166,7 +166,7 @@ mcp_deferred_create(struct request *r, int err)
         .principal = r->call.principal,
         .tool = str_of(r->tool->name),
         .args = json_raw(r->call.args),
-        .shape = shape_of(r, a),
+        .shape = call_shape(r, a),
         .ttl_ms = r->ttl_ms,
         .since = r->call.since,
         .round = r->call.round + 1,
@@ -175,9 +175,9 @@ mcp_deferred_create(struct request *r, int err)
     if (k.shape.p == NULL || err == ERR_NOMEM || r->call.out->err != 0)
         return ERR_NOMEM;
     if (err == MCP_RUN_WAITS)
-        err = set_waiting(r, &k, a);
+        err = set_call_waiting(r, &k, a);
     else
-        err = set_ended(r, err, &k, a);
+        err = set_call_ended(r, err, &k, a);
     mcp_cut_members(r);
     if (err != 0)
         return err;
@@ -206,7 +206,7 @@ stage_outcome(struct request *r, int err, struct call *k)
     if (err == ERR_NOMEM || r->call.out->err != 0)
         return ERR_NOMEM;
     if (err == MCP_RUN_WAITS) {
-        if (set_waiting(r, &now, r->m->a) != 0)
+        if (set_call_waiting(r, &now, r->m->a) != 0)
             return ERR_NOMEM;
         /* A run that came too early changes nothing, and needs no record. */
         if (k->due_ms > store_now_ms(r->m->m->store) &&
@@ -220,7 +220,7 @@ stage_outcome(struct request *r, int err, struct call *k)
         now.round++;
         return calls_stage(r->m->m->calls, &now, "wait");
     }
-    err = set_ended(r, err, &now, r->m->a);
+    err = set_call_ended(r, err, &now, r->m->a);
     if (err == 0)
         err = calls_stage(r->m->m->calls, &now, "end");
     if (err != ERR_TOO_LARGE)
@@ -236,7 +236,7 @@ stage_outcome(struct request *r, int err, struct call *k)
 /* Whether a retry may succeed. After any other error a call stays unchanged,
    and holds up no others. */
 static bool
-is_passing(int err)
+may_pass(int err)
 {
     return err == ERR_NOMEM || err == ERR_BUSY || err == ERR_FULL ||
            err == ERR_IO || err == ERR_READONLY || err == ERR_UNKNOWN ||
@@ -296,7 +296,7 @@ rerun_begin(struct rerun *u, struct mcp *m, struct str id,
         .tool = tool,
         .token = json_raw(json_get(shape, "token")),
         .log_level = -1,
-        .again = k,
+        .reruns = k,
         .call = {
             .ctx = m->cat->ctx,
             .number = tool->number,
@@ -351,7 +351,7 @@ run_marked_call(struct mcp *m, struct str id)
         mcp_follow_notes(m, id, buf_view(&u.notes));
     }
     rerun_end(&u);
-    if (!is_passing(err))
+    if (!may_pass(err))
         return 0;
     calls_mark(m->calls, id);
     return err;
@@ -380,9 +380,9 @@ mcp_run_marked(struct mcp *m)
 }
 
 void
-mcp_undo_marked(struct mcp *m, bool again)
+mcp_undo_marked(struct mcp *m, bool retried)
 {
-    if (!again)
+    if (!retried)
         m->marked_ms = clock_mono_ms() + RETRY_MS;
     mcp_follow_undo(m);
 }
@@ -412,7 +412,7 @@ run_late(struct mcp *m, struct str id, struct str questions)
     if (err == 0 && u.r.call.is_error)
         err = ERR_INVALID;
     rerun_end(&u);
-    return is_passing(err) || err == ERR_INVALID ? err : 0;
+    return may_pass(err) || err == ERR_INVALID ? err : 0;
 }
 
 /* Stages k with its questions, of which some have new answers, and marks
@@ -466,7 +466,7 @@ mcp_take_answer_judge(struct request *r, const struct json_tok *t)
 /* The task that a client has made of a question says itself when it is polled
    next. Returns how r's session follows its call, or NULL. */
 static struct mcp_follow *
-poll_later(struct request *r, const struct json_tok *task)
+poll_task_later(struct request *r, const struct json_tok *task)
 {
     struct mcp *m = r->m->m;
     struct mcp_follow *at = mcp_follow_of(r->m->s, r->target);
@@ -524,27 +524,6 @@ record_refusal(struct request *r, struct call *k,
     return stage_answers(r, all, k);
 }
 
-/* Finds the question that r is about, its call, and all questions of that call.
-   ERR_INVALID: it is gone, or belongs to another principal. */
-static int
-find_question(struct request *r, struct call *k, struct mcp_question **all,
-              struct mcp_question **q)
-{
-    struct arena *a = r->call.arena;
-    int err = calls_get(r->m->m->calls, a, r->target, mcp_who(r), k);
-
-    if (err == 0)
-        err = mcp_read_questions(a, k->questions, all);
-    if (err != 0 && err != ERR_NOT_FOUND)
-        return err;
-    *q = err == 0 ? *all : NULL;
-    while (*q != NULL && (*q)->i != r->reply.question)
-        *q = (*q)->next;
-    if (*q != NULL)
-        return 0;
-    return mcp_fail(r, ERR_INVALID, "No such question, or it has expired");
-}
-
 /* The answer to q has come, from the client that was asked last or from one
    that was asked before it. */
 static int
@@ -581,20 +560,31 @@ int
 mcp_take_answer(struct request *r)
 {
     const struct json_tok *result = json_get(r->params, "result"), *task;
-    struct mcp_question *all, *q = NULL;
+    struct arena *a = r->call.arena;
+    struct mcp_question *all, *q;
     struct mcp_follow *at;
     struct call k;
     bool open;
-    int err = find_question(r, &k, &all, &q);
+    int err = calls_get(r->m->m->calls, a, r->target, mcp_who(r), &k);
 
-    if (q == NULL || q->answer != NULL)
+    if (err == 0)
+        err = mcp_read_questions(a, k.questions, &all);
+    if (err != 0 && err != ERR_NOT_FOUND)
         return err;
+    for (q = err == 0 ? all : NULL; q != NULL; q = q->next)
+        if (q->i == r->reply.question)
+            break;
+    if (q == NULL) /* or it belongs to another principal */
+        return mcp_fail(r, ERR_INVALID,
+                        "No such question, or it has expired");
+    if (q->answer != NULL)
+        return 0;
     open = !call_status_ended(k.status) &&
            mcp_was_delivered_to(r->m->s, &q->delivery);
     if (result == NULL || result->type != JSON_OBJECT)
         return open ? record_refusal(r, &k, all, q) : 0;
     if (r->reply.kind == 'g') { /* the client's task has ended, or goes on */
-        at = poll_later(r, result);
+        at = poll_task_later(r, result);
         if (at == NULL || json_is(json_get(result, "status"), "working"))
             return 0;
         at->poll_ms = clock_mono_ms() + MCP_LOST_POLL_MS;
@@ -610,21 +600,12 @@ mcp_take_answer(struct request *r)
         return 0;
     /* The client has made a task of q: the record names it, so that any process
        can poll it. */
-    poll_later(r, task);
-    q->delivery.task = json_str(r->call.arena, json_get(task, "taskId"));
+    poll_task_later(r, task);
+    q->delivery.task = json_str(a, json_get(task, "taskId"));
     return q->delivery.task.p == NULL ? ERR_NOMEM : stage_answers(r, all, &k);
 }
 
 /* ---- methods: their parameters ---- */
-
-int
-mcp_refuse_extension(struct request *r)
-{
-    mcp_refuse(r, MCP_BAD_REQUEST, RPC_MISSING_CAPABILITY,
-               "Missing required client capability", STR_NONE);
-    r->fault.caps = MCP_EXTENSION;
-    return MCP_REFUSED;
-}
 
 static int
 refuse_task(struct request *r, enum mcp_code code, const char *text)

@@ -16,8 +16,6 @@ void mcp_take_answer_judge(struct request *r, const struct json_tok *t);
 /* Takes the answer, under the lock. Returns 0 or an error. */
 int mcp_take_answer(struct request *r);
 
-/* Refuses r because it lacks the extension; returns MCP_REFUSED. */
-int mcp_refuse_extension(struct request *r);
 /* Judge requests that name a task, tasks/update, and the task of tools/call. */
 int mcp_task_judge(struct request *r);
 int mcp_task_judge_update(struct request *r);

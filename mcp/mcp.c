@@ -120,7 +120,7 @@ refuse_version(struct request *r, struct str version)
 /* ---- the modern era ---- */
 
 static int
-mismatch(struct request *r, const char *why)
+refuse_header(struct request *r, const char *why)
 {
     return mcp_refuse(r, MCP_BAD_REQUEST, RPC_HEADER_MISMATCH,
                       "Header mismatch", str_of(why));
@@ -153,15 +153,15 @@ check_meta(struct request *r)
 
     /* Of two versions that differ, neither counts. */
     if (version.p != NULL && f->http && f->version.p == NULL)
-        return mismatch(r, "MCP-Protocol-Version is missing");
+        return refuse_header(r, "MCP-Protocol-Version is missing");
     if (version.p != NULL && f->http && !str_eq(f->version, version))
-        return mismatch(r, "MCP-Protocol-Version and _meta have different "
-                           "versions");
+        return refuse_header(r, "MCP-Protocol-Version and _meta have different "
+                                "versions");
     for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
         t = json_get(r->meta, keys[i].key);
         if (is_absent(t) ? keys[i].required : t->type != keys[i].type)
             return mcp_refuse(r, MCP_BAD_REQUEST, RPC_INVALID_PARAMS,
-                          keys[i].text, STR_NONE);
+                              keys[i].text, STR_NONE);
     }
     /* t is the last one, logLevel. */
     if (!is_absent(t) && mcp_level_of(t) < 0)
@@ -205,7 +205,7 @@ check_routing(struct request *r)
         return 0;
     method = f->header(f->header_ctx, "mcp-method");
     if (method.p == NULL || !str_eq(method, r->name))
-        return mismatch(r, "Mcp-Method differs from the method");
+        return refuse_header(r, "Mcp-Method differs from the method");
     if (r->method == NULL || r->method->target == NULL)
         return 0;
     name = f->header(f->header_ctx, "mcp-name");
@@ -216,7 +216,7 @@ check_routing(struct request *r)
         return says;
     if (says && r->target.p != NULL && str_eq(name, r->target))
         return 0;
-    return mismatch(r, "Mcp-Name differs from the name or uri");
+    return refuse_header(r, "Mcp-Name differs from the name or uri");
 }
 
 /* Whether a decoded header equals the argument v: 0, 1, or ERR_NOMEM. */

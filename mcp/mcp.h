@@ -74,8 +74,8 @@ bool mcp_repeats(const struct mcp_message *m, struct mcp_repeat *out);
    and stages their outcome. What cannot be done now stays marked. */
 void mcp_run_marked(struct mcp *m);
 /* After a failed commit: the calls that it had settled are marked again. They
-   stay out of others' commits for a while, unless this one is tried again. */
-void mcp_undo_marked(struct mcp *m, bool again);
+   stay out of others' commits for a while, unless this one is retried. */
+void mcp_undo_marked(struct mcp *m, bool retried);
 /* When mcp_run_marked has work, by loop_now's clock; 0: now, INT64_MAX:
    never. */
 int64_t mcp_marked_due_ms(const struct mcp *m);

@@ -101,7 +101,7 @@ mcp_release(struct mcp_message *m)
     if (m->n > 0 && m->v->listen != NULL)
         mcp_listen_end(m);
     buf_fini(&m->text);
-    buf_fini(&m->kept);
+    buf_fini(&m->next_state);
     arena_fini(&own);
 }
 
@@ -139,12 +139,12 @@ mcp_keep(struct mcp_message *m, struct mcp_sink *sink, void *owner)
 
     if (!m->waited && r->runs_as.len > 0)
         r->runs_as = arena_str(m->a, r->runs_as);
-    buf_reset(&m->kept, 0);
-    buf_str(&m->kept, run->state);
-    if (m->kept.err != 0 || (r->runs_as.len > 0 && r->runs_as.p == NULL))
+    buf_reset(&m->next_state, 0);
+    buf_str(&m->next_state, run->state);
+    if (m->next_state.err != 0 || (r->runs_as.len > 0 && r->runs_as.p == NULL))
         return ERR_NOMEM;
     r->progress = run->progress;
-    r->call.state = buf_view(&m->kept);
+    r->call.state = buf_view(&m->next_state);
     r->call.round++;
     if (!run->goes_on)
         r->call.since = run->seen;
@@ -161,7 +161,7 @@ mcp_keep(struct mcp_message *m, struct mcp_sink *sink, void *owner)
     m->ready = m->cancelled ||
                (m->watch[0] != 0 && mcp_head(m->m) > run->seen);
     m->state = run->goes_on ? MESSAGE_GOES_ON : MESSAGE_WAITS;
-    len = arena_size(&m->own) + m->text.cap + m->kept.cap;
+    len = arena_size(&m->own) + m->text.cap + m->next_state.cap;
     m->m->waiting_len += len - m->len;
     m->len = len;
     cut_message(m);

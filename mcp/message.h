@@ -70,7 +70,7 @@ struct request {
     uint64_t progress;  /* that its client was sent, plus 1 */
     /* the deferred call that it runs again, or that it, a plain call, became
        in its first run */
-    const struct call *again;
+    const struct call *reruns;
     struct str runs_as;
 };
 
@@ -132,7 +132,7 @@ struct mcp_message {
     struct mcp_sink *sink;
     int64_t due_ms;  /* INT64_MAX: never */
     uint64_t watch[CALL_NAMES_MAX]; /* hashes of what it watches; 0: nothing */
-    struct buf kept; /* call.state of its next run */
+    struct buf next_state; /* call.state of its next run */
 
     struct mcp_session scratch; /* stands in for a session */
 };

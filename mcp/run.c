@@ -174,7 +174,7 @@ mcp_request(struct mcp_call *c, const char *key, const char *method,
     struct mcp_question **at = &r->run.questions;
     unsigned cap = mcp_cap_of(str_of(method));
     /* Before 2026-07-28 a call has to become a record to ask. */
-    bool can_ask = is_modern(r) || r->again != NULL ||
+    bool can_ask = is_modern(r) || r->reruns != NULL ||
                    (!r->m->waited && can_record(r) &&
                     (r->run.defers || r->tool->writes));
 
@@ -233,7 +233,7 @@ mcp_state(struct mcp_call *c, struct str state)
 void
 mcp_explain(struct mcp_call *c, struct str text)
 {
-    const struct call *k = c->of->again;
+    const struct call *k = c->of->reruns;
 
     text = utf8_cut(text, MCP_MAX_MESSAGE);
     keep_text(c, &c->of->run.message, text);
@@ -280,7 +280,7 @@ mcp_can_wait(struct mcp_call *c, bool deferred)
 
     if (!c->may_wait) /* in the tests of a catalogue there is no request */
         return false;
-    if (r->again != NULL)
+    if (r->reruns != NULL)
         return true;
     return (deferred || mcp_may_wait(r)) &&
            ((is_modern(r) && !deferred) ||
@@ -313,8 +313,8 @@ mcp_progress(struct mcp_call *c, uint64_t progress, uint64_t total,
         return;
     r->run.progress = progress + 1;
     mcp_open_message(&w, r->run.notes, NULL, STR("notifications/progress"));
-    if (r->again != NULL)
-        mcp_put_related(&w, r->again->id);
+    if (r->reruns != NULL)
+        mcp_put_related(&w, r->reruns->id);
     json_put_raw(&w, "progressToken", r->token);
     json_put_int(&w, "progress", (int64_t)progress);
     if (total > 0)
@@ -377,7 +377,7 @@ outcome_of_wait(struct request *r)
             return ERR_IO; /* it waits for nothing, so for ever */
         run->wait_ms = 0;
     }
-    if (run->defers || r->again != NULL)
+    if (run->defers || r->reruns != NULL)
         return MCP_RUN_WAITS;
     if (is_modern(r) && (run->unanswered || !waits))
         return MCP_NEEDS_INPUT;
@@ -467,8 +467,8 @@ mcp_run_method(struct request *r, struct buf *out)
 
     r->run = (struct run){
         .notes = r->run.notes,
-        .questions = r->again != NULL ? r->run.questions : NULL,
-        .defers = r->task || (r->again != NULL && !mcp_is_plain(r->again)),
+        .questions = r->reruns != NULL ? r->run.questions : NULL,
+        .defers = r->task || (r->reruns != NULL && !mcp_is_plain(r->reruns)),
         .wait_ms = -1,
         .progress = r->progress,
     };
@@ -476,9 +476,9 @@ mcp_run_method(struct request *r, struct buf *out)
     r->call.out = out;
     if (!m->waited)
         r->runs_as = STR_NONE;
-    if (r->again == NULL)
+    if (r->reruns == NULL)
         r->call.here = STR_NONE;
-    if (!m->waited && r->again == NULL) {
+    if (!m->waited && r->reruns == NULL) {
         r->call.made_ms = m->repeat.began_ms;
         r->call.since = r->call.made_ms != 0 ? m->repeat.since
                                              : store_next_n(m->m->store) - 1;
@@ -488,9 +488,9 @@ mcp_run_method(struct request *r, struct buf *out)
     if (m->waited || m->m->going == NULL) /* mcp/message.c, 4 */
         r->call.until_ms += MCP_SLICE_MS;
     r->call.read_max = MCP_READ_MAX / m->n;
-    if (r->again == NULL)
+    if (r->reruns == NULL)
         r->call.arena = &m->m->runs;
-    if (r->again == NULL) {
+    if (r->reruns == NULL) {
         mcp_open_answer(&r->run.w, r->id);
         json_key(&r->run.w, "result");
     }

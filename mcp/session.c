@@ -98,16 +98,6 @@ undo_session(void *ctx, struct store_entry *e, struct store_entry *old)
         last_ended.n--;
 }
 
-bool
-mcp_session_ended(uint64_t tag)
-{
-    size_t n = last_ended.n < ENDED_MAX ? last_ended.n : ENDED_MAX;
-
-    while (n > 0 && last_ended.tag[n - 1] != tag)
-        n--;
-    return n > 0;
-}
-
 void
 mcp_session_kind(struct store_kind *out)
 {
@@ -314,7 +304,7 @@ mcp_session_id(const struct mcp_session *s)
    ended. */
 static int
 revive_session(struct mcp *m, const struct mcp_facts *f, struct str id,
-       struct mcp_session **out)
+               struct mcp_session **out)
 {
     struct arena a = {0};
     struct str said = STR_NONE;
@@ -509,7 +499,8 @@ mcp_session_set(struct mcp_session *s, int level, bool end, struct str add,
     if (err < 0 || !(adds || end || changes_settings(from, level, drop)))
         goto out;
     put_session_record(from, level, end, adds ? add : STR_NONE,
-                stored ? store_next_n(m->store) : mcp_head(m), drop, &b);
+                       stored ? store_next_n(m->store) : mcp_head(m), drop,
+                       &b);
     err = adds && b.len > MAX_RECORD ? ERR_TOO_LARGE : b.err;
     if (err != 0)
         goto out;
@@ -584,7 +575,7 @@ mcp_session_mark(const struct mcp_call *c)
     const struct mcp_message *m = c->of->m;
     unsigned long long me = store_instance(m->m->store);
 
-    if (c->of->again != NULL)
+    if (c->of->reruns != NULL)
         return c->session;
     if (me == 0 || (!m->s->local && m->s->id[0] == '\0'))
         return STR_NONE;
@@ -618,13 +609,18 @@ enum sight
 mcp_see_process(const void *of, struct str mark)
 {
     struct str tag = str_cut(&mark, '.');
+    size_t n = last_ended.n < ENDED_MAX ? last_ended.n : ENDED_MAX;
     uint64_t by, hash;
 
     if (!str_u64(mark, &by))
         return SIGHT_UNKNOWN;
     if (tag.len != WEB_TAG)
         return store_sight(of, by);
-    if (web_hash(tag, &hash) && mcp_session_ended(hash))
+    if (!web_hash(tag, &hash))
+        n = 0;
+    while (n > 0 && last_ended.tag[n - 1] != hash)
+        n--;
+    if (n > 0)
         return SIGHT_GONE;
     return store_sight(of, by) == SIGHT_ALIVE ? SIGHT_ALIVE : SIGHT_UNKNOWN;
 }

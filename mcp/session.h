@@ -107,8 +107,6 @@ bool mcp_session_stored(const struct mcp_session *s);
 /* Outside of a turn: brings memory up to the record of s. Returns 0, ERR_NOMEM,
    ERR_GARBLED if that is not JSON, or an error of store_read. */
 int mcp_session_refresh(struct mcp_session *s);
-/* Whether the session with this hash of its id is known to have ended. */
-bool mcp_session_ended(uint64_t tag);
 /* Call it when a record "session/<id>" was committed. */
 void mcp_session_changed(struct mcp *m, const struct mcp_change *c);
 

@@ -103,18 +103,6 @@ mcp_cap_name(unsigned i)
     return i < N_CAPS ? cap_names[i].name : NULL;
 }
 
-void
-mcp_put_caps(struct json_w *w, unsigned set)
-{
-    json_obj(w);
-    if (set & MCP_EXTENSION)
-        json_put_raw(w, "extensions", STR("{\"" MCP_META "tasks\":{}}"));
-    for (size_t i = 0; i < N_CAPS; i++)
-        if (set & 1u << i)
-            json_put_raw(w, cap_names[i].name, STR("{}"));
-    json_close(w);
-}
-
 /* A client that knows forms declares them, or neither mode: at first there were
    only forms. */
 unsigned
@@ -276,6 +264,15 @@ mcp_refuse_params(struct request *r, const char *text)
 }
 
 int
+mcp_refuse_extension(struct request *r)
+{
+    mcp_refuse(r, MCP_BAD_REQUEST, RPC_MISSING_CAPABILITY,
+               "Missing required client capability", STR_NONE);
+    r->fault.caps = MCP_EXTENSION;
+    return MCP_REFUSED;
+}
+
+int
 mcp_fail(struct request *r, int err, const char *why)
 {
     r->run.why = why;
@@ -337,8 +334,13 @@ put_fault(struct json_w *w, const struct mcp_fault *f)
     if (f->key != NULL)
         json_put_str(w, f->key, f->value);
     if (f->caps != 0) {
-        json_key(w, "requiredCapabilities");
-        mcp_put_caps(w, f->caps);
+        json_put_obj(w, "requiredCapabilities");
+        if (f->caps & MCP_EXTENSION)
+            json_put_raw(w, "extensions", STR("{\"" MCP_META "tasks\":{}}"));
+        for (size_t i = 0; i < N_CAPS; i++)
+            if (f->caps & 1u << i)
+                json_put_raw(w, cap_names[i].name, STR("{}"));
+        json_close(w);
     }
     if (has_data)
         json_close(w);

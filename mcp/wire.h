@@ -64,9 +64,8 @@ void mcp_put_versions(struct json_w *w);
 unsigned mcp_cap_of(struct str method);
 /* The name of the capability of bit i, or NULL after the last. */
 const char *mcp_cap_name(unsigned i);
-/* The capabilities object of a client as bits, and bits as an object. */
+/* The capabilities object of a client as bits. */
 unsigned mcp_caps_of(const struct json_tok *caps);
-void mcp_put_caps(struct json_w *w, unsigned caps);
 
 /* Writes a request, or with id NULL a notification, at the end of b, up to
    its params; and its end. */
@@ -123,6 +122,8 @@ int mcp_refuse(struct request *r, enum mcp_status status, enum mcp_code code,
                const char *text, struct str value);
 /* The same for wrong parameters: HTTP status 200 in both eras. */
 int mcp_refuse_params(struct request *r, const char *text);
+/* The same because its client lacks the extension of tasks. */
+int mcp_refuse_extension(struct request *r);
 enum { MCP_REFUSED = 1 };
 /* The error to send for an error of r's run. */
 struct mcp_fault mcp_fault_of(const struct request *r, int err);
