@@ -88,48 +88,39 @@ state_digest(const struct request *r, uint8_t out[SHA256_LEN])
     return 0;
 }
 
-/* Invariant 3. Returns 0, ERR_NOMEM, or another error if it does not open. */
-static int
-open_state(struct request *r, struct str text)
-{
-    struct sign *sign = r->m->m->sign;
-    const struct state_head *head;
-    uint8_t want[SHA256_LEN];
-    struct str s;
-    int err = ERR_INVALID;
-
-    if (text.p != NULL)
-        err = sign_open(sign, "state", r->call.principal, text, r->m->a, &s);
-    if (err == 0)
-        err = state_digest(r, want);
-    if (err != 0)
-        return err;
-    head = (const struct state_head *)(const void *)s.p;
-    if (s.len < sizeof(*head) ||
-        memcmp(head->digest, want, sizeof(want)) != 0)
-        return ERR_INVALID;
-    r->call.round = (unsigned)mcp_get_be64(head->round);
-    r->call.state = (struct str){s.p + sizeof(*head), s.len - sizeof(*head)};
-    return 0;
-}
-
 int
 mcp_check_inputs(struct request *r)
 {
     const struct json_tok *inputs = json_get(r->params, "inputResponses"),
                           *state = json_get(r->params, "requestState");
-    int err;
+    const struct state_head *head;
+    uint8_t want[SHA256_LEN];
+    struct str text, opened = STR_NONE;
+    int err = ERR_INVALID;
 
     if (!is_absent(inputs) && inputs->type != JSON_OBJECT)
         return mcp_refuse_params(r, "inputResponses must be an object");
     r->inputs = inputs;
     if (is_absent(state))
         return 0;
-    err = open_state(r, mcp_text_of(r->m, state));
-    if (err == 0 || err == ERR_NOMEM)
+    text = mcp_text_of(r->m, state);
+    if (text.p != NULL)
+        err = sign_open(r->m->m->sign, "state", r->call.principal, text,
+                        r->m->a, &opened);
+    if (err == 0)
+        err = state_digest(r, want);
+    head = (const struct state_head *)(const void *)opened.p;
+    if (err == 0 && (opened.len < sizeof(*head) ||
+                     memcmp(head->digest, want, sizeof(want)) != 0))
+        err = ERR_INVALID;
+    if (err == ERR_NOMEM)
         return err;
-    return mcp_refuse_params(r, "requestState belongs to another request; call "
-                                "again without it");
+    if (err != 0) /* invariant 3 */
+        return mcp_refuse_params(r, "requestState belongs to another request; "
+                                    "call again without it");
+    r->call.round = (unsigned)mcp_get_be64(head->round);
+    r->call.state = str_from(opened, sizeof(*head));
+    return 0;
 }
 
 /* ---- questions ---- */

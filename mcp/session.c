@@ -410,34 +410,6 @@ mcp_session_refresh(struct mcp_session *s)
     return err;
 }
 
-/* Appends the body of the record of s with a change. */
-static void
-put_session_record(const struct mcp_session *s, int level, bool end,
-                   struct str add, uint64_t since, struct str drop,
-                   struct buf *b)
-{
-    const struct mcp_sub *dropped = mcp_sub_find(&s->news, drop);
-    size_t i, n = end ? 0 : s->news.n_subs + (add.p != NULL);
-    const char *comma = "";
-
-    buf_printf(b, "\"op\":\"%s\",\"v\":{\"level\":%d,\"ended\":%s,"
-               "\"subs\":[", end ? "end" : "set",
-               level < 0 ? s->log_level : level,
-               end || s->ended ? "true" : "false");
-    for (i = 0; i < n; i++) {
-        bool new = i == s->news.n_subs;
-
-        if (!new && &s->news.subs[i] == dropped)
-            continue;
-        buf_printf(b, "%s[", comma);
-        json_quote(b, new ? add : str_of(s->news.subs[i].uri));
-        buf_printf(b, ",%llu]",
-                   (unsigned long long)(new ? since : s->news.subs[i].since));
-        comma = ",";
-    }
-    buf_z(b, "]}");
-}
-
 bool
 mcp_session_stored(const struct mcp_session *s)
 {
@@ -484,7 +456,9 @@ mcp_session_set(struct mcp_session *s, int level, bool end, struct str add,
     struct mcp *m = s->m;
     struct mcp_session staged = {.m = m, .n = s->n, .news.m = m};
     const struct mcp_session *from = s;
+    const struct mcp_sub *sub, *dropped;
     bool stored = mcp_session_stored(s);
+    const char *comma = "";
     struct buf b = {0};
     int err = 0, adds = 0;
 
@@ -498,9 +472,28 @@ mcp_session_set(struct mcp_session *s, int level, bool end, struct str add,
         err = adds = can_subscribe(from, add);
     if (err < 0 || !(adds || end || changes_settings(from, level, drop)))
         goto out;
-    put_session_record(from, level, end, adds ? add : STR_NONE,
-                       stored ? store_next_n(m->store) : mcp_head(m), drop,
-                       &b);
+    dropped = mcp_sub_find(&from->news, drop);
+    buf_printf(&b, "\"op\":\"%s\",\"v\":{\"level\":%d,\"ended\":%s,"
+               "\"subs\":[", end ? "end" : "set",
+               level < 0 ? from->log_level : level,
+               end || from->ended ? "true" : "false");
+    for (size_t i = 0; i < from->news.n_subs && !end; i++) {
+        sub = &from->news.subs[i];
+        if (sub == dropped)
+            continue;
+        buf_printf(&b, "%s[", comma);
+        json_quote(&b, str_of(sub->uri));
+        buf_printf(&b, ",%llu]", (unsigned long long)sub->since);
+        comma = ",";
+    }
+    if (adds && !end) {
+        buf_printf(&b, "%s[", comma);
+        json_quote(&b, add);
+        buf_printf(&b, ",%llu]",
+                   (unsigned long long)(stored ? store_next_n(m->store)
+                                               : mcp_head(m)));
+    }
+    buf_z(&b, "]}");
     err = adds && b.len > MAX_RECORD ? ERR_TOO_LARGE : b.err;
     if (err != 0)
         goto out;
