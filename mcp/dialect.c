@@ -217,7 +217,7 @@ mcp_put_outcome(struct json_w *w, const struct mcp *m, struct arena *a,
 }
 
 static enum call_status
-status_in(const struct call *k, enum mcp_rev rev)
+call_status_in(const struct call *k, enum mcp_rev rev)
 {
     return rev < MCP_OLDEST_MODERN && k->status == CALL_COMPLETED &&
                    k->is_error ? CALL_FAILED : k->status;
@@ -235,7 +235,7 @@ put_call_fields(struct json_w *w, const struct mcp *m, const struct call *k,
 
     json_put_str(w, "taskId", k->id);
     json_put_z(w, "status", call_status_name(status));
-    if (k->message.len > 0 && status == status_in(k, rev))
+    if (k->message.len > 0 && status == call_status_in(k, rev))
         json_put_str(w, "statusMessage", k->message);
     json_put_z(w, "createdAt", time_text(k->created_ms));
     json_put_z(w, "lastUpdatedAt", time_text(k->updated_ms));
@@ -247,7 +247,7 @@ void
 mcp_put_call_head(struct json_w *w, const struct mcp *m, const struct call *k,
                   enum mcp_rev rev)
 {
-    put_call_fields(w, m, k, rev, status_in(k, rev));
+    put_call_fields(w, m, k, rev, call_status_in(k, rev));
 }
 
 void

@@ -739,7 +739,7 @@ mcp_end_turn(struct mcp *m)
 }
 
 static int64_t
-earlier(int64_t a, int64_t b)
+earlier_ms(int64_t a, int64_t b)
 {
     return a < b ? a : b;
 }
@@ -747,10 +747,10 @@ earlier(int64_t a, int64_t b)
 int64_t
 mcp_due_ms(const struct mcp *m)
 {
-    int64_t due = earlier(mcp_waiting_due_ms(m), mcp_delivery_due_ms(m));
+    int64_t due = earlier_ms(mcp_waiting_due_ms(m), mcp_delivery_due_ms(m));
 
-    due = earlier(due, m->look_ms);
+    due = earlier_ms(due, m->look_ms);
     if (m->list_due != 0)
-        due = earlier(due, m->list_sent_ms + MCP_LIST_PAUSE_MS);
-    return m->notify_if_due ? earlier(due, m->notify_ms) : due;
+        due = earlier_ms(due, m->list_sent_ms + MCP_LIST_PAUSE_MS);
+    return m->notify_if_due ? earlier_ms(due, m->notify_ms) : due;
 }

@@ -208,7 +208,7 @@ mcp_ask_again(struct mcp_call *c, const char *key)
 
 /* Keeps a text for the time after the run. */
 static void
-keep_text(struct mcp_call *c, struct str *to, struct str text)
+copy_text(struct mcp_call *c, struct str *to, struct str text)
 {
     *to = arena_str(c->arena, text);
     if (to->p == NULL)
@@ -218,7 +218,7 @@ keep_text(struct mcp_call *c, struct str *to, struct str text)
 void
 mcp_state(struct mcp_call *c, struct str state)
 {
-    keep_text(c, &c->of->run.state, state);
+    copy_text(c, &c->of->run.state, state);
 }
 
 void
@@ -227,7 +227,7 @@ mcp_explain(struct mcp_call *c, struct str text)
     const struct call *k = c->of->reruns;
 
     text = utf8_cut(text, MCP_MAX_MESSAGE);
-    keep_text(c, &c->of->run.message, text);
+    copy_text(c, &c->of->run.message, text);
     if (k != NULL && !str_eq(text, k->message)) /* the log only grows */
         mcp_progress(c, store_next_n(c->of->m->m->store), 0,
                      arena_printf(c->arena, "%.*s", STR_ARG(text)).p);
@@ -251,7 +251,7 @@ mcp_go_on(struct mcp_call *c, struct str state)
 void
 mcp_watch(struct mcp_call *c, struct str what)
 {
-    keep_text(c, &c->of->run.watch, what);
+    copy_text(c, &c->of->run.watch, what);
 }
 
 bool

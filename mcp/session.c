@@ -174,7 +174,7 @@ mcp_session_free(struct mcp_session *s)
 }
 
 static unsigned
-share_of(const struct mcp_session *s)
+session_share(const struct mcp_session *s)
 {
     return str_hash(str_of(s->principal)) % SHARES;
 }
@@ -189,12 +189,12 @@ evict_session(struct mcp *m)
     struct mcp_session *s, *found = NULL;
 
     for (s = m->sessions; s != NULL; s = s->next)
-        of_share[share_of(s)]++;
+        of_share[session_share(s)]++;
     for (s = m->sessions; s != NULL; s = s->next) {
         if (s->local || s->news.sinks != NULL || s->n_waiting > 0 ||
             s->n_queued > 0)
             continue;
-        n = of_share[share_of(s)];
+        n = of_share[session_share(s)];
         if (n < most || (n == most && s->read_only && !found->read_only))
             continue;
         most = n;
