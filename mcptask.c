@@ -9,7 +9,7 @@
    most. */
 
 #include "mcp/calls.h"
-#include "mcp/mark.h"
+#include "mcp/mcp.h"
 #include "cli/cli.h"
 #include "cli/run.h"
 #include "cli/store.h"

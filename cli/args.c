@@ -16,7 +16,7 @@
 #include "base/base64.h"
 #include "base/clock.h"
 #include "base/utf8.h"
-#include "mcp/mark.h"
+#include "mcp/mcp.h"
 #include "task/artifact.h"
 #include "task/project.h"
 #include "task/view.h"

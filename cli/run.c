@@ -37,7 +37,7 @@
 #include "base/os.h"
 #include "base/text.h"
 #include "task/artifact.h"
-#include "mcp/mark.h"
+#include "mcp/mcp.h"
 #include "task/may.h"
 
 #include <dirent.h>

@@ -33,7 +33,7 @@
 #define READ_SIZE ((size_t)64 * 1024)
 #define TOKEN_FILE_MAX 4096
 #define DEFAULT_PORT 8766
-#define RPC_BUSY (-32010) /* as mcp/error.c has it */
+#define RPC_BUSY (-32010) /* as mcp/wire.c has it */
 #define REVISION "2026-07-28"
 #define META "io.modelcontextprotocol/"
 

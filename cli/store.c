@@ -5,7 +5,6 @@
 #include "cli/store.h"
 #include "store/remote.h"
 #include "cli/text.h"
-#include "mcp/mark.h"
 #include "mcp/mcp.h"
 #include "base/text.h"
 #include "task/query.h"

@@ -1,7 +1,15 @@
-/* calls - the index over deferred calls, and the marks of those to run again.
+/* calls - deferred calls: their records, the index over them, and the marks of
+   those to run again.
 
-   A record that call_read_head refuses comes from a newer version: such a call
-   is never listed, changed or dropped.
+   The body of a record is
+
+     "op":"<what was done>","v":{"form":1,<the fields, as in the table>}
+
+   and v is the whole call, so the newest record is all that is needed. The
+   order of the fields is fixed. The first N_HEAD are always there, so one pass
+   over these bytes fills the index. The others are left out if empty. A record
+   with another form or field comes from a newer version: such a call is never
+   listed, changed or dropped.
 
    Invariants:
    1. An entry holds the data of its record, a slot links and marks: undo
@@ -21,10 +29,193 @@
 #include "base/base64.h"
 #include "base/text.h"
 #include "json.h"
+#include "json/raw.h"
 #include "mcp/wire.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- the record ---- */
+
+static const char statuses[CALL_N_STATUSES][15] = {
+    "working", "input_required", "completed", "failed", "cancelled"};
+
+const char *
+call_status_name(enum call_status s)
+{
+    return statuses[s];
+}
+
+bool
+call_status_ended(enum call_status s)
+{
+    return s >= CALL_COMPLETED;
+}
+
+struct str
+call_next_name(struct str *names)
+{
+    struct str name = str_cut(names, '\t');
+
+    return names->p == NULL && name.len == 0 ? STR_NONE : name;
+}
+
+enum { TEXT, RAW, STATUS, NUMBER, ROUND, FLAG };
+
+static const struct field {
+    char name[10];
+    uint8_t kind;
+    uint8_t at; /* in struct call */
+} fields[] = {
+#define FIELD(name, kind, member) {name, kind, offsetof(struct call, member)}
+    FIELD("status", STATUS, status),
+    FIELD("born", NUMBER, born),
+    FIELD("created", NUMBER, created_ms),
+    FIELD("ttl", NUMBER, ttl_ms),
+    FIELD("due", NUMBER, due_ms),
+    FIELD("principal", TEXT, principal),
+    FIELD("watch", TEXT, watch),
+    FIELD("updated", NUMBER, updated_ms),
+    FIELD("since", NUMBER, since),
+    FIELD("round", ROUND, round),
+    FIELD("is_error", FLAG, is_error),
+    FIELD("tool", TEXT, tool),
+    FIELD("args", RAW, args),
+    FIELD("shape", RAW, shape),
+    FIELD("state", TEXT, state),
+    FIELD("questions", RAW, questions),
+    FIELD("message", TEXT, message),
+    FIELD("result", RAW, result),
+    FIELD("error", RAW, error),
+#undef FIELD
+};
+enum { N_HEAD = 7, N_FIELDS = sizeof fields / sizeof *fields };
+_Static_assert(sizeof(struct call) <= UINT8_MAX, "field.at has 8 bits");
+
+/* The length of a text, or the value of a number: 0 if k has no such field. */
+static uint64_t
+field_value(const struct field *f, const struct call *k)
+{
+    const void *m = (const char *)k + f->at;
+
+    switch (f->kind) {
+    case NUMBER:
+        return *(const uint64_t *)m;
+    case ROUND:
+        return k->round;
+    case FLAG:
+        return k->is_error;
+    case STATUS:
+        return k->status;
+    default:
+        return ((const struct str *)m)->len;
+    }
+}
+
+/* Appends the body of k's record; op, a plain word, names the change. */
+static void
+put_call_record(struct buf *b, const struct call *k, const char *op)
+{
+    buf_printf(b, "\"op\":\"%s\",\"v\":{\"form\":1", op);
+    for (const struct field *f = fields; f < fields + N_FIELDS; f++) {
+        const void *m = (const char *)k + f->at;
+        const struct str *s = m;
+        uint64_t v = field_value(f, k);
+        size_t at;
+
+        if (v == 0 && f >= fields + N_HEAD)
+            continue;
+        buf_printf(b, ",\"%s\":", f->name);
+        at = b->len;
+        if (f->kind == STATUS)
+            json_quote(b, str_of(call_status_name(k->status)));
+        else if (f->kind == TEXT)
+            json_quote(b, *s);
+        else if (f->kind == RAW)
+            buf_str(b, *s);
+        else if (f->kind == FLAG)
+            buf_z(b, "true");
+        else
+            buf_u64(b, v);
+        /* In JSON a line feed is only a blank; in a log it ends the line. */
+        for (; f->kind == RAW && at < b->len; at++)
+            if (b->p[at] == '\n')
+                b->p[at] = ' ';
+    }
+    buf_char(b, '}');
+}
+
+static int
+read_field(struct arena *a, const struct field *f, struct str raw,
+           struct call *k)
+{
+    void *m = (char *)k + f->at;
+
+    if (f->kind == RAW)
+        *(struct str *)m = raw;
+    else if (f->kind == NUMBER)
+        *(uint64_t *)m = raw_u64(raw);
+    else if (f->kind == ROUND)
+        k->round = (unsigned)raw_u64(raw);
+    else if (f->kind == FLAG)
+        k->is_error = true;
+    else if (*raw.p != '"')
+        return ERR_FORMAT;
+    else if (f->kind == TEXT)
+        *(struct str *)m = raw_text(a, raw);
+    else
+        while (k->status < CALL_N_STATUSES &&
+               !str_is(raw_inner(raw), statuses[k->status]))
+            k->status++;
+    if (k->status == CALL_N_STATUSES)
+        return ERR_FORMAT;
+    if (f->kind != TEXT || ((struct str *)m)->p != NULL)
+        return 0;
+    return json_is_valid(raw) ? ERR_NOMEM : ERR_FORMAT;
+}
+
+/* Reads the first N_HEAD fields of a body like read_call, and leaves m after
+   them. */
+static int
+read_call_head(struct arena *a, struct str body, struct call *k,
+               struct raw_members *m)
+{
+    int rc = 0;
+
+    *k = (struct call){.status = CALL_WORKING};
+    *m = raw_members_of(body);
+    if (raw_next(m) != 1 || raw_next_name(m) != 1 || !str_is(m->name, "v"))
+        return ERR_FORMAT;
+    *m = raw_members_of((struct str){m->p, (size_t)(m->end - m->p)});
+    if (raw_next(m) != 1 || !str_is(m->name, "form") || !str_is(m->value, "1"))
+        return ERR_FORMAT;
+    for (const struct field *f = fields; rc == 0 && f < fields + N_HEAD; f++)
+        rc = raw_next(m) == 1 && str_is(m->name, f->name)
+                 ? read_field(a, f, m->value, k) : ERR_FORMAT;
+    if (rc == 0 && (k->created_ms < 0 || k->created_ms > INT64_MAX / 2 ||
+                    k->ttl_ms < 0 || k->ttl_ms > CALL_MAX_TTL_MS))
+        rc = ERR_FORMAT;
+    return rc;
+}
+
+/* Reads a body into *k, but for id and n; resolves texts with escapes in a.
+   Returns 0, ERR_NOMEM, or ERR_FORMAT if a newer version wrote it. */
+static int
+read_call(struct arena *a, struct str body, struct call *k)
+{
+    const struct field *f = fields + N_HEAD, *end = fields + N_FIELDS;
+    struct raw_members m;
+    int rc = read_call_head(a, body, k, &m);
+
+    while (rc == 0 && (rc = raw_next(&m)) == 1) {
+        while (f < end && !str_is(m.name, f->name))
+            f++;
+        rc = f < end ? read_field(a, f, m.value, k) : ERR_FORMAT;
+    }
+    return rc;
+}
+
+/* ---- the index ---- */
 
 #define PREFIX "call/"
 #define PREFIX_LEN (sizeof PREFIX - 1)
@@ -68,8 +259,6 @@ struct calls {
     uint32_t by_initial[256];       /* of those names */
 };
 
-/* ---- entries ---- */
-
 /* Never 0, which stands for no name. */
 static uint32_t
 hash_name(struct str name)
@@ -79,24 +268,14 @@ hash_name(struct str name)
     return h != 0 ? h : 1;
 }
 
-static void
-set_watch(struct call_entry *e, struct str names)
-{
-    for (int i = 0; i < N_NAMES; i++) {
-        struct str name = call_next_name(&names);
-
-        e->watch[i] = name.len > 0 ? hash_name(name) : 0;
-        e->initial[i] = name.len > 0 ? (uint8_t)*name.p : 0;
-    }
-}
-
 /* Sets the values of e from r. ERR_NOMEM; ERR_FORMAT: it cannot be read. */
 static int
 read_call_entry(const struct store_rec *r, struct call_entry *e)
 {
     struct arena a = {0};
+    struct raw_members m;
     struct call k;
-    int rc = r->key.len == KEY_LEN ? call_read_head(&a, r->body, &k)
+    int rc = r->key.len == KEY_LEN ? read_call_head(&a, r->body, &k, &m)
                                    : ERR_FORMAT;
 
     if (rc == 0) {
@@ -112,7 +291,12 @@ read_call_entry(const struct store_rec *r, struct call_entry *e)
         else
             e->due_in = (uint32_t)(k.due_ms - k.created_ms);
         e->principal = str_hash(k.principal);
-        set_watch(e, k.watch);
+    }
+    for (int i = 0; rc == 0 && i < N_NAMES; i++) {
+        struct str name = call_next_name(&k.watch);
+
+        e->watch[i] = name.len > 0 ? hash_name(name) : 0;
+        e->initial[i] = name.len > 0 ? (uint8_t)*name.p : 0;
     }
     arena_fini(&a);
     return rc;
@@ -169,7 +353,7 @@ link_call(struct calls *c, const struct call_entry *e)
 
 /* Makes room for one more slot. */
 static int
-reserve(struct calls *c)
+reserve_slot(struct calls *c)
 {
     uint32_t cap = c->cap > 0 ? 2 * c->cap : 64, i;
     struct slot *slot;
@@ -193,41 +377,15 @@ reserve(struct calls *c)
     return 0;
 }
 
-static void
-give_slot(struct calls *c, struct call_entry *e)
-{
-    uint32_t i = ++c->n;
-
-    e->slot = i;
-    c->slot[i].e = e;
-    /* Only after a compaction is there anything to move. */
-    for (; i > 1 && by_born(c, i - 1)->born > e->born; i--)
-        c->slot[i].order = c->slot[i - 1].order;
-    c->slot[i].order = e->slot;
-}
-
-/* Takes back the slot given last. */
-static void
-take_slot(struct calls *c)
-{
-    uint32_t i = c->n;
-
-    while (c->slot[i].order != c->n)
-        i--;
-    for (; i < c->n; i++)
-        c->slot[i].order = c->slot[i + 1].order;
-    c->n--;
-}
-
 /* ---- marks ---- */
 
-/* Puts i into the queue after the slot `behind` (0: anywhere), before the first
+/* Puts i into the queue after the slot `after` (0: anywhere), before the first
    younger one. */
 static void
-mark_behind(struct calls *c, uint32_t i, uint32_t behind)
+queue_mark(struct calls *c, uint32_t i, uint32_t after)
 {
     struct slot *s = &c->slot[i];
-    uint32_t *at = behind ? &c->slot[behind].next_mark : &c->first_mark;
+    uint32_t *at = after ? &c->slot[after].next_mark : &c->first_mark;
 
     c->marked += !s->marked;
     s->marked = true;
@@ -245,7 +403,7 @@ mark_behind(struct calls *c, uint32_t i, uint32_t behind)
 static void
 mark_slot(struct calls *c, uint32_t i)
 {
-    mark_behind(c, i, c->last_mark);
+    queue_mark(c, i, c->last_mark);
 }
 
 static void
@@ -256,14 +414,14 @@ unmark_slot(struct calls *c, uint32_t i)
 }
 
 /* The call that has waited longest comes first. */
-static void
-mark_waiting(struct calls *c, struct str name)
+void
+calls_wake(struct calls *c, struct str name)
 {
-    uint32_t h = hash_name(name), behind = c->last_mark, i;
+    uint32_t h = hash_name(name), last = c->last_mark, i;
 
     for (i = *watch_bucket(c, h); i != 0; i = *next_link(c, i))
         if (c->slot[i / N_NAMES].e->watch[i % N_NAMES] == h)
-            mark_behind(c, i / N_NAMES, behind);
+            queue_mark(c, i / N_NAMES, last);
 }
 
 /* ---- store's functions ---- */
@@ -304,9 +462,10 @@ apply_call(void *ctx, struct store_entry *se, const struct store_rec *r)
     struct calls *c = ctx;
     struct call_entry *e = (struct call_entry *)se, now = *e;
     int rc = read_call_entry(r, &now);
+    uint32_t i;
 
     if (rc == 0 && e->slot == 0)
-        rc = reserve(c);
+        rc = reserve_slot(c);
     if (rc == ERR_NOMEM)
         return rc;
     if (rc != 0) {
@@ -315,8 +474,14 @@ apply_call(void *ctx, struct store_entry *se, const struct store_rec *r)
     }
     leave_chains(c, e);
     *e = now;
-    if (rc == 0 && e->slot == 0)
-        give_slot(c, e);
+    if (rc == 0 && e->slot == 0) {
+        e->slot = i = ++c->n;
+        c->slot[i].e = e;
+        /* Only after a compaction is there anything to move. */
+        for (; i > 1 && by_born(c, i - 1)->born > e->born; i--)
+            c->slot[i].order = c->slot[i - 1].order;
+        c->slot[i].order = e->slot;
+    }
     join_chains(c, e);
     return 0;
 }
@@ -326,11 +491,17 @@ undo_call(void *ctx, struct store_entry *se, struct store_entry *old_se)
 {
     struct calls *c = ctx;
     struct call_entry *e = (struct call_entry *)se, old;
+    uint32_t i = c->n;
 
     memcpy(&old, old_se, sizeof old);
     leave_chains(c, e);
-    if (e->slot != old.slot)
-        take_slot(c);
+    if (e->slot != old.slot) { /* it was given last */
+        while (c->slot[i].order != c->n)
+            i--;
+        for (; i < c->n; i++)
+            c->slot[i].order = c->slot[i + 1].order;
+        c->n--;
+    }
     old.e = e->e; /* the store restores this itself */
     *e = old;
     join_chains(c, e);
@@ -347,14 +518,14 @@ other_record(void *ctx, const struct store_rec *r)
 
     if (c->waiting == 0)
         return;
-    mark_waiting(c, r->key);
+    calls_wake(c, r->key);
     /* Its other names, whose first bytes differ, cost a read of the record. */
     if (c->opt.alias == NULL ||
         c->by_initial[(uint8_t)*r->key.p] == c->waiting)
         return;
     names = c->opt.alias(r->key, r->body, buf);
     while ((name = call_next_name(&names)).p != NULL)
-        mark_waiting(c, name);
+        calls_wake(c, name);
 }
 
 static bool
@@ -474,7 +645,7 @@ calls_get(struct calls *c, struct arena *a, struct str id,
         rc = ERR_GARBLED;
     if (rc != 0)
         return rc;
-    rc = call_read(a, r.body, out);
+    rc = read_call(a, r.body, out);
     if (rc == 0 && principal.p != NULL && !str_eq(out->principal, principal))
         rc = ERR_NOT_FOUND;
     out->id = (struct str){r.key.p + PREFIX_LEN, CALL_ID_LEN};
@@ -498,7 +669,7 @@ stage_call(struct calls *c, struct call *k, const char *op)
         k->born = n;
         k->created_ms = k->updated_ms;
     }
-    call_put(&b, k, op);
+    put_call_record(&b, k, op);
     rc = b.err;
     if (rc == 0 && fresh)
         rc = store_stage(c->store, call_key(k->id), buf_view(&b));
@@ -614,12 +785,6 @@ calls_mark(struct calls *c, struct str id)
 
     if (e != NULL && is_live(e))
         mark_slot(c, e->slot);
-}
-
-void
-calls_wake(struct calls *c, struct str name)
-{
-    mark_waiting(c, name);
 }
 
 bool

@@ -1,7 +1,10 @@
 #ifndef MCP_CALLS_H
 #define MCP_CALLS_H
 
-/* calls - all deferred calls of a store, and which of them must run again.
+/* calls - deferred tool calls: calls that outlive their request, as records of
+   the store. MCP calls them tasks. A record holds the tool, its arguments and
+   caller, what the call waits for, and its result. It says nothing of how a
+   tool runs or how a client learns of it.
 
    A call waits for a record to change, for answers to its questions, for a
    time, or for several of these. Staging a record, or reading one that another
@@ -10,8 +13,58 @@
    whichever process sees it. A mark is a hint: the event may turn out to be of
    no use to the call, or be undone. */
 
-#include "mcp/call.h"
+#include "base/base.h"
 #include "store.h"
+
+/* ---- one call and its record ---- */
+
+#define CALL_WATCH_MAX 336 /* bytes of a watch */
+#define CALL_NAMES_MAX 2   /* names in a watch */
+#define CALL_OWN_MAX 4     /* names that a record has beside its key */
+#define CALL_TTL_MS ((int64_t)24 * 60 * 60 * 1000) /* the default */
+#define CALL_MAX_TTL_MS ((int64_t)30 * 24 * 60 * 60 * 1000)
+
+enum call_status { /* SEP-1686, SEP-2663 */
+    CALL_WORKING,
+    CALL_INPUT_REQUIRED,
+    CALL_COMPLETED, /* from here on: ended */
+    CALL_FAILED,
+    CALL_CANCELLED,
+    CALL_N_STATUSES
+};
+const char *call_status_name(enum call_status s);
+bool call_status_ended(enum call_status s);
+
+/* A call, from its newest record. Strings named raw are JSON texts. To change
+   it, change members and call calls_stage. */
+struct call {
+    struct str id;
+    uint64_t n;    /* of its newest record; 0: not stored yet */
+    uint64_t born; /* of its first */
+    enum call_status status;
+    bool is_error; /* it ended with an error of its tool */
+    struct str principal;
+    struct str tool;
+    struct str args;  /* raw object, .p NULL: absent */
+    struct str shape; /* raw: what mcp needs to run it again; never changes */
+    int64_t created_ms, updated_ms;
+    int64_t ttl_ms; /* from created_ms on */
+    uint64_t since; /* it has not seen events above this */
+    struct str watch; /* keys, or other names, of what it waits for: at most
+                         two, with a tab between them; or empty */
+    int64_t due_ms;   /* wall clock, when it must run again; 0: never */
+    unsigned round;
+    struct str state;     /* the tool's, for its next round */
+    struct str questions; /* raw array, .p NULL: absent; see question.c */
+    struct str message;   /* for people: explains the status; or empty */
+    struct str result;    /* raw object, if it has ended with one */
+    struct str error;     /* raw object, if it has failed with one */
+};
+
+/* Takes the first name from a watch; returns .p NULL after the last. */
+struct str call_next_name(struct str *names);
+
+/* ---- all calls of a store ---- */
 
 #define CALL_ID_LEN 22 /* characters of an id: 128 random bits, base64url */
 #define CALL_MAX_OWN 1000  /* live calls of a principal */

@@ -1,7 +1,8 @@
 #ifndef MCP_DEFERRED_H
 #define MCP_DEFERRED_H
 
-/* deferred - calls that outlive their request. */
+/* deferred - calls that outlive their request, and the methods by which clients
+   follow them. */
 
 #include "mcp/message.h"
 
@@ -9,15 +10,23 @@
    the members of the task in place of its own; MCP_RUN_WAITS if a plain call
    waits for it; or an error. */
 int mcp_deferred_create(struct request *r, int err);
-/* Makes r wait for k, and delivers k's questions to its session. Returns
-   MCP_RUN_WAITS. */
-int mcp_await(struct request *r, struct call *k);
-/* Runs a call that has ended, and has a state, once more for a late answer.
-   questions is its list with the answer, in the form of a record. What the run
-   stages counts, its outcome does not. Returns 0 or an error; ERR_INVALID: the
-   tool refuses the answer. */
-int mcp_run_late(struct mcp *m, struct str id, struct str questions);
-/* Runs the call id again if it is marked, under the lock. 0 or an error. */
-int mcp_run_if_marked(struct mcp *m, struct str id);
+
+/* If t, a response, is to a request of ours, fills in r->reply. */
+void mcp_take_answer_judge(struct request *r, const struct json_tok *t);
+/* Takes the answer, under the lock. Returns 0 or an error. */
+int mcp_take_answer(struct request *r);
+
+/* Judge requests that name a task, tasks/update, and the task of tools/call. */
+int mcp_task_judge(struct request *r);
+int mcp_task_judge_update(struct request *r);
+int mcp_task_judge_call(struct request *r);
+/* Whether running one of these methods may stage records. */
+bool mcp_task_writes(const struct request *r);
+/* Run the methods tasks/get, ...; for a plain call that waits, tasks/result. */
+int mcp_task_get(struct request *r);
+int mcp_task_result(struct request *r);
+int mcp_task_list(struct request *r);
+int mcp_task_cancel(struct request *r);
+int mcp_task_update(struct request *r);
 
 #endif

@@ -3,7 +3,7 @@
 
 /* delivery - the calls that a session follows, and what it is sent of them. */
 
-#include "mcp/question.h"
+#include "mcp/dialect.h"
 
 #define MCP_POLL_MS 1000       /* unless a client's task says otherwise */
 #define MCP_LOST_POLL_MS 60000 /* for the answer to a poll */

@@ -1,16 +1,165 @@
-/* dialect - writes a deferred call as a task of MCP: SEP-1686 in 2025-11-25,
-   and the extension of 2026-07-28 (SEP-2663).
+/* dialect - a deferred call as its clients see it: its questions, and the call
+   as a task of MCP: SEP-1686 in 2025-11-25, and the extension of 2026-07-28
+   (SEP-2663).
 
-   Both show the same record (mcp/call.h). A call whose tool answers with an
-   error has failed in the first and completed in the second. Clients of the
-   first fetch the result and are sent questions; those of the second find
-   both in the answer of tasks/get. */
+   Both dialects show the same record (mcp/calls.h). A call whose tool answers
+   with an error has failed in the first and completed in the second. Clients of
+   the first fetch the result and are sent questions; those of the second find
+   both in the answer of tasks/get.
+
+   In the record the questions are a list. Each has its key, method and
+   parameters; its answer, once that has come; and its delivery, if there is one
+   (mcp/delivery.c):
+
+     {"key":"answer","method":"elicitation/create","params":{},
+      "held":{"by":3,"n":17,"to":"<id of a session>"}}
+
+   by is the process, n the place of the request. held also has the client's
+   task, if it made one, and "bare" if it was asked to make none. Void
+   deliveries are left out when a list is written. */
 
 #include "mcp/dialect.h"
 #include "mcp/message.h"
 
+#define GRACE_MS 10000 /* for a client to open its stream again */
 #define MIN_POLL_MS 1000
 #define MAX_POLL_MS 30000
+
+/* ---- questions ---- */
+
+int
+mcp_read_questions(struct arena *a, struct str raw, struct mcp_question **out)
+{
+    const struct json_tok *list, *t, *held;
+    struct mcp_question *q;
+    struct str key;
+    uint32_t i;
+    int err;
+
+    *out = NULL;
+    if (raw.p == NULL)
+        return 0;
+    err = json_parse(a, raw, &list, NULL);
+    if (err != 0 || list->type != JSON_ARRAY)
+        return err == ERR_NOMEM ? err : ERR_INVALID;
+    for (i = 0, t = list + 1; i < list->n; i++, t += t->span) {
+        q = *out = arena_alloc(a, sizeof(*q));
+        if (q == NULL || mcp_text(a, json_get(t, "key"), &key) != 0)
+            return ERR_NOMEM;
+        *q = (struct mcp_question){
+            .i = i,
+            .key = arena_str(a, key),
+            .params = json_raw(json_get(t, "params")),
+            .answer = json_get(t, "answer"),
+        };
+        held = json_get(t, "held");
+        q->delivery.bare = json_get(held, "bare") != NULL;
+        json_int(json_get(held, "n"), &q->delivery.n);
+        json_int(json_get(held, "by"), &q->delivery.by);
+        if (q->key.p == NULL ||
+            mcp_text(a, json_get(t, "method"), &q->method) != 0 ||
+            mcp_text(a, json_get(held, "to"), &q->delivery.to) != 0 ||
+            mcp_text(a, json_get(held, "task"), &q->delivery.task) != 0)
+            return ERR_NOMEM;
+        out = &q->next;
+    }
+    return 0;
+}
+
+bool
+mcp_is_reachable(const struct mcp_session *s)
+{
+    return !s->ended &&
+           (s->local || s->news.sinks != NULL || s->n_waiting > 0 ||
+            clock_mono_ms() - s->heard_ms < GRACE_MS);
+}
+
+/* A session that came here from a process that is gone keeps its deliveries,
+   which this process takes over. */
+bool
+mcp_delivery_lives(struct mcp *m, struct mcp_delivery *h)
+{
+    uint64_t me = store_instance(m->store);
+
+    if ((uint64_t)h->by != me &&
+        (h->to.len == 0 || store_alive(m->store, (uint64_t)h->by)))
+        return store_alive(m->store, (uint64_t)h->by);
+    for (const struct mcp_session *s = m->sessions; s != NULL; s = s->next)
+        if (s->local ? h->to.len == 0 : str_is(h->to, s->id)) {
+            h->by = (int64_t)me;
+            return mcp_is_reachable(s);
+        }
+    return false;
+}
+
+static void
+put_question_request(struct json_w *w, const struct mcp_question *q)
+{
+    json_put_str(w, "method", q->method);
+    if (q->params.len > 0)
+        json_put_raw(w, "params", q->params);
+}
+
+void
+mcp_put_inputs(struct json_w *w, const struct mcp_question *q)
+{
+    json_put_obj(w, "inputRequests");
+    for (; q != NULL; q = q->next) {
+        if (q->answer != NULL)
+            continue;
+        json_key_str(w, q->key);
+        json_obj(w);
+        put_question_request(w, q);
+        json_close(w);
+    }
+    json_close(w);
+}
+
+struct str
+mcp_raw_questions(struct mcp *m, struct arena *a,
+                  const struct mcp_question *q)
+{
+    struct buf b = {0};
+    struct json_w w;
+
+    if (q == NULL)
+        return STR_NONE;
+    json_w_init(&w, &b);
+    json_arr(&w);
+    for (; q != NULL; q = q->next) {
+        struct mcp_delivery h = q->delivery;
+
+        json_obj(&w);
+        json_put_str(&w, "key", q->key);
+        put_question_request(&w, q);
+        if (q->answer != NULL)
+            json_put_raw(&w, "answer", json_raw(q->answer));
+        if (h.n != 0 && (q->answer != NULL || mcp_delivery_lives(m, &h))) {
+            json_put_obj(&w, "held");
+            json_put_int(&w, "by", h.by);
+            json_put_int(&w, "n", h.n);
+            json_put_str(&w, "to", h.to);
+            if (h.task.p != NULL)
+                json_put_str(&w, "task", h.task);
+            if (h.bare)
+                json_put_bool(&w, "bare", true);
+            json_close(&w);
+        }
+        json_close(&w);
+    }
+    json_end(&w);
+    return buf_take(&b, a);
+}
+
+/* Its shape has the revision under another name, so that older versions leave
+   it alone. */
+bool
+mcp_is_plain(const struct call *k)
+{
+    return str_starts(k->shape, "{\"plain\"");
+}
+
+/* ---- the call as a task ---- */
 
 static void
 put_related(struct json_w *w, struct str id)
@@ -67,14 +216,8 @@ mcp_put_outcome(struct json_w *w, const struct mcp *m, struct arena *a,
         mcp_put_output(w, said, structured);
 }
 
-static void
-put_call_time(struct json_w *w, const char *name, int64_t ms)
-{
-    json_put_z(w, name, time_text(ms));
-}
-
 static enum call_status
-status_in(const struct call *k, enum mcp_rev rev)
+call_status_in(const struct call *k, enum mcp_rev rev)
 {
     return rev < MCP_OLDEST_MODERN && k->status == CALL_COMPLETED &&
                    k->is_error ? CALL_FAILED : k->status;
@@ -92,10 +235,10 @@ put_call_fields(struct json_w *w, const struct mcp *m, const struct call *k,
 
     json_put_str(w, "taskId", k->id);
     json_put_z(w, "status", call_status_name(status));
-    if (k->message.len > 0 && status == status_in(k, rev))
+    if (k->message.len > 0 && status == call_status_in(k, rev))
         json_put_str(w, "statusMessage", k->message);
-    put_call_time(w, "createdAt", k->created_ms);
-    put_call_time(w, "lastUpdatedAt", k->updated_ms);
+    json_put_z(w, "createdAt", time_text(k->created_ms));
+    json_put_z(w, "lastUpdatedAt", time_text(k->updated_ms));
     json_put_int(w, modern ? "ttlMs" : "ttl", k->ttl_ms);
     json_put_int(w, modern ? "pollIntervalMs" : "pollInterval", poll);
 }
@@ -104,7 +247,7 @@ void
 mcp_put_call_head(struct json_w *w, const struct mcp *m, const struct call *k,
                   enum mcp_rev rev)
 {
-    put_call_fields(w, m, k, rev, status_in(k, rev));
+    put_call_fields(w, m, k, rev, call_status_in(k, rev));
 }
 
 void

@@ -3,7 +3,6 @@
    filter names. */
 
 #include "mcp/listen.h"
-#include "mcp/tasks.h"
 
 
 /* ---- subscriptions ---- */

@@ -4,8 +4,6 @@
 /* mcp - the Model Context Protocol in all its revisions, over a catalogue and
    the facts of each message. It knows neither tasks nor HTTP. */
 
-#include "mcp/error.h"
-#include "mcp/scan.h"
 #include "mcp/stream.h"
 
 /* sign and calls are of this store, calls with the catalogue's alias; sign may
@@ -51,12 +49,6 @@ const char *mcp_made_session(const struct mcp_message *m);
    session in its facts must still exist. */
 void mcp_release(struct mcp_message *m);
 
-/* Appends the error answer to a message that was not kept, with the id found:
-   it is over the limit or, if that is 0, there was no memory for it. a is
-   for the id. */
-void mcp_refuse_unread(struct buf *out, size_t limit, const struct mcp_scan *s,
-                       struct arena *a);
-
 /* ---- messages that wait ---- */
 
 /* Makes a message whose run returned MCP_WAITS wait, after the commit of that
@@ -82,11 +74,33 @@ bool mcp_repeats(const struct mcp_message *m, struct mcp_repeat *out);
    and stages their outcome. What cannot be done now stays marked. */
 void mcp_run_marked(struct mcp *m);
 /* After a failed commit: the calls that it had settled are marked again. They
-   stay out of others' commits for a while, unless this one is tried again. */
-void mcp_undo_marked(struct mcp *m, bool again);
+   stay out of others' commits for a while, unless this one is retried. */
+void mcp_undo_marked(struct mcp *m, bool retried);
 /* When mcp_run_marked has work, by loop_now's clock; 0: now, INT64_MAX:
    never. */
 int64_t mcp_marked_due_ms(const struct mcp *m);
+
+/* ---- marks: names of sessions, for records ---- */
+
+/* A name for the session of c, or for the process on a pipe, that records and
+   other processes understand; in c's memory. It begins with eight characters
+   that differ from session to session. .p is NULL if there is no session. */
+struct str mcp_session_mark(const struct mcp_call *c);
+/* The mark of this process, in a; .p NULL: it has none. */
+struct str mcp_process_mark(struct arena *a, struct store *s);
+/* Whether two marks are of one session. */
+bool mcp_session_is(struct str a, struct str b);
+/* What can be seen of the session of a mark; of is a struct mcp, or a struct
+   store where there is none. One on a pipe is alive or gone with its process.
+   One over HTTP is gone once it was deleted, and alive while it has an open
+   stream or a request under way or, for other processes, while its server runs;
+   that the server has ended says nothing of it. */
+enum sight mcp_see(const void *of, struct str mark);
+enum sight mcp_see_process(const void *of, struct str mark);
+/* Whether a token of this process has that agent. */
+bool mcp_is_principal(const struct mcp_call *c, struct str name);
+
+/* ---- counts ---- */
 
 struct mcp_counts {
     uint64_t requests, errors, waiting, sessions, subscriptions;

@@ -30,6 +30,7 @@
 
 #include "mcp/message.h"
 
+
 /* ---- the list ---- */
 
 struct mcp_message *
@@ -52,7 +53,7 @@ mcp_message_new(struct mcp *m)
 
 /* Invariant 3. */
 static void
-put_first(struct mcp_message *k)
+put_message_first(struct mcp_message *k)
 {
     k->at = &k->m->messages;
     k->next = *k->at;
@@ -75,7 +76,7 @@ cut_message(struct mcp_message *k)
 void
 mcp_message_queue(struct mcp_message *m)
 {
-    put_first(m);
+    put_message_first(m);
     m->s->n_queued++;
 }
 
@@ -100,7 +101,7 @@ mcp_release(struct mcp_message *m)
     if (m->n > 0 && m->v->listen != NULL)
         mcp_listen_end(m);
     buf_fini(&m->text);
-    buf_fini(&m->kept);
+    buf_fini(&m->next_state);
     arena_fini(&own);
 }
 
@@ -112,77 +113,47 @@ mcp_is_waiting(const struct mcp_message *k)
     return k->state >= MESSAGE_WAITS;
 }
 
-/* The bytes that all waiting messages of a principal keep. */
-static size_t
-waiting_of(const struct mcp *m, struct str principal)
-{
-    size_t n = 0;
-
-    for (const struct mcp_message *k = m->messages; k != NULL; k = k->next)
-        if (k->waited && str_eq(k->v->call.principal, principal))
-            n += k->len;
-    return n;
-}
-
 /* Invariant 2. */
 bool
 mcp_may_wait(const struct request *r)
 {
     const struct mcp_message *m = r->m;
-    size_t len = m->text.len;
+    size_t len = m->text.len, own = len; /* of its principal */
 
-    return m->waited ||
-           (m->s->n_waiting < MCP_MAX_WAITING &&
-            share_fits(waiting_of(m->m, r->call.principal) + len,
-                       m->m->waiting_len + len, MCP_WAITING_LEN));
+    if (m->waited)
+        return true;
+    for (const struct mcp_message *k = m->m->messages; k != NULL; k = k->next)
+        if (k->waited && str_eq(k->v->call.principal, r->call.principal))
+            own += k->len;
+    return m->s->n_waiting < MCP_MAX_WAITING &&
+           share_fits(own, m->m->waiting_len + len, MCP_WAITING_LEN);
 }
 
-/* Copies what the next run of r needs of the last one: see the top. */
-static int
-keep_run(struct mcp_message *k, struct request *r)
+/* Copies what the next run needs of the last one: see the top. */
+int
+mcp_keep(struct mcp_message *m, struct mcp_sink *sink, void *owner)
 {
+    struct request *r = m->v;
     struct run *run = &r->run;
+    size_t len;
 
-    if (!k->waited && r->runs_as.len > 0)
-        r->runs_as = arena_str(k->a, r->runs_as);
-    buf_reset(&k->kept, 0);
-    buf_str(&k->kept, run->state);
-    if (k->kept.err != 0 || (r->runs_as.len > 0 && r->runs_as.p == NULL))
+    if (!m->waited && r->runs_as.len > 0)
+        r->runs_as = arena_str(m->a, r->runs_as);
+    buf_reset(&m->next_state, 0);
+    buf_str(&m->next_state, run->state);
+    if (m->next_state.err != 0 || (r->runs_as.len > 0 && r->runs_as.p == NULL))
         return ERR_NOMEM;
     r->progress = run->progress;
-    r->call.state = buf_view(&k->kept);
+    r->call.state = buf_view(&m->next_state);
     r->call.round++;
     if (!run->goes_on)
         r->call.since = run->seen;
     for (size_t i = 0; i < CALL_NAMES_MAX; i++) {
         struct str name = call_next_name(&run->watch);
 
-        k->watch[i] = name.len > 0 ? str_hash(name) : 0;
+        m->watch[i] = name.len > 0 ? str_hash(name) : 0;
     }
     run->state = run->watch = STR_NONE;
-    return 0;
-}
-
-/* The first time that m waits: it is no new message any more. */
-static void
-begin_waiting(struct mcp_message *m)
-{
-    m->waited = true;
-    m->s->n_queued--;
-    m->s->n_waiting++;
-    m->m->counts.waiting++;
-    if (m->v->listen != NULL)
-        mcp_listen_begin(m);
-}
-
-int
-mcp_keep(struct mcp_message *m, struct mcp_sink *sink, void *owner)
-{
-    const struct run *run = &m->v->run;
-    size_t len;
-
-    if (keep_run(m, m->v) != 0)
-        return ERR_NOMEM;
     m->sink = sink;
     m->owner = owner;
     m->due_ms = run->wait_ms < 0 ? INT64_MAX : clock_mono_ms() + run->wait_ms;
@@ -190,44 +161,41 @@ mcp_keep(struct mcp_message *m, struct mcp_sink *sink, void *owner)
     m->ready = m->cancelled ||
                (m->watch[0] != 0 && mcp_head(m->m) > run->seen);
     m->state = run->goes_on ? MESSAGE_GOES_ON : MESSAGE_WAITS;
-    len = arena_size(&m->own) + m->text.cap + m->kept.cap;
+    len = arena_size(&m->own) + m->text.cap + m->next_state.cap;
     m->m->waiting_len += len - m->len;
     m->len = len;
     cut_message(m);
-    put_first(m);
-    if (!m->waited)
-        begin_waiting(m);
+    put_message_first(m);
+    if (m->waited)
+        return 0;
+    m->waited = true;
+    m->s->n_queued--;
+    m->s->n_waiting++;
+    m->m->counts.waiting++;
+    if (r->listen != NULL)
+        mcp_listen_begin(m);
     return 0;
-}
-
-/* The hashes of a record's key and other names. */
-static size_t
-hash_names(const struct mcp *m, const struct mcp_change *c,
-           uint64_t hash[1 + CALL_OWN_MAX])
-{
-    char buf[CALL_WATCH_MAX];
-    struct str names = STR_NONE, name;
-    size_t n = 0;
-
-    hash[n++] = str_hash(c->key);
-    if (m->cat->alias != NULL)
-        names = m->cat->alias(c->key, c->body, buf);
-    while (n <= CALL_OWN_MAX && (name = call_next_name(&names)).p != NULL)
-        hash[n++] = str_hash(name);
-    return n;
 }
 
 void
 mcp_wake(struct mcp *m, const struct mcp_change *c)
 {
-    uint64_t hash[1 + CALL_OWN_MAX];
+    uint64_t hash[1 + CALL_OWN_MAX]; /* of the record's key and other names */
+    struct str names = STR_NONE, name;
+    char buf[CALL_WATCH_MAX];
     size_t n = 0;
 
     for (struct mcp_message *k = m->messages; k != NULL; k = k->next) {
         if (k->watch[0] == 0)
             continue;
-        if (n == 0)
-            n = hash_names(m, c, hash);
+        if (n == 0) {
+            hash[n++] = str_hash(c->key);
+            if (m->cat->alias != NULL)
+                names = m->cat->alias(c->key, c->body, buf);
+            while (n <= CALL_OWN_MAX &&
+                   (name = call_next_name(&names)).p != NULL)
+                hash[n++] = str_hash(name);
+        }
         for (size_t i = 0; i < n; i++)
             k->ready |= hash[i] == k->watch[0] || hash[i] == k->watch[1];
     }
@@ -306,17 +274,9 @@ mcp_repeats(const struct mcp_message *m, struct mcp_repeat *out)
 
 /* ---- what clients cancel ---- */
 
-/* Whether r, which is queued, can still be dropped: initialize has taken effect
-   already, and a call may have prepared files. */
-static bool
-can_cancel(const struct request *r)
-{
-    return !r->no_reply && !str_is(r->name, "initialize") &&
-           (r->tool == NULL || r->tool->prepare == NULL);
-}
-
 /* Cancels the request of k that has this id, if there is one. One that was run
-   without having to wait is answered all the same. */
+   without having to wait is answered all the same. Of those that are queued,
+   initialize has taken effect already, and a call may have prepared files. */
 static void
 cancel_request(struct mcp_message *k, struct str id)
 {
@@ -325,9 +285,13 @@ cancel_request(struct mcp_message *k, struct str id)
             k->cancelled = k->ready = true; /* from mcp_keep on */
         return;
     }
-    for (size_t i = 0; i < k->n; i++)
-        if (str_eq(k->v[i].id, id) && can_cancel(&k->v[i]))
-            k->v[i].no_reply = true;
+    for (size_t i = 0; i < k->n; i++) {
+        struct request *r = &k->v[i];
+
+        if (str_eq(r->id, id) && !str_is(r->name, "initialize") &&
+            (r->tool == NULL || r->tool->prepare == NULL))
+            r->no_reply = true;
+    }
 }
 
 void

@@ -3,7 +3,7 @@
    The table of methods says which revisions have a method, what it needs from
    the catalogue, and how long its result may be cached. Only the functions next
    to it depend on the revision as well: put_capabilities, put_title,
-   put_server, put_tool, run_call, close_result.
+   put_server, run_tools_list, run_call, mcp_put_result.
 
    Invariants:
    1. A judge is called once, a handler as often as the caller likes: its answer
@@ -22,8 +22,6 @@
 #include "mcp/listen.h"
 #include "mcp/run.h"
 #include "mcp/session.h"
-#include "mcp/state.h"
-#include "mcp/tasks.h"
 
 #include <string.h>
 
@@ -34,22 +32,11 @@ static const char feature_names[N_FEATURES][sizeof "completions"] = {
     "", "tools", "prompts", "resources", "completions", "logging", "tasks",
 };
 
-/* Whether a tool can be called as a task. */
-static bool
-offers_tasks(const struct mcp *m)
-{
-    const struct mcp_catalogue *c = m->cat;
-    size_t i = 0;
-
-    while (i < c->n_tools && c->tools[i].tasks == MCP_TASK_FORBIDDEN)
-        i++;
-    return i < c->n_tools;
-}
-
 static bool
 offers(const struct mcp *m, enum feature f)
 {
     const struct mcp_catalogue *c = m->cat;
+    size_t i = 0;
 
     switch (f) {
     case TOOLS:
@@ -61,7 +48,9 @@ offers(const struct mcp *m, enum feature f)
     case COMPLETIONS:
         return c->complete != NULL;
     case TASKS:
-        return offers_tasks(m);
+        while (i < c->n_tools && c->tools[i].tasks == MCP_TASK_FORBIDDEN)
+            i++;
+        return i < c->n_tools;
     case SKILLS:
         return c->skills != NULL;
     default:
@@ -71,52 +60,32 @@ offers(const struct mcp *m, enum feature f)
 
 /* ---- parameters, by method ---- */
 
-/* The session that initialize sets up: that of its channel or, over HTTP, a new
-   one. Without a key to sign its id there is none, and each later request
-   stands alone. */
-static struct mcp_session *
-session_to_agree(struct mcp_message *m)
-{
-    if (m->s == &m->scratch && m->http) {
-        m->s = mcp_session_new(m->m, m->f);
-        m->made = true;
-    }
-    return m->s;
-}
-
-/* Gives a new session its id; if that fails, there is no session. */
-static int
-seal_session(struct mcp_message *m)
-{
-    int err = m->made ? mcp_session_seal(m->s) : 0;
-
-    if (err == 0)
-        return 0;
-    mcp_session_free(m->s);
-    m->s = &m->scratch;
-    m->made = false;
-    return err == ERR_NOMEM ? err : 0;
-}
-
 /* Agrees to a known revision. Else it offers the newest that has a handshake,
-   and the client decides whether to go on. */
+   and the client decides whether to go on. The session that it sets up is that
+   of its channel or, over HTTP, a new one. Without a key to sign its id there
+   is none, and each later request stands alone. */
 static int
 judge_initialize(struct request *r)
 {
     const struct json_tok *asked = json_get(r->params, "protocolVersion");
-    struct str version = mcp_text_of(r->m, asked),
+    struct mcp_message *m = r->m;
+    struct str version = mcp_text_of(m, asked),
                client = mcp_text_of(
-                   r->m, json_get(json_get(r->params, "clientInfo"), "name"));
-    int rev = mcp_rev_of(version);
+                   m, json_get(json_get(r->params, "clientInfo"), "name"));
+    int rev = mcp_rev_of(version), err;
     struct mcp_session *s;
 
-    if (r->m->no_memory)
+    if (m->no_memory)
         return ERR_NOMEM;
     if (asked != NULL && version.p == NULL)
         return mcp_refuse_params(r, "protocolVersion must be a string");
     if (rev < 0 || rev > MCP_NEWEST_HANDSHAKE)
         rev = MCP_NEWEST_HANDSHAKE;
-    s = session_to_agree(r->m);
+    if (m->s == &m->scratch && m->http) {
+        m->s = mcp_session_new(m->m, m->f);
+        m->made = true;
+    }
+    s = m->s;
     if (s == NULL)
         return ERR_NOMEM;
     r->rev = s->rev = (enum mcp_rev)rev;
@@ -126,7 +95,13 @@ judge_initialize(struct request *r)
     s->log_level = MCP_LOG_DEFAULT;
     client = utf8_cut(client, sizeof(s->client) - 1);
     text_put(s->client, sizeof(s->client), "%.*s", STR_ARG(client));
-    return seal_session(r->m);
+    err = m->made ? mcp_session_seal(s) : 0;
+    if (err == 0)
+        return 0;
+    mcp_session_free(s);
+    m->s = &m->scratch;
+    m->made = false;
+    return err == ERR_NOMEM ? err : 0;
 }
 
 static bool
@@ -240,24 +215,11 @@ judge_call(struct request *r)
     return mcp_task_judge_call(r);
 }
 
-static bool
-are_strings(const struct json_tok *args)
-{
-    const struct json_tok *name;
-
-    if (args == NULL)
-        return true;
-    name = args + 1;
-    for (uint32_t i = 0; i < args->n; i++, name += 1 + name[1].span)
-        if (name[1].type != JSON_STRING)
-            return false;
-    return true;
-}
-
 static int
 judge_prompt(struct request *r)
 {
     const struct mcp_catalogue *c = r->m->m->cat;
+    const struct json_tok *name;
     size_t i = 0;
     int err;
 
@@ -268,8 +230,11 @@ judge_prompt(struct request *r)
         return err;
     r->prompt = &c->prompts[i];
     r->call.number = r->prompt->number;
-    if (!are_strings(r->call.args))
-        return mcp_refuse_params(r, "arguments must be strings");
+    name = r->call.args != NULL ? r->call.args + 1 : NULL;
+    for (uint32_t k = 0; name != NULL && k < r->call.args->n;
+         k++, name += 1 + name[1].span)
+        if (name[1].type != JSON_STRING)
+            return mcp_refuse_params(r, "arguments must be strings");
     for (const struct mcp_prompt_arg *arg = r->prompt->args;
          arg != NULL && arg->name != NULL; arg++)
         if (arg->required && json_get(r->call.args, arg->name) == NULL)
@@ -312,19 +277,6 @@ put_title(struct json_w *w, const char *title, enum mcp_rev rev)
         put_if_text(w, "title", title);
 }
 
-static void
-put_icons(struct json_w *w, const char *icon)
-{
-    if (icon == NULL)
-        return;
-    json_put_arr(w, "icons");
-    json_obj(w);
-    json_put_z(w, "src", icon);
-    json_put_z(w, "mimeType", "image/svg+xml");
-    json_close(w);
-    json_close(w);
-}
-
 /* Writes the Implementation that each schema has. A modern client gets it with
    every answer, and its description only when it asks what this server is. */
 static void
@@ -339,34 +291,32 @@ put_server(struct json_w *w, const char *key, const struct request *r)
     if (r->rev >= MCP_2025_11_25 &&
         (!is_modern(r) || str_is(r->name, "server/discover"))) {
         put_if_text(w, "description", c->description);
-        put_icons(w, c->icon);
+        if (c->icon != NULL) {
+            json_put_arr(w, "icons");
+            json_obj(w);
+            json_put_z(w, "src", c->icon);
+            json_put_z(w, "mimeType", "image/svg+xml");
+            json_close(w);
+            json_close(w);
+        }
     }
     json_close(w);
 }
 
-/* Whether a tool has an MCP App. */
-static bool
-offers_ui(const struct mcp_catalogue *c)
-{
-    size_t i = 0;
-
-    while (i < c->n_tools && c->tools[i].ui == NULL)
-        i++;
-    return i < c->n_tools;
-}
-
 /* The first schema has the method of completions, but no capability. From
-   2026-07-28 on this is cached for all clients: see put_tool. */
+   2026-07-28 on this is cached for all clients: see run_tools_list. */
 static void
 put_capabilities(struct json_w *w, const struct request *r)
 {
     const struct mcp_catalogue *c = r->m->m->cat;
     bool tasks = offers(r->m->m, TASKS), skills = offers(r->m->m, SKILLS);
-    bool ui = offers_ui(c);
+    bool ui = false; /* whether a tool has an MCP App */
     bool changes[N_FEATURES] = {[TOOLS] = c->tools_change,
                                 [PROMPTS] = c->prompts_change,
                                 [RESOURCES] = true};
 
+    for (size_t i = 0; i < c->n_tools; i++)
+        ui |= c->tools[i].ui != NULL;
     json_put_obj(w, "capabilities");
     if (is_modern(r) && (tasks || skills || ui)) {
         json_put_obj(w, "extensions");
@@ -427,107 +377,105 @@ run_discover(struct request *r)
     return 0;
 }
 
-static void
-put_tool_meta(struct json_w *w, const struct mcp_tool *t,
-              const struct request *r)
-{
-    /* A result cached for all clients must not depend on one. */
-    bool ui = t->ui != NULL && (is_modern(r) || (r->call.caps & MCP_UI));
-
-    if (!ui && t->hint == NULL)
-        return;
-    json_put_obj(w, "_meta");
-    put_if_text(w, "anthropic/searchHint", t->hint);
-    if (ui) {
-        json_put_obj(w, "ui");
-        json_put_z(w, "resourceUri", t->ui);
-        json_close(w);
-    }
-    json_close(w);
-}
-
-static void
-put_tool(struct json_w *w, const struct mcp_tool *t, const struct request *r)
-{
-    enum mcp_rev rev = r->rev;
-
-    json_obj(w);
-    json_put_z(w, "name", t->name);
-    put_title(w, t->title, rev);
-    put_if_text(w, "description", t->description);
-    json_put_raw(w, "inputSchema", str_of(t->input_schema));
-    if (rev >= MCP_2025_03_26) {
-        json_put_obj(w, "annotations");
-        if (rev < MCP_2025_06_18)
-            put_if_text(w, "title", t->title);
-        /* A hint left out is false, and means nothing for a tool that reads. */
-        json_put_bool(w, t->writes ? "destructiveHint" : "readOnlyHint",
-                      !t->writes);
-        if (t->writes && t->idempotent)
-            json_put_bool(w, "idempotentHint", true);
-        json_put_bool(w, "openWorldHint", false);
-        json_close(w);
-    }
-    if (rev == MCP_2025_11_25 && t->tasks != MCP_TASK_FORBIDDEN)
-        json_put_raw(w, "execution",
-                     t->tasks == MCP_TASK_REQUIRED
-                         ? STR("{\"taskSupport\":\"required\"}")
-                         : STR("{\"taskSupport\":\"optional\"}"));
-    put_tool_meta(w, t, r);
-    json_close(w);
-}
-
-static void
-put_template(struct json_w *w, const struct mcp_template *t, enum mcp_rev rev)
-{
-    json_obj(w);
-    json_put_z(w, "uriTemplate", t->uri_template);
-    json_put_z(w, "name", t->name);
-    put_title(w, t->title, rev);
-    put_if_text(w, "description", t->description);
-    put_if_text(w, "mimeType", t->mime_type);
-    json_close(w);
-}
-
-static void
-put_prompt_row(struct json_w *w, const struct mcp_prompt *p, enum mcp_rev rev)
-{
-    const struct mcp_prompt_arg *arg = p->args;
-
-    json_obj(w);
-    json_put_z(w, "name", p->name);
-    put_title(w, p->title, rev);
-    put_if_text(w, "description", p->description);
-    json_put_arr(w, "arguments");
-    for (; arg != NULL && arg->name != NULL; arg++) {
-        json_obj(w);
-        json_put_z(w, "name", arg->name);
-        put_if_text(w, "description", arg->description);
-        json_put_bool(w, "required", arg->required);
-        json_close(w);
-    }
-    json_close(w);
-    json_close(w);
-}
-
-/* Writes the list of the method's kind, in one page. */
+/* A list of the server's own has one page. What is cached for all clients must
+   not depend on one. */
 static int
-run_list(struct request *r)
+run_tools_list(struct request *r)
 {
     const struct mcp_catalogue *c = r->m->m->cat;
-    char kind = r->name.p[0]; /* tools/, prompts/ or resources/templates/ */
     struct json_w *w = &r->run.w;
 
-    if (kind == 'r')
-        json_put_arr(w, "resourceTemplates");
-    else
-        json_put_arr(w, kind == 't' ? "tools" : "prompts");
-    for (size_t i = 0; kind == 't' && i < c->n_tools; i++)
-        put_tool(w, &c->tools[i], r);
-    for (size_t i = 0; kind == 'p' && i < c->n_prompts; i++)
-        put_prompt_row(w, &c->prompts[i], r->rev);
-    for (size_t i = 0; kind == 'r' && i < c->n_templates; i++)
-        put_template(w, &c->templates[i], r->rev);
+    json_put_arr(w, "tools");
+    for (const struct mcp_tool *t = c->tools; t < c->tools + c->n_tools; t++) {
+        bool ui = t->ui != NULL && (is_modern(r) || (r->call.caps & MCP_UI));
+
+        json_obj(w);
+        json_put_z(w, "name", t->name);
+        put_title(w, t->title, r->rev);
+        put_if_text(w, "description", t->description);
+        json_put_raw(w, "inputSchema", str_of(t->input_schema));
+        if (r->rev >= MCP_2025_03_26) {
+            json_put_obj(w, "annotations");
+            if (r->rev < MCP_2025_06_18)
+                put_if_text(w, "title", t->title);
+            /* A hint left out is false, and means nothing for a tool that
+               reads. */
+            json_put_bool(w, t->writes ? "destructiveHint" : "readOnlyHint",
+                          !t->writes);
+            if (t->writes && t->idempotent)
+                json_put_bool(w, "idempotentHint", true);
+            json_put_bool(w, "openWorldHint", false);
+            json_close(w);
+        }
+        if (r->rev == MCP_2025_11_25 && t->tasks != MCP_TASK_FORBIDDEN)
+            json_put_raw(w, "execution",
+                         t->tasks == MCP_TASK_REQUIRED
+                             ? STR("{\"taskSupport\":\"required\"}")
+                             : STR("{\"taskSupport\":\"optional\"}"));
+        if (ui || t->hint != NULL) {
+            json_put_obj(w, "_meta");
+            put_if_text(w, "anthropic/searchHint", t->hint);
+            if (ui) {
+                json_put_obj(w, "ui");
+                json_put_z(w, "resourceUri", t->ui);
+                json_close(w);
+            }
+            json_close(w);
+        }
+        json_close(w);
+    }
+    json_close(w);
+    return 0;
+}
+
+static int
+run_templates_list(struct request *r)
+{
+    const struct mcp_catalogue *c = r->m->m->cat;
+    struct json_w *w = &r->run.w;
+
+    json_put_arr(w, "resourceTemplates");
+    for (size_t i = 0; i < c->n_templates; i++) {
+        const struct mcp_template *t = &c->templates[i];
+
+        json_obj(w);
+        json_put_z(w, "uriTemplate", t->uri_template);
+        json_put_z(w, "name", t->name);
+        put_title(w, t->title, r->rev);
+        put_if_text(w, "description", t->description);
+        put_if_text(w, "mimeType", t->mime_type);
+        json_close(w);
+    }
+    json_close(w);
+    return 0;
+}
+
+static int
+run_prompts_list(struct request *r)
+{
+    const struct mcp_catalogue *c = r->m->m->cat;
+    struct json_w *w = &r->run.w;
+
+    json_put_arr(w, "prompts");
+    for (size_t i = 0; i < c->n_prompts; i++) {
+        const struct mcp_prompt *p = &c->prompts[i];
+        const struct mcp_prompt_arg *arg = p->args;
+
+        json_obj(w);
+        json_put_z(w, "name", p->name);
+        put_title(w, p->title, r->rev);
+        put_if_text(w, "description", p->description);
+        json_put_arr(w, "arguments");
+        for (; arg != NULL && arg->name != NULL; arg++) {
+            json_obj(w);
+            json_put_z(w, "name", arg->name);
+            put_if_text(w, "description", arg->description);
+            json_put_bool(w, "required", arg->required);
+            json_close(w);
+        }
+        json_close(w);
+        json_close(w);
+    }
     json_close(w);
     return 0;
 }
@@ -547,7 +495,7 @@ run_call(struct request *r)
     if (r->tool->writes && c->read_only)
         return ERR_UNAUTHORIZED;
     if (r->runs_as.len > 0)
-        return mcp_task_run(r);
+        return mcp_task_result(r);
     err = r->tool->run(c);
     if (err != 0 || out->err != 0)
         return err != 0 ? err : out->err;
@@ -685,29 +633,30 @@ run_change(struct request *r)
 
 static const struct method methods[] = {
     {"tools/call", EVER, TOOLS, UNCACHED, "name", judge_call, run_call},
-    {"tools/list", EVER, TOOLS, CACHE_PUBLIC, NULL, judge_only_page, run_list},
+    {"tools/list", EVER, TOOLS, CACHE_PUBLIC, NULL, judge_only_page,
+     run_tools_list},
     {"tasks/get", TASKED, TASKS, UNCACHED, "taskId", mcp_task_judge,
-     mcp_task_run},
-    {"tasks/cancel", TASKED, TASKS, UNCACHED, "taskId", mcp_task_judge,
-     mcp_task_run},
+     mcp_task_get},
+    {"tasks/cancel", TASKED, TASKS, WRITES, "taskId", mcp_task_judge,
+     mcp_task_cancel},
     {"tasks/result", SEP_1686, TASKS, UNCACHED, "taskId", mcp_task_judge,
-     mcp_task_run},
+     mcp_task_result},
     {"tasks/list", SEP_1686, TASKS, UNCACHED, NULL, judge_page,
      mcp_task_list},
-    {"tasks/update", MODERN, TASKS, UNCACHED, "taskId", mcp_task_judge_update,
-     mcp_task_run},
+    {"tasks/update", MODERN, TASKS, WRITES, "taskId", mcp_task_judge_update,
+     mcp_task_update},
     {"resources/list", EVER, RESOURCES, CACHE_PRIVATE, NULL, judge_page,
      run_resources_list},
     {"resources/read", EVER, RESOURCES, CACHE_PRIVATE, "uri", judge_read,
      run_resource_read},
     {"resources/templates/list", EVER, RESOURCES, CACHE_PUBLIC, NULL,
-     judge_only_page, run_list},
+     judge_only_page, run_templates_list},
     {"skills/list", MODERN, SKILLS, CACHE_PUBLIC, NULL, judge_only_page,
      run_skills_list},
     {"skills/get", MODERN, SKILLS, CACHE_PUBLIC, NULL, judge_skill, run_skill},
     {"prompts/get", EVER, PROMPTS, UNCACHED, "name", judge_prompt, run_prompt},
     {"prompts/list", EVER, PROMPTS, CACHE_PUBLIC, NULL, judge_only_page,
-     run_list},
+     run_prompts_list},
     {"completion/complete", EVER, COMPLETIONS, UNCACHED, NULL, judge_complete,
      run_complete},
     {"server/discover", MODERN, CORE, CACHE_PUBLIC, NULL, NULL, run_discover},
@@ -727,7 +676,7 @@ static const struct method methods[] = {
 const struct method *const mcp_method_call = &methods[0];
 
 /* Finds the method that r names in its revision, if any, and its target.
-   check_method judges later whether there is one. */
+   mcp_accept judges later whether there is one. */
 void
 mcp_find_method(struct request *r)
 {
@@ -741,13 +690,13 @@ mcp_find_method(struct request *r)
         r->target = mcp_text_of(r->m, json_get(r->params, r->method->target));
 }
 
-/* Fills in the client and its capabilities, for tools and resources. */
-static void
-fill_call(struct request *r)
+int
+mcp_check_params(struct request *r)
 {
     struct mcp_message *m = r->m;
     struct mcp_call *c = &r->call;
     struct str name;
+    int err = 0;
 
     *c = (struct mcp_call){
         .ctx = m->m->cat->ctx,
@@ -779,100 +728,32 @@ fill_call(struct request *r)
         m->no_memory |= name.p == NULL;
     }
     c->client = utf8_cut(name, sizeof(m->s->client) - 1);
-}
-
-/* Only methods whose target is in a header may ask for input. */
-int
-mcp_check_params(struct request *r)
-{
-    int err = 0;
-
-    fill_call(r);
     if (r->method->judge != NULL)
         err = r->method->judge(r);
+    /* Only methods whose target is in a header may ask for input. */
     if (err == 0 && is_modern(r) && r->method->target != NULL)
         err = mcp_check_inputs(r);
     return err;
 }
 
-/* ---- results, for a revision ---- */
-
-/* Other hosts may have newer records. */
-static void
-put_stale(struct json_w *w, const struct request *r)
-{
-    int64_t ms = store_stale_ms(r->m->m->store);
-
-    if (ms > 0)
-        json_put_int(w, "mcptask/stale_ms", ms);
-}
-
-/* Whether a result of the handshake era may have _meta for that. */
-static bool
-may_say_stale(const struct request *r)
-{
-    return store_stale_ms(r->m->m->store) > 0 && r->runs_as.len == 0 &&
-           (r->method->run == run_call ||
-            r->method->run == run_resource_read);
-}
-
-static const char result_types[][sizeof "input_required"] = {
-    [0] = "complete", [MCP_NEEDS_INPUT] = "input_required", [MCP_TASK] = "task",
-};
-
-/* After the handler's members, since only then the kind of result is known. */
-static void
-close_result(struct request *r, int kind)
-{
-    struct json_w *w = &r->run.w;
-    int cache = kind == MCP_NEEDS_INPUT ? UNCACHED : r->method->cache;
-
-    if (is_modern(r)) {
-        json_put_z(w, "resultType", result_types[kind]);
-        if (cache != UNCACHED) {
-            json_put_int(w, "ttlMs", cache == CACHE_PUBLIC ? LIST_TTL_MS : 0);
-            json_put_z(w, "cacheScope",
-                       cache == CACHE_PUBLIC ? "public" : "private");
-        }
-        json_put_obj(w, "_meta");
-        if (r->listen != NULL)
-            json_put_raw(w, MCP_SUBSCRIPTION, r->id);
-        put_stale(w, r);
-        put_server(w, MCP_META "serverInfo", r);
-        json_close(w);
-    } else if (kind == 0 && may_say_stale(r)) {
-        json_put_obj(w, "_meta");
-        put_stale(w, r);
-        json_close(w);
-    }
-    json_close(w);
-    json_end(w);
-}
-
-/* Whether the first run makes r a deferred call: its client asked for that, or
-   only a record can wait for this. */
-static bool
-becomes_call(const struct request *r, int err)
-{
-    return r->tool != NULL && !r->m->waited &&
-           (r->task ||
-            (err == MCP_RUN_WAITS && (r->run.defers || r->run.unanswered)));
-}
-
 int
 mcp_put_result(struct request *r, struct buf *out)
 {
+    static const char types[][sizeof "input_required"] = {
+        [0] = "complete", [MCP_NEEDS_INPUT] = "input_required",
+        [MCP_TASK] = "task",
+    };
     struct json_w *w = &r->run.w;
     struct store *s = r->m->m->store;
     size_t start = out->len, staged = store_staged_n(s);
-    int err;
+    int err = mcp_run_method(r, out), cache = r->method->cache;
+    int64_t stale_ms = store_stale_ms(s); /* other hosts may know more */
 
-    mcp_begin_run(r, out);
-    mcp_open_answer(w, r->id);
-    json_key(w, "result");
-    mcp_open_members(r);
-    err = mcp_end_run(r, r->method->run(r));
-    if (becomes_call(r, err)) {
+    /* The first run makes r a deferred call if its client asked for that, or
+       only a record can wait for this. */
+    if (r->tool != NULL && !r->m->waited &&
+        (r->task ||
+         (err == MCP_RUN_WAITS && (r->run.defers || r->run.unanswered)))) {
         err = mcp_deferred_create(r, err);
         /* A client that has not asked for a record gets a plain call. */
         if (err < 0 && err != ERR_TOO_LARGE && r->extends &&
@@ -884,7 +765,28 @@ mcp_put_result(struct request *r, struct buf *out)
     }
     if (err < 0)
         return err;
-    close_result(r, err);
+    if (is_modern(r))
+        json_put_z(w, "resultType", types[err]);
+    if (is_modern(r) && cache >= CACHE_PUBLIC && err != MCP_NEEDS_INPUT) {
+        json_put_int(w, "ttlMs", cache == CACHE_PUBLIC ? LIST_TTL_MS : 0);
+        json_put_z(w, "cacheScope",
+                   cache == CACHE_PUBLIC ? "public" : "private");
+    }
+    /* In the handshake era few results may have _meta. */
+    if (is_modern(r) ||
+        (err == 0 && stale_ms > 0 && r->runs_as.len == 0 &&
+         (r->method->run == run_call || r->method->run == run_resource_read))) {
+        json_put_obj(w, "_meta");
+        if (r->listen != NULL)
+            json_put_raw(w, MCP_SUBSCRIPTION, r->id);
+        if (stale_ms > 0)
+            json_put_int(w, "mcptask/stale_ms", stale_ms);
+        if (is_modern(r))
+            put_server(w, MCP_META "serverInfo", r);
+        json_close(w);
+    }
+    json_close(w);
+    json_end(w);
     mcp_listen_put_end(r, out);
     return 0;
 }

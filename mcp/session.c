@@ -1,4 +1,5 @@
-/* session - sessions: their ids, their records, their streams.
+/* session - sessions: their ids, their records, and their marks, the names by
+   which other records refer to them.
 
    The id of a session over HTTP holds, signed, what initialize agreed on, so a
    process that has never seen the session knows it. The id is not a credential:
@@ -13,6 +14,9 @@
    if the store cannot be written, on a pipe, and if its principal may only
    read. A session that has another principal, another right to write, is too
    old or has ended is not found, as if it had never existed.
+
+   A mark is "<tag>.<instance>". The tag of a session over HTTP is the hash of
+   its id, which outlives the process.
 
    Invariants:
    1. A stored session in memory reflects one committed record, number s->n:
@@ -29,6 +33,7 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "mcp/delivery.h"
+#include "mcp/message.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -38,6 +43,7 @@
 #define ENDED_MAX 1024 /* sessions that are known to have ended */
 #define SHARES 1024 /* principals are told apart by a hash below this */
 #define MAX_RECORD ((size_t)32 * 1024) /* bytes; then no uri is added */
+#define WEB_TAG 16 /* digits of the tag of a session over HTTP; else 10 */
 
 /* The payload of an id: 16 random bytes, SSE or not, revision, capabilities,
    the time in milliseconds, its highest byte first, and the client's name. */
@@ -64,14 +70,8 @@ static struct {
     size_t n; /* in all */
 } last_ended;
 
-static bool
-is_end(const struct store_rec *r)
-{
-    return str_starts(r->body, "\"op\":\"end\"");
-}
-
 static uint64_t
-tag_of(struct str key)
+tag_of_key(struct str key)
 {
     return str_hash(str_from(key, strlen(PREFIX)));
 }
@@ -81,31 +81,21 @@ apply_session(void *ctx, struct store_entry *e, const struct store_rec *r)
 {
     (void)ctx;
     (void)e;
-    if (is_end(r))
-        last_ended.tag[last_ended.n++ % ENDED_MAX] = tag_of(r->key);
+    if (str_starts(r->body, "\"op\":\"end\""))
+        last_ended.tag[last_ended.n++ % ENDED_MAX] = tag_of_key(r->key);
     return 0;
 }
 
 static void
 undo_session(void *ctx, struct store_entry *e, struct store_entry *old)
 {
-    uint64_t tag = tag_of((struct str){e->key, e->key_len});
+    uint64_t tag = tag_of_key((struct str){e->key, e->key_len});
 
     (void)ctx;
     (void)old;
     if (last_ended.n > 0 &&
         last_ended.tag[(last_ended.n - 1) % ENDED_MAX] == tag)
         last_ended.n--;
-}
-
-bool
-mcp_session_ended(uint64_t tag)
-{
-    size_t n = last_ended.n < ENDED_MAX ? last_ended.n : ENDED_MAX;
-
-    while (n > 0 && last_ended.tag[n - 1] != tag)
-        n--;
-    return n > 0;
 }
 
 void
@@ -128,16 +118,16 @@ mcp_is_writable(const struct mcp *m)
 }
 
 static void
-clear_subs(struct mcp_session *s)
+clear_session_subs(struct mcp_session *s)
 {
     s->m->n_subs -= s->news.n_subs;
     arena_fini(&s->own);
 }
 
-/* The place of the session of this id in its chain, or the end of the chain. An
+/* The link to the session of this id in its chain, or the end of the chain. An
    id begins with random bytes. */
 static struct mcp_session **
-place_of(struct mcp *m, struct str id)
+session_link(struct mcp *m, struct str id)
 {
     size_t n = id.len < 8 ? id.len : 8;
     struct mcp_session **at =
@@ -149,7 +139,7 @@ place_of(struct mcp *m, struct str id)
 }
 
 static void
-list_cut(struct mcp_session *s)
+cut_session(struct mcp_session *s)
 {
     *s->at = s->next;
     if (s->next != NULL)
@@ -157,7 +147,7 @@ list_cut(struct mcp_session *s)
 }
 
 static void
-list_put(struct mcp_session *s)
+put_session_first(struct mcp_session *s)
 {
     s->at = &s->m->sessions;
     s->next = *s->at;
@@ -169,22 +159,22 @@ list_put(struct mcp_session *s)
 void
 mcp_session_free(struct mcp_session *s)
 {
-    struct mcp_session **place;
+    struct mcp_session **at;
 
     if (s == NULL)
         return;
-    list_cut(s);
+    cut_session(s);
     s->m->n_sessions--;
-    place = place_of(s->m, str_of(s->id));
-    if (*place == s)
-        *place = s->same;
-    clear_subs(s);
+    at = session_link(s->m, str_of(s->id));
+    if (*at == s)
+        *at = s->same;
+    clear_session_subs(s);
     mcp_follow_end(s);
     free(s);
 }
 
 static unsigned
-share_of(const struct mcp_session *s)
+session_share(const struct mcp_session *s)
 {
     return str_hash(str_of(s->principal)) % SHARES;
 }
@@ -193,18 +183,18 @@ share_of(const struct mcp_session *s)
    (invariant 2), so that nobody can end another's. Read-only sessions cannot
    come back, so they go last. */
 static bool
-evict(struct mcp *m)
+evict_session(struct mcp *m)
 {
     unsigned of_share[SHARES] = {0}, n, most = 0;
     struct mcp_session *s, *found = NULL;
 
     for (s = m->sessions; s != NULL; s = s->next)
-        of_share[share_of(s)]++;
+        of_share[session_share(s)]++;
     for (s = m->sessions; s != NULL; s = s->next) {
         if (s->local || s->news.sinks != NULL || s->n_waiting > 0 ||
             s->n_queued > 0)
             continue;
-        n = of_share[share_of(s)];
+        n = of_share[session_share(s)];
         if (n < most || (n == most && s->read_only && !found->read_only))
             continue;
         most = n;
@@ -220,7 +210,7 @@ mcp_session_new(struct mcp *m, const struct mcp_facts *f)
     struct str principal = f->principal;
     struct mcp_session *s;
 
-    if (m->n_sessions >= MCP_MAX_SESSIONS && !evict(m))
+    if (m->n_sessions >= MCP_MAX_SESSIONS && !evict_session(m))
         return NULL;
     s = malloc(sizeof(*s) + principal.len + 1);
     if (s == NULL)
@@ -239,7 +229,7 @@ mcp_session_new(struct mcp *m, const struct mcp_facts *f)
     if (principal.len > 0)
         memcpy(s->principal, principal.p, principal.len);
     s->principal[principal.len] = '\0';
-    list_put(s);
+    put_session_first(s);
     m->n_sessions++;
     return s;
 }
@@ -282,7 +272,7 @@ mcp_session_seal(struct mcp_session *s)
         return ERR_IO;
     s->born_ms = store_now_ms(s->m->store);
     if (s->read_only) {
-        *place_of(s->m, str_of(s->id)) = s;
+        *session_link(s->m, str_of(s->id)) = s;
         return 0;
     }
     raw[AT_SSE] = s->sse;
@@ -298,7 +288,7 @@ mcp_session_seal(struct mcp_session *s)
         ASSERT(b.len < MCP_ID_MAX);
         memcpy(s->id, b.p, b.len);
         s->id[b.len] = '\0';
-        *place_of(s->m, buf_view(&b)) = s;
+        *session_link(s->m, buf_view(&b)) = s;
     }
     buf_fini(&b);
     return err == 0 || err == ERR_NOMEM ? err : ERR_IO;
@@ -313,8 +303,8 @@ mcp_session_id(const struct mcp_session *s)
 /* Makes a session again from its id, unless there is no telling whether it has
    ended. */
 static int
-revive(struct mcp *m, const struct mcp_facts *f, struct str id,
-       struct mcp_session **out)
+revive_session(struct mcp *m, const struct mcp_facts *f, struct str id,
+               struct mcp_session **out)
 {
     struct arena a = {0};
     struct str said = STR_NONE;
@@ -332,7 +322,7 @@ revive(struct mcp *m, const struct mcp_facts *f, struct str id,
         err = ERR_NOMEM;
     if (err == 0) {
         memcpy(s->id, id.p, id.len);
-        *place_of(m, id) = s;
+        *session_link(m, id) = s;
         s->sse = raw[AT_SSE] != 0;
         s->initialized = !s->sse; /* whose id was made before its initialize */
         s->rev = raw[AT_REV];
@@ -381,7 +371,7 @@ adopt_record(struct mcp_session *s, uint64_t n, struct str body)
         arena_fini(&now.own);
         return err;
     }
-    clear_subs(s);
+    clear_session_subs(s);
     *s = now;
     s->m->n_subs += s->news.n_subs;
     return 0;
@@ -420,33 +410,6 @@ mcp_session_refresh(struct mcp_session *s)
     return err;
 }
 
-/* Appends the body of the record of s with a change. */
-static void
-put_session(const struct mcp_session *s, int level, bool end, struct str add,
-            uint64_t since, struct str drop, struct buf *b)
-{
-    const struct mcp_sub *dropped = mcp_sub_find(&s->news, drop);
-    size_t i, n = end ? 0 : s->news.n_subs + (add.p != NULL);
-    const char *comma = "";
-
-    buf_printf(b, "\"op\":\"%s\",\"v\":{\"level\":%d,\"ended\":%s,"
-               "\"subs\":[", end ? "end" : "set",
-               level < 0 ? s->log_level : level,
-               end || s->ended ? "true" : "false");
-    for (i = 0; i < n; i++) {
-        bool new = i == s->news.n_subs;
-
-        if (!new && &s->news.subs[i] == dropped)
-            continue;
-        buf_printf(b, "%s[", comma);
-        json_quote(b, new ? add : str_of(s->news.subs[i].uri));
-        buf_printf(b, ",%llu]",
-                   (unsigned long long)(new ? since : s->news.subs[i].since));
-        comma = ",";
-    }
-    buf_z(b, "]}");
-}
-
 bool
 mcp_session_stored(const struct mcp_session *s)
 {
@@ -455,7 +418,7 @@ mcp_session_stored(const struct mcp_session *s)
 
 /* Whether adding uri changes anything: 0, 1, ERR_TOO_LARGE or ERR_NOMEM. */
 static int
-can_add(const struct mcp_session *s, struct str uri)
+can_subscribe(const struct mcp_session *s, struct str uri)
 {
     struct mcp_sub sub;
     struct arena a = {0};
@@ -473,7 +436,7 @@ can_add(const struct mcp_session *s, struct str uri)
 }
 
 static bool
-differs(const struct mcp_session *s, int level, struct str drop)
+changes_settings(const struct mcp_session *s, int level, struct str drop)
 {
     return (level >= 0 && level != s->log_level) ||
            mcp_sub_find(&s->news, drop) != NULL;
@@ -483,7 +446,7 @@ bool
 mcp_session_changes(const struct mcp_session *s, int level, struct str add,
                     struct str drop)
 {
-    return can_add(s, add) != 0 || differs(s, level, drop);
+    return can_subscribe(s, add) != 0 || changes_settings(s, level, drop);
 }
 
 int
@@ -493,7 +456,9 @@ mcp_session_set(struct mcp_session *s, int level, bool end, struct str add,
     struct mcp *m = s->m;
     struct mcp_session staged = {.m = m, .n = s->n, .news.m = m};
     const struct mcp_session *from = s;
+    const struct mcp_sub *sub, *dropped;
     bool stored = mcp_session_stored(s);
+    const char *comma = "";
     struct buf b = {0};
     int err = 0, adds = 0;
 
@@ -504,11 +469,31 @@ mcp_session_set(struct mcp_session *s, int level, bool end, struct str add,
             from = &staged;
     }
     if (err == 0)
-        err = adds = can_add(from, add);
-    if (err < 0 || !(adds || end || differs(from, level, drop)))
+        err = adds = can_subscribe(from, add);
+    if (err < 0 || !(adds || end || changes_settings(from, level, drop)))
         goto out;
-    put_session(from, level, end, adds ? add : STR_NONE,
-                stored ? store_next_n(m->store) : mcp_head(m), drop, &b);
+    dropped = mcp_sub_find(&from->news, drop);
+    buf_printf(&b, "\"op\":\"%s\",\"v\":{\"level\":%d,\"ended\":%s,"
+               "\"subs\":[", end ? "end" : "set",
+               level < 0 ? from->log_level : level,
+               end || from->ended ? "true" : "false");
+    for (size_t i = 0; i < from->news.n_subs && !end; i++) {
+        sub = &from->news.subs[i];
+        if (sub == dropped)
+            continue;
+        buf_printf(&b, "%s[", comma);
+        json_quote(&b, str_of(sub->uri));
+        buf_printf(&b, ",%llu]", (unsigned long long)sub->since);
+        comma = ",";
+    }
+    if (adds && !end) {
+        buf_printf(&b, "%s[", comma);
+        json_quote(&b, add);
+        buf_printf(&b, ",%llu]",
+                   (unsigned long long)(stored ? store_next_n(m->store)
+                                               : mcp_head(m)));
+    }
+    buf_z(&b, "]}");
     err = adds && b.len > MAX_RECORD ? ERR_TOO_LARGE : b.err;
     if (err != 0)
         goto out;
@@ -520,7 +505,7 @@ mcp_session_set(struct mcp_session *s, int level, bool end, struct str add,
         err = store_stage(m->store, session_key(s), buf_view(&b));
 out:
     buf_fini(&b);
-    clear_subs(&staged);
+    clear_session_subs(&staged);
     return err;
 }
 
@@ -528,7 +513,7 @@ void
 mcp_session_changed(struct mcp *m, const struct mcp_change *c)
 {
     struct str id = {c->key.p + strlen(PREFIX), c->key.len - strlen(PREFIX)};
-    struct mcp_session *s = *place_of(m, id);
+    struct mcp_session *s = *session_link(m, id);
 
     if (s != NULL && s->n != c->n && adopt_record(s, c->n, c->body) != 0)
         mcp_notify_later(&s->news); /* which reads the record first */
@@ -546,12 +531,12 @@ mcp_session_find(struct mcp *m, const struct mcp_facts *f, struct str id,
     if (!m->followed)
         store_follow(m->store); /* another process may have ended it */
     m->followed = true;
-    s = *place_of(m, id);
+    s = *session_link(m, id);
     if (s == NULL) {
-        err = revive(m, f, id, &s);
+        err = revive_session(m, f, id, &s);
     } else {
-        list_cut(s);
-        list_put(s);
+        cut_session(s);
+        put_session_first(s);
     }
     if (err == 0)
         err = mcp_session_refresh(s);
@@ -564,4 +549,105 @@ mcp_session_find(struct mcp *m, const struct mcp_facts *f, struct str id,
     s->heard_ms = clock_mono_ms();
     *out = s;
     return 0;
+}
+
+/* ---- marks ---- */
+
+struct str
+mcp_process_mark(struct arena *a, struct store *s)
+{
+    unsigned long long me = store_instance(s);
+
+    return me == 0 ? STR_NONE : arena_printf(a, "%010llx.%llu",
+                                             me & 0xffffffffff, me);
+}
+
+struct str
+mcp_session_mark(const struct mcp_call *c)
+{
+    const struct mcp_message *m = c->of->m;
+    unsigned long long me = store_instance(m->m->store);
+
+    if (c->of->reruns != NULL)
+        return c->session;
+    if (me == 0 || (!m->s->local && m->s->id[0] == '\0'))
+        return STR_NONE;
+    return m->s->local
+        ? mcp_process_mark(c->arena, m->m->store)
+        : arena_printf(c->arena, "%016llx.%llu",
+                       (unsigned long long)str_hash(str_of(m->s->id)), me);
+}
+
+bool
+mcp_session_is(struct str a, struct str b)
+{
+    return str_eq(str_cut(&a, '.'), str_cut(&b, '.'));
+}
+
+/* The hash of the session over HTTP that has this tag. Returns false for the
+   tag of another. */
+static bool
+web_hash(struct str tag, uint64_t *hash)
+{
+    uint32_t high, low;
+
+    if (tag.len != WEB_TAG || !text_hex32(tag.p, &high) ||
+        !text_hex32(tag.p + 8, &low))
+        return false;
+    *hash = (uint64_t)high << 32 | low;
+    return true;
+}
+
+enum sight
+mcp_see_process(const void *of, struct str mark)
+{
+    struct str tag = str_cut(&mark, '.');
+    size_t n = last_ended.n < ENDED_MAX ? last_ended.n : ENDED_MAX;
+    uint64_t by, hash;
+
+    if (!str_u64(mark, &by))
+        return SIGHT_UNKNOWN;
+    if (tag.len != WEB_TAG)
+        return store_sight(of, by);
+    if (!web_hash(tag, &hash))
+        n = 0;
+    while (n > 0 && last_ended.tag[n - 1] != hash)
+        n--;
+    if (n > 0)
+        return SIGHT_GONE;
+    return store_sight(of, by) == SIGHT_ALIVE ? SIGHT_ALIVE : SIGHT_UNKNOWN;
+}
+
+enum sight
+mcp_see(const void *of, struct str mark)
+{
+    const struct mcp *m = of;
+    struct str by = mark, tag = str_cut(&by, '.');
+    const struct mcp_session *s = NULL; /* over HTTP, in memory, of this tag */
+    enum sight sight;
+    uint64_t n, hash;
+
+    if (web_hash(tag, &hash))
+        s = m->sessions;
+    while (s != NULL && (s->local || str_hash(str_of(s->id)) != hash))
+        s = s->next;
+    if (s != NULL && !s->ended)
+        return s->news.sinks != NULL || s->n_waiting > 0 || s->n_queued > 0
+                   ? SIGHT_ALIVE : SIGHT_UNKNOWN;
+    if (s != NULL)
+        return SIGHT_GONE;
+    sight = mcp_see_process(m->store, mark);
+    /* That this process lives says nothing of a session that left it. */
+    if (tag.len == WEB_TAG && sight == SIGHT_ALIVE && str_u64(by, &n) &&
+        n == store_instance(m->store))
+        sight = SIGHT_UNKNOWN;
+    return sight;
+}
+
+bool
+mcp_is_principal(const struct mcp_call *c, struct str name)
+{
+    const struct mcp *m = c->of->m->m;
+
+    return m->is_principal != NULL && m->is_principal(m->principals, name);
 }

@@ -117,35 +117,22 @@ make_key(const char *path, const char *log, struct arena *a)
 
 /* The log is resolved once its directory exists. */
 static const char *
-path_of(const struct sign *s, struct arena *a)
+key_path(const struct sign *s, struct arena *a)
 {
     return arena_printf(a, "%s.key", store_path(s->store)).p;
-}
-
-/* Syncs the name of the key (1). A process that may not do that has not made
-   the key either. */
-static int
-sync_key(struct sign *s, struct arena *a)
-{
-    int rc = file_sync_path_of(store_path(s->store));
-
-    s->synced = rc == 0 || rc == ERR_READONLY;
-    if (s->synced || rc == ERR_NOMEM)
-        return s->synced ? 0 : rc;
-    return report_key(s, path_of(s, a), "cannot be synced");
 }
 
 static int
 find_key(struct sign *s, struct arena *a, bool make)
 {
-    const char *path = path_of(s, a);
+    const char *path = key_path(s, a);
     int rc = path != NULL ? read_sign_key(s, path) : ERR_NOMEM;
 
     if (rc != ERR_NOT_FOUND || !make)
         return rc;
     rc = store_make_dir(s->store);
     if (rc == 0) {
-        path = path_of(s, a);
+        path = key_path(s, a);
         rc = path != NULL ? make_key(path, store_path(s->store), a) : ERR_NOMEM;
     }
     if (rc == 0)
@@ -159,23 +146,25 @@ find_key(struct sign *s, struct arena *a, bool make)
                                                    "cannot be created");
 }
 
-/* Whether the key in memory is that of the file. Where hosts share a store, the
-   file gets their key once they answer. */
-static bool
-is_current(const struct sign *s)
-{
-    return s->have && !store_is_shared(s->store);
-}
-
 /* Loads the key into memory. Without make, ERR_INVALID if there is none (2). */
 static int
 need_key(struct sign *s, bool make)
 {
     struct arena a = {0};
-    int rc = is_current(s) ? 0 : find_key(s, &a, make);
+    /* Where hosts share a store, the file gets their key once they answer. */
+    bool is_current = s->have && !store_is_shared(s->store);
+    int rc = is_current ? 0 : find_key(s, &a, make);
 
-    if (rc == 0 && make && !s->synced)
-        rc = sync_key(s, &a);
+    if (rc == 0 && make && !s->synced) {
+        /* A process that may not sync the name of the key (1) has not made it
+           either. */
+        rc = file_sync_path_of(store_path(s->store));
+        s->synced = rc == 0 || rc == ERR_READONLY;
+        if (s->synced)
+            rc = 0;
+        else if (rc != ERR_NOMEM)
+            rc = report_key(s, key_path(s, &a), "cannot be synced");
+    }
     arena_fini(&a);
     if (rc == ERR_NOT_FOUND && !make)
         return ERR_INVALID;
@@ -198,8 +187,8 @@ begin_mac(struct sha256 *h, const uint8_t key[KEY_LEN], uint8_t pad)
 }
 
 static void
-sum(const struct sign *s, const char *use, struct str principal,
-    struct str payload, uint8_t out[SHA256_LEN])
+mac_of(const struct sign *s, const char *use, struct str principal,
+       struct str payload, uint8_t out[SHA256_LEN])
 {
     const struct str parts[] = {str_of(use), principal, payload};
     struct sha256 h;
@@ -231,7 +220,7 @@ sign_seal(struct sign *s, const char *use, struct str principal,
 
     if (rc != 0)
         return rc;
-    sum(s, use, principal, payload, mac);
+    mac_of(s, use, principal, payload, mac);
     buf_put(&raw, mac, SIGN_MAC_LEN);
     buf_str(&raw, payload);
     rc = raw.err;
@@ -258,7 +247,7 @@ sign_open(struct sign *s, const char *use, struct str principal,
     if (rc != 0)
         return rc;
     struct str inner = {raw.p + SIGN_MAC_LEN, raw.len - SIGN_MAC_LEN};
-    sum(s, use, principal, inner, mac);
+    mac_of(s, use, principal, inner, mac);
     for (int i = 0; i < SIGN_MAC_LEN; i++) /* (3) */
         wrong |= mac[i] ^ (uint8_t)raw.p[i];
     if (wrong != 0)

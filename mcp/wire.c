@@ -1,8 +1,26 @@
-/* wire - names of the protocol: revisions, log levels and capabilities; and
-   small readers of JSON. */
+/* wire - the words of the protocol, the errors that mcp answers with, and the
+   id of a message that cannot be read.
+
+   It knows no method and no state. The table of base/err.c has the code and
+   text of each of our errors.
+
+   A client whose call is refused without its id waits for the answer for ever.
+   So a text that is not JSON, or is too long to keep, is searched once, byte by
+   byte and in any pieces, for a whole member id on the top level. It does not
+   guess: an array has no id of its own, and an id that is cut off or too long
+   does not count.
+
+   1. While an object of depth 1 is open, the text of a scan holds the name or
+      value there, without blanks around it; a nested value counts as its
+      bracket.
+   2. The first id ends the search. */
 
 #include "mcp/wire.h"
+#include "base/text.h"
+#include "base/utf8.h"
 #include "mcp/message.h"
+
+#include <string.h>
 
 /* ---- names ---- */
 
@@ -83,18 +101,6 @@ const char *
 mcp_cap_name(unsigned i)
 {
     return i < N_CAPS ? cap_names[i].name : NULL;
-}
-
-void
-mcp_put_caps(struct json_w *w, unsigned set)
-{
-    json_obj(w);
-    if (set & MCP_EXTENSION)
-        json_put_raw(w, "extensions", STR("{\"" MCP_META "tasks\":{}}"));
-    for (size_t i = 0; i < N_CAPS; i++)
-        if (set & 1u << i)
-            json_put_raw(w, cap_names[i].name, STR("{}"));
-    json_close(w);
 }
 
 /* A client that knows forms declares them, or neither mode: at first there were
@@ -236,4 +242,247 @@ mcp_get_be64(const uint8_t p[8])
     for (int i = 0; i < 8; i++)
         v = v << 8 | p[i];
     return v;
+}
+
+/* ---- errors ---- */
+
+#define MAX_SHOWN 128 /* bytes of a client's text in an error's message */
+
+int
+mcp_refuse(struct request *r, enum mcp_status status, enum mcp_code code,
+           const char *text, struct str value)
+{
+    r->fault = (struct mcp_fault){.status = status, .code = code,
+                                  .text = text, .value = value};
+    return MCP_REFUSED;
+}
+
+int
+mcp_refuse_params(struct request *r, const char *text)
+{
+    return mcp_refuse(r, MCP_OK, RPC_INVALID_PARAMS, text, STR_NONE);
+}
+
+int
+mcp_refuse_extension(struct request *r)
+{
+    mcp_refuse(r, MCP_BAD_REQUEST, RPC_MISSING_CAPABILITY,
+               "Missing required client capability", STR_NONE);
+    r->fault.caps = MCP_EXTENSION;
+    return MCP_REFUSED;
+}
+
+int
+mcp_fail(struct request *r, int err, const char *why)
+{
+    r->run.why = why;
+    return err;
+}
+
+struct mcp_fault
+mcp_fault_of(const struct request *r, int err)
+{
+    const struct err_row *row = err_row(err);
+    struct mcp_fault f = {.status = MCP_OK, .code = RPC_INTERNAL_ERROR,
+                          .text = "Internal error",
+                          .value = err == ERR_NOMEM ? STR("out of memory")
+                                                    : str_of(row->name)};
+
+    if (row->rpc != 0) {
+        f.code = (enum mcp_code)(is_modern(r) ? row->rpc_2026 : row->rpc);
+        f.text = row->rpc_text;
+        f.value = r->target;
+    }
+    if (err == ERR_NOT_FOUND)
+        f.key = "uri";
+    if (f.code == RPC_MISSING_CAPABILITY) {
+        f.status = MCP_BAD_REQUEST;
+        f.caps = r->run.missing;
+    }
+    f.raw = r->run.error;
+    if (r->run.why != NULL)
+        f.text = r->run.why;
+    if (r->call.why != NULL && err == ERR_INVALID) {
+        f.text = r->call.why;
+        f.value = STR_NONE;
+    }
+    return f;
+}
+
+static void
+put_fault(struct json_w *w, const struct mcp_fault *f)
+{
+    struct str about = utf8_cut(f->value, MAX_SHOWN);
+    bool has_data = f->key != NULL || f->caps != 0;
+    char message[MAX_SHOWN + 128];
+
+    if (f->raw.p != NULL) {
+        json_splice(w, f->raw);
+        return;
+    }
+    text_put(message, sizeof(message), "%s%s%.*s", f->text,
+             about.len > 0 ? ": " : "", STR_ARG(about));
+    json_obj(w);
+    json_put_int(w, "code", f->code);
+    json_put_z(w, "message", message);
+    if (has_data)
+        json_put_obj(w, "data");
+    if (f->code == RPC_UNSUPPORTED_VERSION) {
+        json_key(w, "supported");
+        mcp_put_versions(w);
+    }
+    if (f->key != NULL)
+        json_put_str(w, f->key, f->value);
+    if (f->caps != 0) {
+        json_put_obj(w, "requiredCapabilities");
+        if (f->caps & MCP_EXTENSION)
+            json_put_raw(w, "extensions", STR("{\"" MCP_META "tasks\":{}}"));
+        for (size_t i = 0; i < N_CAPS; i++)
+            if (f->caps & 1u << i)
+                json_put_raw(w, cap_names[i].name, STR("{}"));
+        json_close(w);
+    }
+    if (has_data)
+        json_close(w);
+    json_close(w);
+}
+
+void
+mcp_put_fault(const struct request *r, int err, struct buf *out)
+{
+    struct mcp_fault f = mcp_fault_of(r, err);
+    struct json_w w;
+
+    json_w_init(&w, out);
+    put_fault(&w, &f);
+    json_w_end(&w);
+}
+
+void
+mcp_put_error(struct str id, const struct mcp_fault *f, struct buf *out)
+{
+    struct json_w w;
+
+    json_w_init(&w, out);
+    mcp_open_answer(&w, id);
+    json_key(&w, "error");
+    put_fault(&w, f);
+    json_end(&w);
+}
+
+static const struct mcp_fault out_of_memory = {
+    .code = RPC_INTERNAL_ERROR, .text = "Internal error: out of memory"};
+
+void
+mcp_no_memory(const struct mcp_message *m, struct buf *out)
+{
+    char next = '[';
+
+    if (m->n == 0)
+        mcp_put_error(STR_NONE, &out_of_memory, out);
+    for (size_t i = 0; i < m->n; i++) {
+        if (m->v[i].no_reply)
+            continue;
+        if (m->batch)
+            buf_char(out, next);
+        mcp_put_error(m->v[i].id, &out_of_memory, out);
+        next = ',';
+    }
+    if (m->batch && next == ',')
+        buf_char(out, ']');
+}
+
+bool
+mcp_too_many(struct buf *out, struct str text, unsigned wait_ms)
+{
+    struct arena a = {0};
+    const struct json_tok *t = NULL, *id;
+    bool asks;
+
+    json_parse(&a, text, &t, NULL);
+    id = json_get(t, "id");
+    asks = mcp_is_id(id) && json_get(t, "method") != NULL;
+    if (asks)
+        buf_printf(out, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"error\":{"
+                   "\"code\":%d,\"message\":\"Too many requests: try again "
+                   "in %u ms\",\"data\":{\"retryAfterMs\":%u}}}",
+                   STR_ARG(json_raw(id)), RPC_TOO_MANY_REQUESTS, wait_ms,
+                   wait_ms);
+    arena_fini(&a);
+    return asks && out->err == 0;
+}
+
+/* ---- the id of a message that cannot be read ---- */
+
+/* Invariant 1. A byte that does not fit makes the part too long. */
+static void
+keep_byte(struct mcp_scan *s, char c)
+{
+    if (s->len < sizeof(s->text))
+        s->text[s->len] = c;
+    s->len += s->len <= sizeof(s->text);
+}
+
+void
+mcp_scan(struct mcp_scan *s, struct str piece)
+{
+    for (size_t i = 0; i < piece.len && !s->done; i++) {
+        char c = piece.p[i];
+        bool top = s->depth == 1, quote = c == '"' && !s->escaped;
+
+        if (s->quoted || quote) {
+            if (top)
+                keep_byte(s, c);
+            s->escaped = s->quoted && !s->escaped && c == '\\';
+            s->quoted ^= quote;
+        } else if (s->depth == 0) {
+            s->done = c == '[';
+            s->depth = c == '{';
+        } else if (top && (c == ':' || c == ',' || c == '}')) {
+            /* A name, a value or the object ends. */
+            s->depth -= c == '}';
+            s->done = s->wanted;
+            if (s->done)
+                return;
+            s->wanted = c == ':' && s->len == 4 &&
+                        memcmp(s->text, "\"id\"", 4) == 0;
+            s->len = 0;
+        } else {
+            if (top && c != ' ' && c != '\t' && c != '\r' && c != '\n')
+                keep_byte(s, c);
+            s->depth += c == '{' || c == '[';
+            s->depth -= c == '}' || c == ']';
+        }
+    }
+}
+
+int
+mcp_scan_id(const struct mcp_scan *s, struct arena *a, struct str *id)
+{
+    struct str text = {s->text, s->len};
+    const struct json_tok *t;
+    int err;
+
+    if (!s->wanted || !s->done || s->len > sizeof(s->text))
+        return 0;
+    text = arena_str(a, text);
+    err = text.p != NULL ? json_parse(a, text, &t, NULL) : ERR_NOMEM;
+    if (err == 0 && mcp_is_id(t))
+        *id = json_raw(t);
+    return err == ERR_NOMEM ? err : 0;
+}
+
+void
+mcp_refuse_unread(struct buf *out, size_t limit, const struct mcp_scan *s,
+                  struct arena *a)
+{
+    char text[64];
+    struct mcp_fault f = {.code = RPC_INVALID_REQUEST, .text = text};
+    struct str id = STR_NONE;
+
+    text_put(text, sizeof(text), "Message over %zu bytes", limit);
+    if (limit == 0)
+        f = out_of_memory;
+    mcp_scan_id(s, a, &id); /* if memory runs out, the answer has no id */
+    mcp_put_error(id, &f, out);
 }

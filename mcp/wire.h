@@ -1,7 +1,8 @@
 #ifndef MCP_WIRE_H
 #define MCP_WIRE_H
 
-/* wire - names of the protocol, and small readers of JSON. */
+/* wire - names of the protocol, small readers of JSON, error answers, and the
+   id of a message that cannot be parsed or is too long. */
 
 #include "json/write.h"
 #include "mcp/catalogue.h"
@@ -63,9 +64,8 @@ void mcp_put_versions(struct json_w *w);
 unsigned mcp_cap_of(struct str method);
 /* The name of the capability of bit i, or NULL after the last. */
 const char *mcp_cap_name(unsigned i);
-/* The capabilities object of a client as bits, and bits as an object. */
+/* The capabilities object of a client as bits. */
 unsigned mcp_caps_of(const struct json_tok *caps);
-void mcp_put_caps(struct json_w *w, unsigned caps);
 
 /* Writes a request, or with id NULL a notification, at the end of b, up to
    its params; and its end. */
@@ -88,5 +88,74 @@ const struct mcp_tool *mcp_find_tool(const struct mcp_catalogue *c,
 /* A number in 8 bytes, its highest first. */
 void mcp_put_be64(uint8_t to[8], uint64_t v);
 uint64_t mcp_get_be64(const uint8_t p[8]);
+
+/* ---- errors ---- */
+
+enum mcp_code {
+    RPC_PARSE_ERROR = -32700,
+    RPC_INVALID_REQUEST = -32600,
+    RPC_METHOD_NOT_FOUND = -32601,
+    RPC_INVALID_PARAMS = -32602,
+    RPC_INTERNAL_ERROR = -32603,
+    RPC_SESSION_NOT_FOUND = -32001,  /* as in the servers of the SDKs */
+    RPC_RESOURCE_NOT_FOUND = -32002, /* through 2025-11-25 */
+    RPC_TOO_MANY_REQUESTS = -32010,  /* our own; MCP has no code for it */
+    RPC_HEADER_MISMATCH = -32020,
+    RPC_MISSING_CAPABILITY = -32021,
+    RPC_UNSUPPORTED_VERSION = -32022
+};
+
+/* Why a request is refused; code 0 if it is not. */
+struct mcp_fault {
+    enum mcp_status status;
+    enum mcp_code code;
+    const char *text;
+    const char *key;  /* of value in the error's data, or NULL */
+    struct str value; /* its subject, also in the message; or empty */
+    unsigned caps;    /* the missing ones, for RPC_MISSING_CAPABILITY */
+    struct str raw;   /* the error object itself, instead of all but status and
+                         code; or .p NULL */
+};
+
+/* Sets the fault of r; returns MCP_REFUSED. */
+int mcp_refuse(struct request *r, enum mcp_status status, enum mcp_code code,
+               const char *text, struct str value);
+/* The same for wrong parameters: HTTP status 200 in both eras. */
+int mcp_refuse_params(struct request *r, const char *text);
+/* The same because its client lacks the extension of tasks. */
+int mcp_refuse_extension(struct request *r);
+enum { MCP_REFUSED = 1 };
+/* The error to send for an error of r's run. */
+struct mcp_fault mcp_fault_of(const struct request *r, int err);
+/* Sets the text that explains err of r's run; returns err. */
+int mcp_fail(struct request *r, int err, const char *why);
+/* Appends the error object for err of r's run. */
+void mcp_put_fault(const struct request *r, int err, struct buf *out);
+/* Appends an error answer; id.p NULL: without one. */
+void mcp_put_error(struct str id, const struct mcp_fault *f, struct buf *out);
+
+/* Appends the error that memory ran out for each request of a message. */
+void mcp_no_memory(const struct mcp_message *m, struct buf *out);
+/* Appends an error answer to a message above the rate. False: it is not one
+   request, so it gets no answer. */
+bool mcp_too_many(struct buf *out, struct str text, unsigned wait_ms);
+
+/* ---- the id of a message that cannot be read ---- */
+
+/* All zero at first, then fed the message in any pieces. */
+struct mcp_scan {
+    char text[128];
+    size_t len;
+    uint32_t depth; /* of brackets */
+    bool quoted, escaped, wanted, done;
+};
+void mcp_scan(struct mcp_scan *s, struct str piece);
+/* Sets *id to the raw id found, if any; memory in a. ERR_NOMEM. */
+int mcp_scan_id(const struct mcp_scan *s, struct arena *a, struct str *id);
+/* Appends the error answer to a message that was not kept, with the id found:
+   it is over the limit or, if that is 0, there was no memory for it. a is
+   for the id. */
+void mcp_refuse_unread(struct buf *out, size_t limit, const struct mcp_scan *s,
+                       struct arena *a);
 
 #endif

@@ -13,7 +13,6 @@
 
 #include "tools/call.h"
 #include "store/remote.h"
-#include "mcp/mark.h"
 #include "task/artifact.h"
 #include "task/may.h"
 #include "task/project.h"

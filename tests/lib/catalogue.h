@@ -5,7 +5,7 @@
    task and tools. JSON in tests is written with ' in place of ". */
 
 #include "base/text.h"
-#include "mcp/mark.h"
+#include "mcp/mcp.h"
 #include "json.h"
 #include "json/raw.h"
 #include "store.h"

@@ -3,7 +3,7 @@
 
 #include "tests/lib/mcp_world.h"
 #include "base/os.h"
-#include "mcp/mark.h"
+#include "mcp/mcp.h"
 
 /* ---- capabilities, kind ---- */
 
