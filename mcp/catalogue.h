@@ -7,7 +7,7 @@
 #include "mcp/calls.h"
 #include "mcp/talk.h"
 
-struct mcp_change; /* mcp/stream.h */
+struct mcp_change; /* mcp/mcp.h */
 
 /* Whether a call of a tool may become a task of MCP and outlive its request. */
 enum mcp_support { MCP_TASK_FORBIDDEN, MCP_TASK_OPTIONAL, MCP_TASK_REQUIRED };

@@ -19,10 +19,10 @@
 #include "base/utf8.h"
 #include "mcp/deferred.h"
 #include "mcp/dialect.h"
-#include "mcp/listen.h"
 #include "mcp/run.h"
 #include "mcp/session.h"
 #include "mcp/state.h"
+#include "mcp/stream.h"
 #include "mcp/tasks.h"
 
 #include <string.h>

@@ -374,8 +374,8 @@ adopt_record(struct mcp_session *s, uint64_t n, struct str body)
     now.news.n_subs = 0;
     now.own = (struct arena){0};
     if (err == 0)
-        err = mcp_subs_read(&now.news, &now.own, json_get(v, "subs"),
-                            MCP_SUBS_PAIRS, STR_NONE);
+        err = mcp_subs_read(&now.news, &now.own, json_get(v, "subs"), true,
+                            NULL);
     arena_fini(&a);
     if (err == ERR_NOMEM || err == ERR_GARBLED) {
         arena_fini(&now.own);
@@ -465,7 +465,7 @@ can_add(const struct mcp_session *s, struct str uri)
         return 0;
     if (uri.len > MCP_MAX_URI)
         return ERR_TOO_LARGE;
-    rc = mcp_sub_init(s->m, &a, &sub, uri, 0);
+    rc = mcp_sub_init(s->m, &a, &sub, uri, 0, NULL);
     if (rc == 0 && sub.key != NULL)
         rc = s->news.n_subs < MCP_MAX_SUBS ? 1 : ERR_TOO_LARGE;
     arena_fini(&a);
