@@ -95,7 +95,7 @@ mcp_see(const void *of, struct str mark)
     uint64_t n;
 
     if (s != NULL && !s->ended)
-        return s->news.sinks != NULL || s->n_waiting > 0 || s->n_queued > 0
+        return s->news.channels != NULL || s->n_waiting > 0 || s->n_queued > 0
                    ? SIGHT_ALIVE : SIGHT_UNKNOWN;
     if (s != NULL)
         return SIGHT_GONE;

@@ -82,27 +82,45 @@ void mcp_refuse_unread(struct buf *out, size_t limit, const struct mcp_scan *s,
 
 /* ---- messages that wait ---- */
 
-/* Where messages to a client go, in the transport's memory. */
-struct mcp_sink {
-    /* Sends one message; event is the id of its SSE event, or empty. */
-    void (*send)(void *ctx, struct str message, struct str event);
-    /* Whether its client has yet to read some of that; NULL: never. */
-    bool (*behind)(void *ctx);
-    void *ctx;
-    bool blocked;          /* see mcp_sink_block */
-    struct mcp_sink *next; /* mcp's own */
+/* What a channel sends: a message of ours, or what becomes of a message of its
+   client. The texts are valid only during the call. */
+struct mcp_out {
+    struct str text;        /* one message; or empty: there is none */
+    struct str event;       /* of a message of ours, the id of its SSE event;
+                               or empty */
+    const struct mcp_message *to; /* what it answers; NULL: it is ours */
+    enum mcp_status status; /* of an answer. MCP_WAITS: it comes later, see
+                               mcp_polls and mcp_repeats. MCP_LOST: its client
+                               must learn that it gets none */
 };
 
-/* Calls send with each message of notes, where each ends with a line feed. */
-void mcp_give_notes(struct str notes,
-                    void (*send)(void *ctx, struct str message,
-                                 struct str event),
-                    void *ctx);
+/* The way to one client, in the memory of its transport. All but send may be
+   NULL. */
+struct mcp_channel {
+    /* Sends it, or keeps it to be sent. False: there is no memory for it; then
+       a short error follows instead of an answer. */
+    bool (*send)(void *ctx, const struct mcp_out *o);
+    /* Whether its client has yet to read some of what it was sent. */
+    bool (*behind)(void *ctx);
+    /* Whether its client has left and no longer waits for an answer. */
+    bool (*gone)(void *ctx);
+    /* This turn has no more answers for it: time to write, and to push more if
+       turn_pending (serve/turn.h) is false. */
+    void (*done)(void *ctx);
+    void *ctx;
+    bool blocked;             /* see mcp_channel_block */
+    struct mcp_channel *next; /* mcp's own */
+};
+
+/* Sends a message of ours; event as in mcp_out. */
+void mcp_send(const struct mcp_channel *to, struct str text, struct str event);
+/* Sends each message of notes, where each ends with a line feed. */
+void mcp_send_notes(const struct mcp_channel *to, struct str notes);
 
 /* Makes a message whose run returned MCP_WAITS wait, after the commit of that
-   run: mcp_next will return owner, and its later notes go to sink. Only the
+   run: mcp_next will return owner, and its later notes go to channel. Only the
    state of the run is kept. Returns 0 or ERR_NOMEM. */
-int mcp_keep(struct mcp_message *m, struct mcp_sink *sink, void *owner);
+int mcp_keep(struct mcp_message *m, struct mcp_channel *channel, void *owner);
 /* Returns the owner of the next waiting message to be run again, and the
    message, each once until it waits again; or NULL. */
 void *mcp_next(struct mcp *m, int64_t now_ms, struct mcp_message **out);
@@ -135,23 +153,23 @@ void mcp_session_kind(struct store_kind *out);
 
 /* Makes the session of a channel with one client (stdio); NULL if memory ran
    out. */
-struct mcp_session *mcp_join(struct mcp *m, struct mcp_sink *sink);
+struct mcp_session *mcp_join(struct mcp *m, struct mcp_channel *channel);
 void mcp_leave(struct mcp_session *s);
 /* Opens a stream of the session that f names, for messages that belong to no
    request. With last (a Last-Event-ID, or .p NULL) the next mcp_tick sends what
    came since. A second stream gets nothing while the first is open, unless it
    has last. ERR_NOT_FOUND: that principal has no such session; ERR_NOMEM. */
 int mcp_stream_open(struct mcp *m, const struct mcp_facts *f, struct str last,
-                    struct mcp_sink *sink, struct mcp_session **out);
+                    struct mcp_channel *channel, struct mcp_session **out);
 /* Opens a stream of the SSE transport, with a new session or the one that last
    belongs to. ERR_IO, ERR_NOMEM. */
 int mcp_sse_open(struct mcp *m, const struct mcp_facts *f, struct str last,
-                 struct mcp_sink *sink, struct mcp_session **out);
+                 struct mcp_channel *channel, struct mcp_session **out);
 /* Writes the id of the first event of such a stream, with which a client can
    come back. Returns its length. */
 #define MCP_EVENT_MAX (MCP_ID_MAX + 2 * 21)
 size_t mcp_stream_event(const struct mcp_session *s, char out[MCP_EVENT_MAX]);
-void mcp_stream_close(struct mcp_session *s, struct mcp_sink *sink);
+void mcp_stream_close(struct mcp_session *s, struct mcp_channel *channel);
 const char *mcp_session_id(const struct mcp_session *s);
 
 /* A committed record, as subscriptions see it. */
@@ -172,11 +190,12 @@ bool mcp_waits(const struct mcp *m);
 void mcp_changed(struct mcp *m, const struct mcp_change *c);
 enum mcp_list { MCP_LIST_RESOURCES, MCP_LIST_TOOLS, MCP_LIST_PROMPTS };
 void mcp_list_changed(struct mcp *m, enum mcp_list which);
-/* A blocked sink gets no notifications. Once it is open again it is told of
+/* A blocked channel gets no notifications. Once it is open again it is told of
    each thing that changed meanwhile. */
-void mcp_sink_block(struct mcp *m, struct mcp_sink *sink, bool blocked);
+void mcp_channel_block(struct mcp *m, struct mcp_channel *channel,
+                       bool blocked);
 /* Once a turn, after its answers: sends notifications; of each list at most one
-   per second, and none to a sink that is behind. */
+   per second, and none to a channel that is behind. */
 void mcp_tick(struct mcp *m, int64_t now_ms);
 /* Makes the server end each subscriptions/listen: mcp_next returns them, and
    their run answers them. */

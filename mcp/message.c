@@ -176,14 +176,14 @@ begin_waiting(struct mcp_message *m)
 }
 
 int
-mcp_keep(struct mcp_message *m, struct mcp_sink *sink, void *owner)
+mcp_keep(struct mcp_message *m, struct mcp_channel *channel, void *owner)
 {
     const struct run *run = &m->v->run;
     size_t len;
 
     if (keep_run(m, m->v) != 0)
         return ERR_NOMEM;
-    m->sink = sink;
+    m->channel = channel;
     m->owner = owner;
     m->due_ms = run->wait_ms < 0 ? INT64_MAX : clock_mono_ms() + run->wait_ms;
     /* Its event may be among the later commits of its turn. */

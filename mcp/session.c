@@ -201,7 +201,7 @@ evict(struct mcp *m)
     for (s = m->sessions; s != NULL; s = s->next)
         of_share[share_of(s)]++;
     for (s = m->sessions; s != NULL; s = s->next) {
-        if (s->local || s->news.sinks != NULL || s->n_waiting > 0 ||
+        if (s->local || s->news.channels != NULL || s->n_waiting > 0 ||
             s->n_queued > 0)
             continue;
         n = of_share[share_of(s)];
@@ -245,16 +245,16 @@ mcp_session_new(struct mcp *m, const struct mcp_facts *f)
 }
 
 struct mcp_session *
-mcp_join(struct mcp *m, struct mcp_sink *sink)
+mcp_join(struct mcp *m, struct mcp_channel *channel)
 {
     struct mcp_session *s = mcp_session_new(m, &(struct mcp_facts){0});
 
     if (s == NULL)
         return NULL;
     s->local = true;
-    s->news.sinks = sink;
-    sink->next = NULL;
-    m->n_sinks++;
+    s->news.channels = channel;
+    channel->next = NULL;
+    m->n_channels++;
     return s;
 }
 
@@ -263,7 +263,7 @@ mcp_leave(struct mcp_session *s)
 {
     if (s == NULL)
         return;
-    s->m->n_sinks--;
+    s->m->n_channels--;
     mcp_session_free(s);
 }
 

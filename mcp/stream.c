@@ -132,12 +132,16 @@ mcp_subs_read(struct mcp_listener *l, struct arena *a,
 /* ---- notifications ---- */
 
 void
-mcp_give_notes(struct str notes,
-               void (*send)(void *ctx, struct str message, struct str event),
-               void *ctx)
+mcp_send(const struct mcp_channel *to, struct str text, struct str event)
+{
+    to->send(to->ctx, &(struct mcp_out){.text = text, .event = event});
+}
+
+void
+mcp_send_notes(const struct mcp_channel *to, struct str notes)
 {
     while (notes.len > 0)
-        send(ctx, str_cut(&notes, '\n'), STR_NONE);
+        mcp_send(to, str_cut(&notes, '\n'), STR_NONE);
 }
 
 /* Writes the _meta of a notification to a listen. */
@@ -179,7 +183,7 @@ notify_change(const struct mcp_listener *l, const char *method,
     if (n != 0 && l->of != NULL && l->of->id[0] != '\0')
         event.len = mcp_event_id(l->of, n, i, id);
     if (err == 0)
-        l->sinks->send(l->sinks->ctx, buf_view(&b), event);
+        mcp_send(l->channels, buf_view(&b), event);
     buf_fini(&b);
     arena_fini(&a);
     return err == ERR_NOMEM ? err : 0;
@@ -188,7 +192,7 @@ notify_change(const struct mcp_listener *l, const char *method,
 bool
 mcp_hears(const struct mcp_listener *l)
 {
-    return l->sinks != NULL && !l->sinks->blocked &&
+    return l->channels != NULL && !l->channels->blocked &&
            (l->of == NULL || !l->of->ended);
 }
 
@@ -307,7 +311,7 @@ note_owed(struct mcp_listener *l)
 static void
 notify_lists(struct mcp_listener *l, const void *with)
 {
-    const struct mcp_sink *to = l->sinks;
+    const struct mcp_channel *to = l->channels;
     int err;
 
     (void)with;
@@ -401,8 +405,9 @@ mcp_mark_listened(struct mcp *m)
     for (const struct mcp_message *k = m->messages; k != NULL; k = k->next) {
         const struct mcp_listener *to = k->waited ? k->v->listen : NULL;
 
-        for (unsigned i = 0; to != NULL && to->sinks != NULL && i < to->n_subs;
-             i++)
+        if (to == NULL || to->channels == NULL)
+            continue;
+        for (unsigned i = 0; i < to->n_subs; i++)
             if (to->subs[i].call) {
                 any = true;
                 calls_mark_due(m->calls, str_of(to->subs[i].uri));
@@ -423,7 +428,7 @@ mcp_listen_begin(struct mcp_message *m)
     to->sent_n = m->m->ran;
     to->sent_slot = MCP_MAX_SUBS;
     to->listed = m->m->ran_clock + 1;
-    to->sinks = m->sink;
+    to->channels = m->channel;
     m->m->n_subs += to->n_subs;
     m->m->follows_due = true;
     notify_changes(to);
@@ -434,9 +439,9 @@ mcp_listen_end(struct mcp_message *m)
 {
     struct mcp_listener *to = m->v->listen;
 
-    if (to->sinks != NULL)
+    if (to->channels != NULL)
         m->m->n_subs -= to->n_subs;
-    to->sinks = NULL;
+    to->channels = NULL;
 }
 
 int
@@ -601,17 +606,18 @@ rewind_to(struct mcp_session *s, struct str last)
 }
 
 static void
-attach_sink(struct mcp_session *s, struct str last, struct mcp_sink *sink)
+attach_channel(struct mcp_session *s, struct str last,
+               struct mcp_channel *channel)
 {
-    struct mcp_sink **at = &s->news.sinks;
+    struct mcp_channel **at = &s->news.channels;
     bool back = rewind_to(s, last);
 
     while (!back && *at != NULL)
         at = &(*at)->next;
     mcp_delivery_rewind(s, back);
-    sink->next = *at;
-    *at = sink;
-    s->m->n_sinks++;
+    channel->next = *at;
+    *at = channel;
+    s->m->n_channels++;
     s->streamed = true;
     /* After the first message of the transport. */
     mcp_notify_later(&s->news);
@@ -619,19 +625,19 @@ attach_sink(struct mcp_session *s, struct str last, struct mcp_sink *sink)
 
 int
 mcp_stream_open(struct mcp *m, const struct mcp_facts *f, struct str last,
-                struct mcp_sink *sink, struct mcp_session **out)
+                struct mcp_channel *channel, struct mcp_session **out)
 {
     int err = mcp_session_find(m, f, f->session_id, out);
 
     if (err != 0)
         return err == ERR_NOMEM ? err : ERR_NOT_FOUND;
-    attach_sink(*out, last, sink);
+    attach_channel(*out, last, channel);
     return 0;
 }
 
 int
 mcp_sse_open(struct mcp *m, const struct mcp_facts *f, struct str last,
-             struct mcp_sink *sink, struct mcp_session **out)
+             struct mcp_channel *channel, struct mcp_session **out)
 {
     struct str id = last;
     struct mcp_session *s = NULL;
@@ -653,20 +659,20 @@ mcp_sse_open(struct mcp *m, const struct mcp_facts *f, struct str last,
         mcp_session_free(s);
         return err;
     }
-    attach_sink(s, last, sink);
+    attach_channel(s, last, channel);
     *out = s;
     return 0;
 }
 
 void
-mcp_stream_close(struct mcp_session *s, struct mcp_sink *sink)
+mcp_stream_close(struct mcp_session *s, struct mcp_channel *channel)
 {
-    struct mcp_sink **at;
+    struct mcp_channel **at;
 
-    for (at = &s->news.sinks; *at != sink; at = &(*at)->next)
+    for (at = &s->news.channels; *at != channel; at = &(*at)->next)
         ASSERT(*at != NULL);
-    *at = sink->next;
-    s->m->n_sinks--;
+    *at = channel->next;
+    s->m->n_channels--;
     s->heard_ms = clock_mono_ms();
 }
 
@@ -698,20 +704,20 @@ mcp_changed(struct mcp *m, const struct mcp_change *c)
 }
 
 static void
-notify_unblocked(struct mcp_listener *l, const void *sink)
+notify_unblocked(struct mcp_listener *l, const void *channel)
 {
-    if (l->sinks == sink)
+    if (l->channels == channel)
         mcp_notify_later(l);
 }
 
 void
-mcp_sink_block(struct mcp *m, struct mcp_sink *sink, bool blocked)
+mcp_channel_block(struct mcp *m, struct mcp_channel *channel, bool blocked)
 {
-    bool was = sink->blocked;
+    bool was = channel->blocked;
 
-    sink->blocked = blocked;
+    channel->blocked = blocked;
     if (was && !blocked)
-        each_listener(m, notify_unblocked, sink);
+        each_listener(m, notify_unblocked, channel);
 }
 
 static void
@@ -780,7 +786,7 @@ mcp_listens(const struct mcp *m)
 {
     enum mcp_hearing has, most = mcp_waits(m) ? MCP_HEARS_ALL
                                               : MCP_HEARS_NOTHING;
-    const struct mcp_session *s = m->n_sinks > 0 ? m->sessions : NULL;
+    const struct mcp_session *s = m->n_channels > 0 ? m->sessions : NULL;
 
     for (; s != NULL && most < MCP_HEARS_ALL; s = s->next)
         if ((has = listener_hears(&s->news)) > most)

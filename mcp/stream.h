@@ -23,7 +23,7 @@ struct mcp_sub {
 struct mcp_listener {
     struct mcp *m;
     struct mcp_session *of; /* or NULL: a listen */
-    struct mcp_sink *sinks; /* the first one gets everything */
+    struct mcp_channel *channels; /* the first one gets everything */
     struct mcp_sub *subs; /* to uris that a record may change */
     size_t n_subs;
     uint64_t sent_n;      /* it was told of changes up to this n, */

@@ -4,7 +4,7 @@
    1. A reply becomes a stream as soon as a message comes before the answer, or
       the answer has to wait: then its head goes out, and pings keep the
       connection open.
-   2. No function in peer_ops frees an exchange, since that frees its peer too:
+   2. No function of its channel frees an exchange, since that frees its peer:
       one that parts with its connection is freed by exchange_sweep.
    3. A wait that changes nothing can be resumed: the id of its first event
       holds the request, and serve/stream.c begins it again, also after a
@@ -136,7 +136,7 @@ static void
 close_session_stream(struct exchange *x)
 {
     if (x->session != NULL)
-        mcp_stream_close(x->session, &x->sink);
+        mcp_stream_close(x->session, &x->channel);
     x->session = NULL;
 }
 
@@ -186,18 +186,15 @@ exchange_sweep(void *ctx)
 /* Drops the message if the client accepts no stream, or the reply has
    ended. */
 static void
-send_message(void *ctx, struct str body, struct str event)
+send_message(struct exchange *x, struct str body, struct str event)
 {
-    struct exchange *x = ctx;
-
-    if (x->c != NULL &&
-        (http_is_stream(x->c) || (x->sse && x->awaiting))) {
+    if (http_is_stream(x->c) || (x->sse && x->awaiting)) {
         exchange_begin_stream(x, NULL);
         http_event(x->c, STR("message"), event, 0, body);
     }
 }
 
-/* ---- the peer ---- */
+/* ---- the channel ---- */
 
 /* Ends the streams of a session that has ended. */
 static void
@@ -240,58 +237,32 @@ send_no_repeat(struct exchange *x)
     http_event(x->c, STR_NONE, (struct str){id, n}, 0, STR_NONE);
 }
 
-/* Answers a request that has a reply of its own. */
-static void
-answer_request(struct exchange *x, const struct turn_answer *a)
+void
+exchange_answer(struct exchange *x, enum mcp_status status, struct str body,
+                const char *session)
 {
-    bool ok = a->status == MCP_OK;
-    char fields[EXCHANGE_FIELDS];
+    bool ok = status == MCP_OK;
+    char fields[EXCHANGE_FIELDS] = "";
 
-    fields[0] = '\0';
+    x->awaiting = false;
     if (ok && (x->route->wants & ROUTE_ENDS))
         end_streams(x);
-    if (a->session != NULL)
-        text_put(fields, sizeof(fields), "Mcp-Session-Id: %s\r\n",
-                 a->session);
+    if (session != NULL)
+        text_put(fields, sizeof(fields), "Mcp-Session-Id: %s\r\n", session);
     if (x->wait_ms > 0)
         text_put(fields, sizeof(fields), HTTP_RETRY);
-    if (!x->json && ok && a->body.len > 0)
+    if (!x->json && ok && body.len > 0)
         exchange_begin_stream(x, fields);
     if (!http_is_stream(x->c)) {
-        exchange_reply(x, reply_status(x, a->status), fields,
-                       a->body.len > 0 ? "application/json" : NULL, a->body);
+        exchange_reply(x, reply_status(x, status), fields,
+                       body.len > 0 ? "application/json" : NULL, body);
         return;
     }
-    if (a->body.len > 0)
-        send_message(x, a->body, STR_NONE);
+    if (body.len > 0)
+        send_message(x, body, STR_NONE);
     else if (x->repeat.len > 0)
         send_no_repeat(x);
     http_stream_end(x->c);
-}
-
-bool
-exchange_answer(void *ctx, const struct turn_answer *a)
-{
-    struct exchange *x = ctx;
-    bool awaited = x->awaiting;
-
-    x->awaiting = false;
-    if (x->legacy) {
-        if (a->body.len > 0)
-            send_message(x, a->body, STR_NONE);
-    } else if (awaited && x->c != NULL) { /* else exchange_end has replied */
-        answer_request(x, a);
-    }
-    return true; /* http drops a connection that it has no memory for */
-}
-
-static void
-on_reply_lost(void *ctx)
-{
-    struct exchange *x = ctx;
-
-    if (x->c != NULL)
-        http_drop(x->c);
 }
 
 /* Sends the id by which the client can come back after ms: invariant 3. */
@@ -314,12 +285,20 @@ send_repeat(struct exchange *x, const struct mcp_message *m, unsigned ms)
         http_event(x->c, STR_NONE, buf_view(id), ms, STR_NONE);
 }
 
-/* Ends the stream before the answer: invariant 2. */
+/* The answer to m comes later. Invariant 1; and if its client is to come back,
+   the stream ends here: invariant 2. */
 static void
-part(struct exchange *x)
+await_answer(struct exchange *x, const struct mcp_message *m)
 {
     struct exchanges *all = x->all;
+    unsigned poll_ms = mcp_polls(m);
 
+    if (!x->sse)
+        return;
+    exchange_begin_stream(x, NULL);
+    send_repeat(x, m, poll_ms > 0 ? poll_ms : EXCHANGE_AGAIN_MS);
+    if (poll_ms == 0 || x->repeat.len == 0)
+        return;
     http_set_user_data(x->c, NULL);
     http_stream_end(x->c);
     x->c = NULL;
@@ -327,19 +306,23 @@ part(struct exchange *x)
         loop_timer_set(all->loop, &all->timer, loop_now(all->loop));
 }
 
-/* Invariant 1. */
-static void
-on_later(void *ctx, const struct mcp_message *m)
+/* http drops a connection that it has no memory for. */
+static bool
+send_out(void *ctx, const struct mcp_out *o)
 {
     struct exchange *x = ctx;
-    unsigned poll_ms = mcp_polls(m);
 
-    if (x->legacy || !x->sse)
-        return;
-    exchange_begin_stream(x, NULL);
-    send_repeat(x, m, poll_ms > 0 ? poll_ms : EXCHANGE_AGAIN_MS);
-    if (poll_ms > 0 && x->repeat.len > 0)
-        part(x);
+    if (x->c == NULL)
+        return true;
+    if (o->status == MCP_LOST)
+        http_drop(x->c);
+    else if (o->to == NULL || (x->legacy && o->text.len > 0))
+        send_message(x, o->text, o->event);
+    else if (!x->legacy && o->status == MCP_WAITS)
+        await_answer(x, o->to);
+    else if (x->awaiting) /* else exchange_end has replied */
+        exchange_answer(x, o->status, o->text, mcp_made_session(o->to));
+    return true;
 }
 
 static void
@@ -347,6 +330,8 @@ on_messages_done(void *ctx)
 {
     struct exchange *x = ctx;
 
+    if (turn_pending(x->peer))
+        return;
     x->posts_len = 0;
     if (x->awaiting && x->c != NULL) /* the answer may take long */
         http_forget(x->c);
@@ -371,17 +356,8 @@ is_client_behind(void *ctx)
 bool
 exchange_join(struct exchange *x)
 {
-    /* http writes by itself, so there is no answered. */
-    static const struct peer_ops ops = {.message = send_message,
-                                        .answer = exchange_answer,
-                                        .lost = on_reply_lost,
-                                        .later = on_later,
-                                        .gone = is_client_gone,
-                                        .behind = is_client_behind,
-                                        .done = on_messages_done};
-
     if (x->peer == NULL)
-        x->peer = turn_join(x->all->turn, &ops, x);
+        x->peer = turn_join(x->all->turn, &x->channel);
     return x->peer != NULL;
 }
 
@@ -399,8 +375,10 @@ exchange_new(struct exchanges *all, struct http_conn *c)
     if (x->next != NULL)
         x->next->at = &x->next;
     all->first = x;
-    x->sink = (struct mcp_sink){.send = send_message,
-                                .behind = is_client_behind, .ctx = x};
+    x->channel = (struct mcp_channel){.send = send_out,
+                                      .behind = is_client_behind,
+                                      .gone = is_client_gone,
+                                      .done = on_messages_done, .ctx = x};
     http_set_user_data(c, x);
     return x;
 }

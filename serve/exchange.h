@@ -70,7 +70,7 @@ struct exchange {
     struct peer *peer; /* NULL: not needed yet */
     struct mcp_facts facts;
     struct mcp_session *session; /* whose stream it is, or NULL */
-    struct mcp_sink sink;
+    struct mcp_channel channel;
     size_t posts_len;    /* bytes that others posted for its stream, until its
                             peer is done */
     struct buf repeat;   /* the id by which its request is sent again, or
@@ -106,8 +106,9 @@ void exchange_unavailable(struct exchange *x);
 /* Whether a required value is missing; then replies 400 and text. */
 bool exchange_lacks(struct exchange *x, struct str value, const char *text);
 void exchange_begin_stream(struct exchange *x, const char *fields);
-/* Its peer's function, with x as ctx: replies with the answer to its
-   message. */
-bool exchange_answer(void *ctx, const struct turn_answer *a);
+/* Replies with an answer to its request; session is the id of one that it
+   began, or NULL. */
+void exchange_answer(struct exchange *x, enum mcp_status status,
+                     struct str body, const char *session);
 
 #endif

@@ -53,10 +53,9 @@ refuse_over_rate(struct exchange *x)
     bool modern = exchange_version(x) >= MCP_2026_07_28;
     struct buf b = {0};
     bool request = mcp_too_many(&b, http_body(x->c), x->wait_ms);
-    struct turn_answer a = {modern || !request ? MCP_TOO_MANY : MCP_OK,
-                            buf_view(&b), NULL};
 
-    exchange_answer(x, &a);
+    exchange_answer(x, modern || !request ? MCP_TOO_MANY : MCP_OK,
+                    buf_view(&b), NULL);
     buf_fini(&b);
 }
 

@@ -110,7 +110,7 @@ stream_run(struct exchange *x)
         return;
     }
     reply_opened(x, mcp_stream_open(exchange_mcp(x), &x->facts, last,
-                                    &x->sink, &x->session), "", "");
+                                    &x->channel, &x->session), "", "");
 }
 
 void
@@ -123,7 +123,7 @@ stream_run_sse(struct exchange *x)
     x->facts = exchange_facts(x);
     if (exchange_join(x))
         err = mcp_sse_open(exchange_mcp(x), &x->facts,
-                           exchange_field(x, "last-event-id"), &x->sink,
+                           exchange_field(x, "last-event-id"), &x->channel,
                            &x->session);
     if (err == 0)
         text_put(to, sizeof(to), "/message?clientId=%s",

@@ -66,18 +66,15 @@ struct msg { /* a message, until it is answered */
 
 struct peer {
     struct turn *turn;
-    const struct peer_ops *ops;
-    void *ctx;
-    struct mcp_sink sink; /* for notifications of its waiting messages */
+    struct mcp_channel *channel;
     uint64_t who;         /* hash of the principal that pushes */
     struct msg *all;      /* its messages: queued, run, or waiting */
     struct msg *head, *tail; /* its queue */
-    size_t n;         /* number pushed since the last done */
+    size_t n;         /* number pushed since it was last idle */
     struct peer *next; /* in the turn's list of busy peers */
     int64_t since_ms; /* when its first message began to wait for the lock */
-    bool busy;        /* in that list, from the first push to done */
+    bool busy;        /* in that list, while it has messages to run */
     bool waits;       /* its first message waits for the lock */
-    bool held;
 };
 
 /* A message that was run in this turn, and the place of its answer. */
@@ -242,43 +239,15 @@ list_add(struct turn *t, struct peer *p)
     t->busy_end = &p->next;
 }
 
-static void
-all_answered(const struct peer *p)
-{
-    if (p->ops->answered != NULL)
-        p->ops->answered(p->ctx);
-}
-
-/* For mcp: sends a notification of a waiting message between turns. */
-static void
-send_note(void *ctx, struct str message, struct str event)
-{
-    struct peer *p = ctx;
-
-    p->ops->message(p->ctx, message, event);
-    all_answered(p);
-}
-
-static bool
-is_peer_behind(void *ctx)
-{
-    const struct peer *p = ctx;
-
-    return p->ops->behind != NULL && p->ops->behind(p->ctx);
-}
-
 struct peer *
-turn_join(struct turn *t, const struct peer_ops *ops, void *ctx)
+turn_join(struct turn *t, struct mcp_channel *channel)
 {
     struct peer *p = calloc(1, sizeof(*p));
 
     if (p == NULL)
         return NULL;
     p->turn = t;
-    p->ops = ops;
-    p->ctx = ctx;
-    p->sink = (struct mcp_sink){.send = send_note, .behind = is_peer_behind,
-                                .ctx = p};
+    p->channel = channel;
     return p;
 }
 
@@ -391,19 +360,6 @@ turn_pending(const struct peer *p)
     return p->busy;
 }
 
-struct mcp_sink *
-turn_sink(struct peer *p)
-{
-    return &p->sink;
-}
-
-void
-turn_hold(struct peer *p, bool held)
-{
-    p->held = held;
-    mcp_sink_block(p->turn->mcp, &p->sink, held);
-}
-
 /* ---- the turn ---- */
 
 /* Why messages are run again instead of being undone one by one. The messages
@@ -420,7 +376,7 @@ turn_hold(struct peer *p, bool held)
 static bool
 may_run(const struct peer *p)
 {
-    return p->head != NULL && !p->held;
+    return p->head != NULL && !p->channel->blocked;
 }
 
 /* Whether there is a message to run; *writes: one of them may write. */
@@ -623,64 +579,43 @@ report_store(struct turn *t)
                           : ": writes work again");
 }
 
-/* Makes a message wait; false if memory ran out. */
-static bool
-keep_waiting(struct msg *m)
-{
-    const struct peer *p = m->peer;
-
-    if (mcp_keep(m->m, &m->peer->sink, m) != 0)
-        return false;
-    count_msg(m, 0);
-    if (!m->waited && p->ops->later != NULL)
-        p->ops->later(p->ctx, m->m);
-    m->waited = true;
-    return true;
-}
-
-static void
-send_notifications(const struct turn *t, const struct ran *r)
-{
-    if (r->notes_off < r->notes_end)
-        mcp_give_notes((struct str){t->notes.p + r->notes_off,
-                                    r->notes_end - r->notes_off},
-                       r->peer->ops->message, r->peer->ctx);
-}
-
-/* There is no memory for r's answer a: it gets a short one. */
-static void
-give_error(struct turn *t, const struct ran *r, struct turn_answer *a)
-{
-    const struct peer *p = r->peer;
-
-    mcp_no_memory(r->msg->m, &t->spare);
-    a->body = buf_view(&t->spare);
-    if ((t->spare.err != 0 || !p->ops->answer(p->ctx, a)) &&
-        p->ops->lost != NULL)
-        p->ops->lost(p->ctx);
-    buf_reset(&t->spare, SPARE_LEN);
-    buf_reserve(&t->spare, SPARE_LEN);
-}
-
-/* Passes the answer to r's message to its transport, or makes the message wait.
-   If memory runs out for that, it still gets a short answer. */
+/* Passes the notes and the answer of r's message to its channel, or makes the
+   message wait. If memory runs out for that, it still gets a short answer. */
 static void
 give_answer(struct turn *t, const struct ran *r)
 {
-    const struct peer *p = r->peer;
-    struct turn_answer a = {r->status, STR_NONE, NULL};
+    const struct mcp_channel *to = r->peer->channel;
+    struct msg *m = r->msg;
+    struct mcp_out o = {.to = m->m, .status = r->status};
+    bool fits = !r->lost;
 
-    send_notifications(t, r);
-    if (r->status == MCP_WAITS && keep_waiting(r->msg))
+    if (r->notes_off < r->notes_end)
+        mcp_send_notes(to, (struct str){t->notes.p + r->notes_off,
+                                        r->notes_end - r->notes_off});
+    if (r->status == MCP_WAITS &&
+        mcp_keep(m->m, r->peer->channel, m) == 0) {
+        count_msg(m, 0);
+        if (!m->waited)
+            to->send(to->ctx, &o);
+        m->waited = true;
         return;
+    }
+    if (r->status == MCP_WAITS) {
+        o.status = MCP_OK;
+        fits = false;
+    }
     if (r->end > r->off)
-        a.body = (struct str){t->out.p + r->off, r->end - r->off};
-    if (r->status == MCP_WAITS)
-        a.status = MCP_OK;
-    a.session = mcp_made_session(r->msg->m);
-    if (r->lost || r->status == MCP_WAITS || !p->ops->answer(p->ctx, &a))
-        give_error(t, r, &a);
-    end_msg(r->msg);
+        o.text = (struct str){t->out.p + r->off, r->end - r->off};
+    if (!fits || !to->send(to->ctx, &o)) {
+        mcp_no_memory(m->m, &t->spare);
+        o.text = buf_view(&t->spare);
+        if (t->spare.err != 0 || !to->send(to->ctx, &o))
+            to->send(to->ctx, &(struct mcp_out){.to = m->m,
+                                                .status = MCP_LOST});
+        buf_reset(&t->spare, SPARE_LEN);
+        buf_reserve(&t->spare, SPARE_LEN);
+    }
+    end_msg(m);
 }
 
 /* Invariant 4: moves the peers after the last one that was run to the front,
@@ -708,27 +643,15 @@ rotate_peers(struct turn *t)
         t->busy_end = own_end;
 }
 
-static void
-give_answers(struct turn *t)
-{
-    for (size_t i = 0; i < t->n_ran; i++) {
-        const struct ran *r = &t->ran[i];
-
-        if (r->peer == NULL)
-            continue;
-        give_answer(t, r);
-        if (i + 1 == t->n_ran || r[1].peer != r->peer)
-            all_answered(r->peer);
-    }
-}
-
 /* Passes on the answers, then removes peers without messages from the list. */
 static void
 release_turn(struct turn *t)
 {
-    struct peer *p, *next, *done = NULL;
+    struct peer *p, *next;
 
-    give_answers(t);
+    for (size_t i = 0; i < t->n_ran; i++)
+        if (t->ran[i].peer != NULL)
+            give_answer(t, &t->ran[i]);
     buf_reset(&t->notes, OUT_KEEP / 16);
     buf_reset(&t->out, OUT_KEEP);
     mcp_end_turn(t->mcp);
@@ -744,12 +667,12 @@ release_turn(struct turn *t)
         }
         p->n = 0;
         p->busy = p->waits = false;
-        p->next = done;
-        done = p;
     }
-    for (p = done; p != NULL; p = next) {
-        next = p->next; /* done may push, which puts p back on the list */
-        p->ops->done(p->ctx);
+    for (size_t i = 0; i < t->n_ran; i++) {
+        p = t->ran[i].peer;
+        if (p != NULL && (i + 1 == t->n_ran || t->ran[i + 1].peer != p) &&
+            p->channel->done != NULL)
+            p->channel->done(p->channel->ctx); /* may put p back on the list */
     }
 }
 
@@ -778,7 +701,7 @@ take_turn(struct turn *t)
     begin_turn(t, t->writes || settle);
     t->waiting = settle && !t->locked && t->refuse == 0;
     for (p = t->busy; p != NULL; p = p->next)
-        if (!p->held)
+        if (!p->channel->blocked)
             run_peer(t, p);
     if (!t->locked && t->refuse != 0)
         mcp_undo_marked(t->mcp, false);
@@ -795,7 +718,7 @@ take_ready(struct turn *t)
     while ((m = mcp_next(t->mcp, loop_now(t->loop), &next)) != NULL) {
         struct peer *p = m->peer;
 
-        if (p->ops->gone != NULL && p->ops->gone(p->ctx)) {
+        if (p->channel->gone != NULL && p->channel->gone(p->channel->ctx)) {
             end_msg(m); /* its answer would be lost, and its work with it */
             continue;
         }

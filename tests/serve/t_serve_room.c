@@ -69,22 +69,14 @@ static const struct mcp_catalogue catalogue = {
     .n_tools = 2,
 };
 
-static void
-on_message(void *ctx, struct str body, struct str event)
-{
-    (void)ctx;
-    (void)body;
-    (void)event;
-}
-
 static bool
-on_answer(void *ctx, const struct turn_answer *a)
+on_answer(void *ctx, const struct mcp_out *o)
 {
     char text[256];
     bool ok;
 
     (void)ctx;
-    snprintf(text, sizeof(text), "%.*s", STR_ARG(a->body));
+    snprintf(text, sizeof(text), "%.*s", STR_ARG(o->text));
     ok = strstr(text, "\"isError\":true") == NULL;
     ended += strstr(text, "\\\"end\\\":true") != NULL;
     saved += ok;
@@ -92,14 +84,7 @@ on_answer(void *ctx, const struct turn_answer *a)
     return true;
 }
 
-static void
-on_done(void *ctx)
-{
-    (void)ctx;
-}
-
-static const struct peer_ops ops = {.message = on_message,
-                                    .answer = on_answer, .done = on_done};
+static struct mcp_channel channel = {.send = on_answer};
 
 static bool
 all_answered(void *ctx)
@@ -136,7 +121,7 @@ start(const struct store_options *o)
         !CHECK(mcp_new(&mcp, &catalogue, t.s, sign, calls) == 0) ||
         !CHECK(turn_new(&turn, loop, t.s, mcp) == 0))
         abort();
-    peer = turn_join(turn, &ops, NULL);
+    peer = turn_join(turn, &channel);
 }
 
 static void
