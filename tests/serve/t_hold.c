@@ -4,7 +4,7 @@
 
 #include "serve/turn.h"
 #include "cli/cli.h"
-#include "serve/state.h"
+#include "serve/web.h"
 #include "store/state.h"
 #include "store/remote.h"
 #include "task/change.h"
@@ -446,7 +446,7 @@ static bool
 ready(int status, const char *what)
 {
     struct buf b = {0};
-    bool good = CHECK(state_put_ready(&b, here.store, false, STR(""), false) ==
+    bool good = CHECK(web_put_ready(&b, here.store, false, STR(""), false) ==
                       status);
 
     buf_char(&b, '\0');
@@ -603,7 +603,7 @@ TEST(metrics)
 
     begin(false);
     CHECK(http_open(&http, loop, &o, &handler, why) == 0);
-    state_put_metrics(&b, here.store, http, mcp);
+    web_put_metrics(&b, here.store, http, mcp);
     buf_char(&b, '\0');
     CHECK(strstr(b.p, "\nmcptask_store_round_trip_seconds 1.002003\n") != NULL);
     CHECK(strstr(b.p, "\nmcptask_store_endpoint{address=\"[::1]:2379\"} 1\n") !=

@@ -5,7 +5,7 @@
 #include "base/loop.h"
 #include "http.h"
 #include "mcp/sign.h"
-#include "serve/state.h"
+#include "serve/web.h"
 #include "serve/turn.h"
 #include "tests/lib/room.h"
 
@@ -208,9 +208,9 @@ static bool
 tells(struct http *http, int status, const char *writable, bool missing)
 {
     struct buf b = {0};
-    bool ok = CHECK(state_put_ready(&b, t.s, false, STR(""), false) == status);
+    bool ok = CHECK(web_put_ready(&b, t.s, false, STR(""), false) == status);
 
-    state_put_metrics(&b, t.s, http, mcp);
+    web_put_metrics(&b, t.s, http, mcp);
     buf_char(&b, '\0');
     ok = CHECK(strstr(b.p, writable) != NULL) && ok;
     ok = CHECK((strstr(b.p, "\nmcptask_store_missing_bytes 0\n") == NULL) ==
