@@ -3,7 +3,7 @@
 
 /* server - the state of a server: struct mcp, and its sessions. */
 
-#include "mcp/stream.h"
+#include "mcp/listener.h"
 #include "mcp/sign.h"
 
 #define MCP_MAX_SESSIONS 1024 /* in memory */
