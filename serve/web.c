@@ -30,7 +30,7 @@
 #include "base/base64.h"
 #include "base/text.h"
 #include "board/page.h"
-#include "http/reply.h"
+#include "http.h"
 #include "serve/access.h"
 #include "store/remote.h"
 
