@@ -5,7 +5,8 @@
    guesses where a request ends: after a client's error, or a reply sent before
    the body was read, the connection closes. Further input is read and discarded
    for a while, since a reset could destroy the reply before the client reads
-   it.
+   it. It never sends two replies to a request, nor half an event: if memory
+   runs out, the connection is closed.
 
    Invariants:
    1. A connection is in the table from accept until free_conn; its fd is closed
@@ -19,17 +20,31 @@
       one request. Only run_todo, which runs once in a turn, passes requests to
       the handler. Those that a client has sent ahead wait for the next turns,
       which do not sleep, and it is not read meanwhile. So it delays others by
-      one request, however many it sends. */
+      one request, however many it sends.
+   5. Between request and the end of the reply in.p does not move, and nothing
+      before in.len changes: reading continues only in the remaining room.
+   6. counts.held, the memory of all buffers, is at most HTTP_BUDGET. Half of
+      that is divided among the connections, so that a small request always has
+      room. What exceeds a connection's part comes out of the other half. All
+      connections with the same who together may use HTTP_MAX_BODY of it. A body
+      that does not fit is refused. So all input has room, and output uses what
+      that leaves: beyond it, the slowest reader is dropped.
+   7. What may be read depends on the connection alone: no connection waits for
+      memory that another one holds.
+   8. A whole reply is written immediately, with a single write if the socket
+      accepts all of it. Events on a stream are sent at the end of the loop's
+      turn or of the stream, so an answer of three events also takes one
+      write. */
 
 #include "http.h"
 #include "http/conn.h"
 #include "http/listen.h"
-#include "http/reply.h"
 #include "base/file.h"
 #include "base/text.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/select.h>
 #include <sys/socket.h>
@@ -41,8 +56,488 @@
 #define SWEEP_MS 1000
 #define LINGER_MS 2000
 #define RESERVED 4 /* one slot in so many is for known clients */
+#define READ_LEN ((size_t)4096)
+#define BODY_READ ((size_t)64 * 1024)
+#define CHUNK_END 64 /* bytes, to read the end of a body in chunks */
 
-/* ---- room for input: invariant 2 of conn.c ---- */
+/* ---- a connection ---- */
+
+/* Makes the loop flush c, take its next request, or free it. */
+static void
+queue_conn(struct http_conn *c)
+{
+    struct http *s = c->server;
+
+    if (c->queued)
+        return;
+    if (s->todo == NULL)
+        loop_timer_set(s->loop, &s->todo_timer, loop_now(s->loop));
+    c->queued = true;
+    c->next = s->todo;
+    s->todo = c;
+}
+
+/* Notes the time of progress on c. */
+static void
+touch_conn(struct http_conn *c)
+{
+    c->since_ms = loop_now(c->server->loop);
+}
+
+/* The request stays until http.c frees the connection: a handler may still be
+   reading it. */
+void
+http_drop(struct http_conn *c)
+{
+    struct http *s = c->server;
+
+    if (c->state == DEAD)
+        return;
+    s->counts.streams -= c->state == STREAM;
+    s->counts.held -= c->held;
+    c->held = 0;
+    c->state = DEAD;
+    loop_watch(s->loop, c->fd, 0, NULL, NULL);
+    close(c->fd);
+    buf_fini(&c->out);
+    c->sent = 0;
+    queue_conn(c);
+}
+
+/* ---- the budget, and which events to wait for ---- */
+
+/* Drops the connection with the most unsent bytes, streams before others.
+   False: all is sent. */
+static bool
+drop_slowest(struct http *s)
+{
+    struct http_conn *worst = NULL;
+    size_t most = 0, n;
+
+    for (unsigned i = 0; i < s->counts.open; i++) {
+        n = conn_unsent(s->conn[i]);
+        if (n > 0 && s->conn[i]->state == STREAM)
+            n += HTTP_BUDGET;
+        if (n > most) {
+            most = n;
+            worst = s->conn[i];
+        }
+    }
+    if (worst != NULL)
+        http_drop(worst);
+    return worst != NULL;
+}
+
+/* Invariant 6: this may drop c or others. */
+static void
+account_memory(struct http_conn *c)
+{
+    struct http *s = c->server;
+    size_t held = c->in.cap + c->out.cap;
+
+    s->counts.held += held - c->held;
+    c->held = held;
+    while (s->counts.held > HTTP_BUDGET && drop_slowest(s))
+        ;
+}
+
+/* Whether http_forget has freed its request. */
+static bool
+has_forgotten(const struct http_conn *c)
+{
+    return (c->state == STREAM || c->state == BUSY) && c->head == NULL;
+}
+
+/* Whether it reads a body whose length is not known. */
+static bool
+is_growing_body(const struct http_conn *c)
+{
+    return c->state == BODY && c->head->chunked;
+}
+
+/* How many bytes of input c may hold in its state. */
+static size_t
+most_input(const struct http_conn *c)
+{
+    if (c->state == HEAD)
+        return HTTP_MAX_HEAD; /* then it is complete or in error */
+    if (c->state == BODY)
+        return c->head_len + (c->head->chunked ? HTTP_MAX_BODY + CHUNK_END
+                                               : c->head->content_length);
+    if (has_forgotten(c))
+        return HTTP_MAX_BEHIND;
+    if (c->eof)
+        return 0;
+    return c->head != NULL ? c->in.cap - c->pos : READ_LEN; /* invariant 5 */
+}
+
+/* How many bytes may be read now. */
+static size_t
+input_room(const struct http_conn *c)
+{
+    size_t have = c->in.len - c->pos, most = most_input(c);
+    size_t fits = c->in.cap - c->in.len, n = BODY_READ;
+
+    if (c->state == LINGER)
+        return READ_LEN;
+    if (most <= have)
+        return 0;
+    if (c->state == HEAD || is_growing_body(c))
+        n = fits < READ_LEN + HTTP_SPARE ? READ_LEN : fits - HTTP_SPARE;
+    if (n > BODY_READ)
+        n = BODY_READ;
+    return most - have < n ? most - have : n;
+}
+
+/* Accounts for its memory, and watches c for the events that it can use next.
+   Call it whenever those may have changed. */
+static void
+update_conn(struct http_conn *c)
+{
+    int events;
+
+    if (c->state != DEAD)
+        account_memory(c);
+    if (c->state == DEAD)
+        return;
+    events = (input_room(c) > 0 ? LOOP_READ : 0) |
+             (conn_unsent(c) > 0 ? LOOP_WRITE : 0);
+    if (has_forgotten(c) && events == LOOP_READ)
+        events |= LOOP_IDLE;
+    if (events == c->events)
+        return;
+    c->events = events;
+    loop_change(c->server->loop, c->fd, events);
+}
+
+/* ---- output ---- */
+
+/* The reply is sent: closes the connection, or makes it ready for its next
+   request. */
+static void
+end_request(struct http_conn *c)
+{
+    c->pos += c->head_len + c->body_len + c->gap;
+    c->head_len = c->body_len = c->gap = 0;
+    c->minor = 1;
+    c->is_head = false;
+    touch_conn(c);
+    if (c->keep && c->server->fd >= 0) {
+        c->state = HEAD;
+        if (c->in.len > c->pos || c->in.cap > HTTP_KEEP)
+            queue_conn(c); /* the handler may still be reading it */
+        else
+            c->in.len = c->pos = 0;
+    } else if ((c->refused || c->in.len > c->pos) && !c->eof) {
+        shutdown(c->fd, SHUT_WR);
+        c->state = LINGER;
+        c->in.len = c->pos = 0;
+        queue_conn(c);
+    } else {
+        http_drop(c);
+    }
+}
+
+/* Writes once, as much as possible; ends the request when the reply is sent. */
+static void
+flush_conn(struct http_conn *c)
+{
+    struct buf *spare = &c->server->spare;
+    ssize_t n = 0;
+
+    if (conn_unsent(c) > 0)
+        n = write(c->fd, c->out.p + c->sent, conn_unsent(c));
+    if (n < 0) {
+        if (errno != EINTR && errno != EAGAIN && errno != EWOULDBLOCK)
+            http_drop(c);
+        return;
+    }
+    if (n > 0)
+        touch_conn(c);
+    c->sent += (size_t)n;
+    c->server->counts.bytes_out += (uint64_t)n;
+    if (conn_unsent(c) == 0) {
+        /* The next reply of any connection reuses its memory, which is still in
+           the CPU cache. */
+        buf_reset(&c->out, HTTP_KEEP);
+        if (spare->p == NULL)
+            *spare = c->out;
+        else
+            buf_fini(&c->out);
+        c->out = (struct buf){0};
+        c->sent = 0;
+        if (c->state == SENDING)
+            end_request(c);
+    } else if (c->sent >= c->out.len / 2) {
+        buf_consume(&c->out, c->sent);
+        c->sent = 0;
+    }
+}
+
+/* ---- replies ---- */
+
+/* "404 Not Found" */
+static const char *
+status_text(int status)
+{
+    static const struct {
+        int status;
+        const char *text;
+    } lines[] = {
+        {200, "200 OK"},
+        {202, "202 Accepted"},
+        {304, "304 Not Modified"},
+        {400, "400 Bad Request"},
+        {401, "401 Unauthorized"},
+        {403, "403 Forbidden"},
+        {404, "404 Not Found"},
+        {405, "405 Method Not Allowed"},
+        {406, "406 Not Acceptable"},
+        {408, "408 Request Timeout"},
+        {413, "413 Content Too Large"},
+        {414, "414 URI Too Long"},
+        {415, "415 Unsupported Media Type"},
+        {417, "417 Expectation Failed"},
+        {429, "429 Too Many Requests"},
+        {431, "431 Request Header Fields Too Large"},
+        {501, "501 Not Implemented"},
+        {503, "503 Service Unavailable"},
+        {505, "505 HTTP Version Not Supported"},
+    };
+    size_t i = 0;
+
+    while (i < sizeof lines / sizeof *lines && lines[i].status != status)
+        i++;
+    ASSERT(i < sizeof lines / sizeof *lines);
+    return lines[i].text;
+}
+
+/* The output buffer of c; the spare buffer if it has none. */
+static struct buf *
+begin_out(struct http_conn *c)
+{
+    struct buf *spare = &c->server->spare;
+
+    if (c->out.p == NULL) {
+        c->out = *spare;
+        *spare = (struct buf){0};
+    }
+    return &c->out;
+}
+
+/* Writes the part of a head that all replies share. False: c was dropped. */
+static bool
+begin_reply(struct http_conn *c, int status, const char *type,
+            const char *fields)
+{
+    struct buf *b;
+
+    if (c->state == DEAD)
+        return false;
+    ASSERT(c->state == CHECKING || c->state == BUSY);
+    c->refused = c->state == CHECKING;
+    if (c->refused || c->server->fd < 0)
+        c->keep = false;
+    touch_conn(c);
+    b = begin_out(c);
+    buf_z(b, "HTTP/1.1 ");
+    buf_z(b, status_text(status));
+    buf_z(b, "\r\nX-Content-Type-Options: nosniff\r\n");
+    if (!c->keep)
+        buf_z(b, "Connection: close\r\n");
+    else if (c->minor == 0)
+        buf_z(b, "Connection: keep-alive\r\n");
+    if (type != NULL) {
+        buf_z(b, "Content-Type: ");
+        buf_z(b, type);
+        buf_z(b, "\r\n");
+    }
+    if (fields != NULL)
+        buf_z(b, fields);
+    return true;
+}
+
+/* Sends a whole reply; drops the connection if memory ran out. */
+static void
+end_reply(struct http_conn *c)
+{
+    c->state = SENDING;
+    if (c->out.err != 0)
+        http_drop(c);
+    else
+        flush_conn(c);
+    update_conn(c);
+}
+
+void
+http_reply(struct http_conn *c, int status, const char *fields,
+           const char *type, struct str body)
+{
+    bool has_body = status != 304;
+    struct buf *b = &c->out;
+
+    if (!begin_reply(c, status, type, fields))
+        return;
+    if (fields == NULL || strstr(fields, "Cache-Control:") == NULL)
+        buf_z(b, "Cache-Control: no-store\r\n");
+    if (has_body) {
+        buf_z(b, "Content-Length: ");
+        buf_u64(b, body.len);
+        buf_z(b, "\r\n");
+    }
+    buf_z(b, "\r\n");
+    if (!c->is_head && has_body)
+        buf_str(b, body);
+    end_reply(c);
+}
+
+/* Sends an error reply of the server itself, with the status text as body, and
+   frees the request, which no handler may be looking at. */
+static void
+refuse_conn(struct http_conn *c, int status)
+{
+    buf_fini(&c->in);
+    free(c->head);
+    c->head = NULL;
+    c->pos = c->head_len = c->body_len = c->gap = 0;
+    c->state = CHECKING;
+    http_reply(c, status, status == 503 ? HTTP_RETRY : NULL, "text/plain",
+               str_of(status_text(status)));
+}
+
+/* ---- streams ---- */
+
+void
+http_stream(struct http_conn *c, const char *fields)
+{
+    if (c->minor == 0)
+        c->keep = false; /* HTTP/1.0: closing ends the stream */
+    if (!begin_reply(c, 200, "text/event-stream", fields))
+        return;
+    buf_z(&c->out, "Cache-Control: no-cache\r\nX-Accel-Buffering: no\r\n");
+    if (c->minor > 0)
+        buf_z(&c->out, "Transfer-Encoding: chunked\r\n");
+    buf_z(&c->out, "\r\n");
+    c->state = STREAM;
+    c->server->counts.streams++;
+    if (c->out.err != 0)
+        http_drop(c);
+    queue_conn(c);
+}
+
+bool
+http_is_stream(const struct http_conn *c)
+{
+    return c->state == STREAM;
+}
+
+#define CHUNK_LEN 10 /* "0000002a" CR LF; the size is filled in at the end */
+
+static size_t
+begin_chunk(struct http_conn *c)
+{
+    struct buf *b = begin_out(c);
+
+    if (conn_unsent(c) == 0)
+        touch_conn(c);
+    if (c->minor > 0)
+        buf_put(b, "00000000\r\n", CHUNK_LEN);
+    return b->len;
+}
+
+static void
+end_chunk(struct http_conn *c, size_t from)
+{
+    struct buf *b = &c->out;
+    char size[CHUNK_LEN];
+
+    if (c->minor > 0) {
+        text_put(size, sizeof size, "%08x", (unsigned)(b->len - from));
+        buf_z(b, "\r\n");
+        if (b->err == 0)
+            memcpy(b->p + from - CHUNK_LEN, size, CHUNK_LEN - 2);
+    }
+    if (b->err != 0)
+        http_drop(c);
+    else
+        account_memory(c);
+    queue_conn(c);
+}
+
+static void
+put_event_line(struct buf *b, const char *name, struct str value)
+{
+    buf_z(b, name);
+    if (value.len > 0)
+        buf_char(b, ' ');
+    buf_str(b, value);
+    buf_char(b, '\n');
+}
+
+static void
+put_event_data(struct buf *b, struct str data)
+{
+    for (;;) {
+        struct str rest = data, line = str_cut(&rest, '\n');
+        size_t n = str_cut(&line, '\r').len;
+
+        put_event_line(b, "data:", (struct str){data.p, n});
+        if (n == data.len)
+            break;
+        n += data.len - n > 1 && memcmp(data.p + n, "\r\n", 2) == 0 ? 2 : 1;
+        data = str_from(data, n);
+    }
+}
+
+void
+http_event(struct http_conn *c, struct str event, struct str id,
+           unsigned retry_ms, struct str data)
+{
+    struct buf *b = &c->out;
+    size_t from;
+
+    if (c->state != STREAM || c->is_head)
+        return;
+    /* One event may exceed the limit, but no more are added after it. */
+    if (conn_unsent(c) > HTTP_MAX_UNSENT)
+        flush_conn(c);
+    if (conn_unsent(c) > HTTP_MAX_UNSENT)
+        http_drop(c);
+    if (c->state == DEAD)
+        return;
+    from = begin_chunk(c);
+    if (event.len > 0)
+        put_event_line(b, "event:", event);
+    if (id.len > 0)
+        put_event_line(b, "id:", id);
+    if (retry_ms > 0)
+        buf_printf(b, "retry: %u\n", retry_ms);
+    put_event_data(b, data);
+    buf_char(b, '\n');
+    end_chunk(c, from);
+}
+
+static void
+ping_stream(struct http_conn *c)
+{
+    size_t from = begin_chunk(c);
+
+    buf_z(&c->out, ": ka\n\n");
+    end_chunk(c, from);
+}
+
+void
+http_stream_end(struct http_conn *c)
+{
+    if (c->state != STREAM)
+        return;
+    c->server->counts.streams--;
+    if (c->minor > 0 && !c->is_head)
+        buf_z(begin_out(c), "0\r\n\r\n");
+    end_reply(c);
+}
+
+/* ---- room for input: invariant 6 ---- */
 
 _Static_assert(HTTP_BUDGET / 2 / (FD_SETSIZE - OTHER_FDS) >=
                    HTTP_MAX_HEAD + HTTP_SPARE,
@@ -72,13 +567,13 @@ refuse_growing(struct http *s)
 
     for (unsigned i = 0; i < s->counts.open; i++) {
         c = s->conn[i];
-        if (http_is_growing(c) && excess_input(c, c->in.cap) > most) {
+        if (is_growing_body(c) && excess_input(c, c->in.cap) > most) {
             most = excess_input(c, c->in.cap);
             worst = c;
         }
     }
     if (worst != NULL)
-        http_refuse(worst, 503);
+        refuse_conn(worst, 503);
     return most;
 }
 
@@ -101,7 +596,7 @@ judge_room(struct http_conn *c, size_t cap)
         n = d != c ? excess_input(d, d->in.cap) : 0;
         if (d->who == c->who)
             own += n;
-        if (http_is_growing(d) && !http_is_growing(c))
+        if (is_growing_body(d) && !is_growing_body(c))
             growing += n;
         else
             known += n;
@@ -119,7 +614,7 @@ judge_room(struct http_conn *c, size_t cap)
 static size_t
 doubled_cap(const struct http_conn *c, size_t need)
 {
-    size_t cap = 2 * c->in.cap, most = http_most(c) + HTTP_SPARE;
+    size_t cap = 2 * c->in.cap, most = most_input(c) + HTTP_SPARE;
 
     if (cap > most)
         cap = most;
@@ -129,12 +624,12 @@ doubled_cap(const struct http_conn *c, size_t need)
 }
 
 /* Why make_space looks as it does. While a handler looks at a request, slices
-   of its head and body are in use, so the buffer must not move (invariant 1 of
-   conn.c). Before that it may, and c->moved then makes take_request_body parse
-   the head again instead of correcting a hundred slices. Room is judged before
-   it is allocated: a connection that exceeds its part of the budget must find
-   its share of the common half free, or its request is refused. One refused
-   request costs less than making all other clients wait for its memory. */
+   of its head and body are in use, so the buffer must not move (invariant 5).
+   Before that it may, and c->moved then makes read_request_body parse the head
+   again instead of correcting a hundred slices. Room is judged before it is
+   allocated: a connection that exceeds its part of the budget must find its
+   share of the common half free, or its request is refused. One refused request
+   costs less than making all other clients wait for its memory. */
 
 /* Makes room for n more bytes of input. False: there is none, and c is refused
    or, if it has a reply already, dropped. */
@@ -158,7 +653,7 @@ make_space(struct http_conn *c, size_t n)
     if (c->in.cap >= cap)
         return true;
     if (reading)
-        http_refuse(c, status != 0 ? status : 503);
+        refuse_conn(c, status != 0 ? status : 503);
     else
         http_drop(c);
     return false;
@@ -166,46 +661,36 @@ make_space(struct http_conn *c, size_t n)
 
 /* ---- input ---- */
 
-/* Decodes what has arrived of a chunked body. Returns whether it is
-   complete. */
-static bool
-take_chunks(struct http_conn *c)
-{
-    size_t at = c->pos + c->head_len + c->body_len, data;
-    bool done;
-    int n = http_parse_chunks(&c->chunks, c->in.p + at, c->in.len - at,
-                              &data, &done);
-
-    if (n < 0) {
-        http_refuse(c, n == ERR_TOO_LARGE ? 413 : 400);
-        return false;
-    }
-    c->body_len += data;
-    if (done) /* bytes after the body are not moved */
-        c->gap = (size_t)n - data;
-    else
-        c->in.len = at + data;
-    return done;
-}
-
 /* Passes the request to the handler once its body is complete. */
 static void
-take_request_body(struct http_conn *c)
+read_request_body(struct http_conn *c)
 {
     const struct http_handler *h = c->server->handler;
-    size_t len = c->head->content_length;
-    int status;
+    size_t len = c->head->content_length, data;
+    size_t at = c->pos + c->head_len + c->body_len;
+    int n, status;
+    bool done;
 
     if (c->head->chunked) {
-        if (!take_chunks(c))
+        n = http_parse_chunks(&c->chunks, c->in.p + at, c->in.len - at, &data,
+                              &done);
+        if (n < 0) {
+            refuse_conn(c, n == ERR_TOO_LARGE ? 413 : 400);
             return;
+        }
+        c->body_len += data;
+        if (!done) {
+            c->in.len = at + data;
+            return;
+        }
+        c->gap = (size_t)n - data; /* bytes after the body are not moved */
     } else {
         if (c->in.len - c->pos - c->head_len < len)
             return;
         c->body_len = len;
     }
     if (c->moved) { /* in.p, which the head points into */
-        int n = http_parse_head(&c->scan, c->in.p + c->pos, c->head_len,
+        n = http_parse_head(&c->scan, c->in.p + c->pos, c->head_len,
                                 c->head, &status);
 
         ASSERT(n == (int)c->head_len);
@@ -214,33 +699,13 @@ take_request_body(struct http_conn *c)
     h->request(h->ctx, c);
 }
 
-/* Reserves the room that the body needs, if its length is known. */
+/* Parses the next head once it is complete, and begins to read the body. */
 static void
-begin_body(struct http_conn *c)
-{
-    size_t have = c->in.len - c->pos;
-
-    c->state = BODY;
-    http_touch(c);
-    if (!c->head->chunked && http_most(c) > have &&
-        !make_space(c, http_most(c) - have))
-        return;
-    if (c->head->expect && c->minor > 0 &&
-        (c->head->chunked || c->head->content_length > 0) &&
-        c->in.len == c->pos + c->head_len) {
-        buf_z(&c->out, "HTTP/1.1 100 Continue\r\n\r\n");
-        http_flush(c);
-    }
-    if (c->state == BODY)
-        take_request_body(c);
-}
-
-/* Parses the next head once it is complete. */
-static void
-take_request_head(struct http_conn *c)
+read_request_head(struct http_conn *c)
 {
     const struct http_handler *h = c->server->handler;
     struct http_head *head = c->head;
+    size_t have = c->in.len - c->pos;
     int n, status;
 
     if (c->in.len == c->pos)
@@ -248,7 +713,7 @@ take_request_head(struct http_conn *c)
     if (head == NULL)
         c->head = head = malloc(sizeof *head);
     if (head == NULL) {
-        http_refuse(c, 503);
+        refuse_conn(c, 503);
         return;
     }
     n = http_parse_head(&c->scan, c->in.p + c->pos, c->in.len - c->pos, head,
@@ -257,7 +722,7 @@ take_request_head(struct http_conn *c)
         return;
     c->server->counts.requests++;
     if (n < 0) {
-        http_refuse(c, status);
+        refuse_conn(c, status);
         return;
     }
     c->head_len = (size_t)n;
@@ -269,30 +734,37 @@ take_request_head(struct http_conn *c)
     c->who = 0;
     c->state = CHECKING;
     h->head(h->ctx, c);
-    if (c->state == CHECKING)
-        begin_body(c);
-}
-
-/* The client closed, or shut down writing: the two look the same. It may still
-   read a reply that is ready or soon will be, but not for long. */
-static void
-note_eof(struct http_conn *c)
-{
-    c->eof = true;
-    c->keep = false;
-    if (c->state != SENDING && (c->state != BUSY || http_is_waiting(c)))
-        http_drop(c);
+    if (c->state != CHECKING)
+        return;
+    c->state = BODY;
+    touch_conn(c);
+    if (!head->chunked && most_input(c) > have && /* its length is known */
+        !make_space(c, most_input(c) - have))
+        return;
+    if (head->expect && c->minor > 0 &&
+        (head->chunked || head->content_length > 0) &&
+        c->in.len == c->pos + c->head_len) {
+        buf_z(&c->out, "HTTP/1.1 100 Continue\r\n\r\n");
+        flush_conn(c);
+    }
+    if (c->state == BODY)
+        read_request_body(c);
 }
 
 /* After a read without bytes: the client closed, the connection broke, or more
-   may come later. */
+   may come later. One that only shut down writing looks as if it had closed: it
+   may still read a reply that is ready or soon will be, but not for long. */
 static void
 note_read_end(struct http_conn *c, ssize_t got)
 {
-    if (got == 0)
-        note_eof(c);
-    else if (errno != EINTR && errno != EAGAIN && errno != EWOULDBLOCK)
+    if (got == 0) {
+        c->eof = true;
+        c->keep = false;
+        if (c->state != SENDING && (c->state != BUSY || has_forgotten(c)))
+            http_drop(c);
+    } else if (errno != EINTR && errno != EAGAIN && errno != EWOULDBLOCK) {
         http_drop(c);
+    }
 }
 
 static void
@@ -308,12 +780,10 @@ discard_input(struct http_conn *c)
 static void
 read_some(struct http_conn *c)
 {
-    size_t n = http_room(c);
+    size_t n = input_room(c);
     ssize_t got;
 
-    if (n == 0)
-        return;
-    if (!make_space(c, n))
+    if (n == 0 || !make_space(c, n))
         return;
     got = read(c->fd, c->in.p + c->in.len, n);
     if (got <= 0) {
@@ -322,11 +792,11 @@ read_some(struct http_conn *c)
     }
     c->server->counts.bytes_in += (uint64_t)got;
     if (c->state == HEAD && c->in.len == 0)
-        http_touch(c);
+        touch_conn(c);
     c->in.len += (size_t)got;
     if (c->state == HEAD || c->state == BODY)
-        http_queue(c);
-    else if (http_is_waiting(c) && http_room(c) == 0)
+        queue_conn(c);
+    else if (has_forgotten(c) && input_room(c) == 0)
         http_drop(c);
 }
 
@@ -337,13 +807,13 @@ on_conn_ready(void *ctx, int fd, int events)
 
     (void)fd;
     if (events & LOOP_WRITE)
-        http_flush(c);
+        flush_conn(c);
     if (c->state == LINGER)
         discard_input(c);
     else if ((events & LOOP_READ) && c->state != DEAD &&
              !(c->state == HEAD && c->queued)) /* invariant 4 */
         read_some(c);
-    http_update(c);
+    update_conn(c);
 }
 
 /* ---- accepting ---- */
@@ -487,7 +957,7 @@ admit_conn(struct http *s, int fd)
         .nth = s->counts.accepted++, .slot = s->counts.open,
     };
     s->conn[s->counts.open++] = c;
-    http_touch(c);
+    touch_conn(c);
     start_sweep(s);
     return true;
 }
@@ -555,7 +1025,7 @@ run_todo(void *ctx)
             free_conn(c);
             continue;
         }
-        http_flush(c);
+        flush_conn(c);
         if (c->in.len == c->pos &&
             (c->state == HEAD || c->state == LINGER)) {
             buf_reset(&c->in, c->state == HEAD ? HTTP_KEEP : 0);
@@ -563,35 +1033,13 @@ run_todo(void *ctx)
         } else if (c->state == HEAD) {
             if (c->in.cap > HTTP_KEEP && c->in.len - c->pos < c->in.cap / 4)
                 repack_input(c);
-            take_request_head(c);
+            read_request_head(c);
         } else if (c->state == BODY) {
-            take_request_body(c);
+            read_request_body(c);
         }
-        http_update(c);
+        update_conn(c);
     }
     free_dead(s); /* those that were dropped for the budget */
-}
-
-/* Invariant 3. */
-static void
-free_idle_memory(struct http_conn *c)
-{
-    if (c->state == HEAD && c->in.len == c->pos) {
-        buf_fini(&c->in);
-        c->pos = 0;
-        free(c->head);
-        c->head = NULL;
-        http_account(c);
-    }
-}
-
-/* Returns whether the socket has bytes, or the end, that were not read yet. */
-static bool
-has_unread(const struct http_conn *c)
-{
-    char byte;
-
-    return recv(c->fd, &byte, 1, MSG_PEEK) >= 0;
 }
 
 /* Ends c when its time is up: with 408 if it has sent part of a request, else
@@ -609,15 +1057,22 @@ check_conn_time(struct http_conn *c)
         [LINGER] = LINGER_MS
     };
 
-    if (quiet >= SWEEP_MS)
-        free_idle_memory(c);
+    if (quiet >= SWEEP_MS && c->state == HEAD && c->in.len == c->pos) {
+        buf_fini(&c->in); /* invariant 3 */
+        c->pos = 0;
+        free(c->head);
+        c->head = NULL;
+        account_memory(c);
+    }
     if (c->state == STREAM && conn_unsent(c) == 0) {
         if (quiet >= HTTP_PING_MS && !c->is_head)
-            http_ping(c);
+            ping_stream(c);
     } else if (begun) {
+        char byte; /* there may be some, or the end, that was not read yet */
+
         if (quiet >= HTTP_UNREAD_MS ||
-            (quiet >= HTTP_REQUEST_MS && !has_unread(c)))
-            http_refuse(c, 408);
+            (quiet >= HTTP_REQUEST_MS && recv(c->fd, &byte, 1, MSG_PEEK) < 0))
+            refuse_conn(c, 408);
     } else if (limits[c->state] > 0 && quiet >= limits[c->state]) {
         http_drop(c);
     }
@@ -691,11 +1146,11 @@ http_forget(struct http_conn *c)
     c->head_len = c->body_len = c->gap = 0;
     free(c->head);
     c->head = NULL;
-    if (c->eof || http_room(c) == 0)
+    if (c->eof || input_room(c) == 0)
         http_drop(c);
     else
         repack_input(c);
-    http_update(c);
+    update_conn(c);
 }
 
 void *
@@ -725,26 +1180,13 @@ limit_of(const struct http_options *o)
     return n;
 }
 
-static int
-open_also(struct http *s, const struct http_options *o, char why[256])
-{
-    const struct http_options also = {.fd = o->also_fd};
-    char address[HTTP_MAX_ADDRESS] = "";
-    int err;
-
-    if (o->also_fd <= 0)
-        return 0;
-    err = http_listen(&also, &s->also_fd, address, why);
-    if (err == 0 && str_starts(str_of(s->address), "unix:"))
-        text_put(s->address, sizeof s->address, "%s", address);
-    return err;
-}
-
 int
 http_open(struct http **out, struct loop *l, const struct http_options *o,
           const struct http_handler *h, char why[256])
 {
+    const struct http_options also = {.fd = o->also_fd};
     struct http *s = calloc(1, sizeof *s);
+    char address[HTTP_MAX_ADDRESS] = "";
     int err = ERR_NOMEM;
 
     if (s == NULL)
@@ -757,8 +1199,11 @@ http_open(struct http **out, struct loop *l, const struct http_options *o,
     s->conn = calloc(s->limit, sizeof *s->conn);
     if (s->conn == NULL ||
         (err = http_listen(o, &s->fd, s->address, why)) < 0 ||
-        (err = open_also(s, o, why)) < 0)
+        (o->also_fd > 0 &&
+         (err = http_listen(&also, &s->also_fd, address, why)) < 0))
         goto out;
+    if (o->also_fd > 0 && str_starts(str_of(s->address), "unix:"))
+        text_put(s->address, sizeof s->address, "%s", address);
     err = ERR_NOMEM;
     if (o->fd < 0 && o->unix_path != NULL) {
         s->path = file_join(o->unix_path, "");

@@ -54,30 +54,23 @@ env_home(void)
                         sizeof(home)) && home[0] == '/' ? home : NULL;
 }
 
-/* The default directory of the log. */
-static char *
-parent_of(const char *path)
-{
-    char *abs = env_absolute(path);
-
-    if (abs != NULL)
-        file_cut(abs);
-    return abs;
-}
-
 /* The base directory, on the heap, or NULL. Where the log is named and HOME is
    not, as in the unit of a service, that comes before the login's home. */
 static char *
 find_base(struct cli_env *e)
 {
     const char *log = env_get("MCP_TASK_DB_PATH"), *home = getenv("HOME"), *v;
+    char *beside;
 
     if ((v = env_get("MCP_TASK_BASE_DIR")) != NULL)
         return env_absolute(v);
     if ((v = env_get("XDG_STATE_HOME")) != NULL && v[0] == '/')
         return file_join(v, "/mcptask");
-    if (log != NULL && (home == NULL || home[0] != '/'))
-        return parent_of(log);
+    if (log != NULL && (home == NULL || home[0] != '/')) {
+        if ((beside = env_absolute(log)) != NULL)
+            file_cut(beside);
+        return beside;
+    }
     if ((v = env_home()) != NULL)
         return file_join(v, "/.local/state/mcptask");
     e->no_store = "there is no directory for tasks: HOME is not an absolute "
@@ -224,22 +217,10 @@ env_nearest(const struct env_opt *opts, size_t n, const char *arg)
     return near;
 }
 
-static bool
-add_to_list(const char **list, const char *value)
-{
-    size_t i;
-
-    for (i = 0; i < ENV_MAX_LIST && list[i] != NULL; i++)
-        ;
-    if (i < ENV_MAX_LIST)
-        list[i] = value;
-    return i < ENV_MAX_LIST;
-}
-
 /* Reads a number into *n. If it returns false, why describes the number that o
    needs. */
 static bool
-take_option_number(const struct env_opt *o, const char *value, uint64_t *n,
+read_option_number(const struct env_opt *o, const char *value, uint64_t *n,
                    char why[64])
 {
     if (str_u64(str_of(value), n) && *n >= o->min &&
@@ -257,8 +238,11 @@ take_option_number(const struct env_opt *o, const char *value, uint64_t *n,
 /* Stores a value in the member that o describes. Returns NULL, or an error text
    for why. */
 static const char *
-take_value(const struct env_opt *o, void *at, const char *value, char why[64])
+set_option(const struct env_opt *o, void *at, const char *value, char why[64])
 {
+    const char **list = at;
+    size_t i = 0;
+
     if (o->kind == OPT_FLAG) {
         *(bool *)at = true;
         return value == NULL ? NULL : "does not accept a value";
@@ -267,11 +251,14 @@ take_value(const struct env_opt *o, void *at, const char *value, char why[64])
         value = "";
     if (value == NULL)
         return "needs a value";
+    if (o->kind == OPT_NUMBER)
+        return read_option_number(o, value, at, why) ? NULL : why;
     if (o->kind == OPT_LIST)
-        return add_to_list(at, value) ? NULL : "may be used at most 16 times";
-    if (o->kind > OPT_TEXT)
-        return take_option_number(o, value, at, why) ? NULL : why;
-    *(const char **)at = value;
+        while (i < ENV_MAX_LIST && list[i] != NULL)
+            i++;
+    if (i == ENV_MAX_LIST)
+        return "may be used at most 16 times";
+    list[i] = value; /* or the only one */
     return NULL;
 }
 
@@ -289,7 +276,7 @@ env_option(const struct env_opt *opts, size_t n, void *to, char **argv,
         return 0;
     }
     joined = value != NULL || o->kind <= OPT_MAY;
-    wrong = take_value(o, (char *)to + o->at, joined ? value : argv[1], text);
+    wrong = set_option(o, (char *)to + o->at, joined ? value : argv[1], text);
     if (wrong == NULL)
         return joined ? 1 : 2;
     text_put(why, 256, "--%s %s", o->name, wrong);

@@ -6,8 +6,9 @@
    Invariants:
    1. No descriptor at or above FD_SETSIZE enters a set: FD_SET would write past
       its end. loop_watch refuses it.
-   2. The three signals are blocked except inside pselect and look_for_signal,
-      so they interrupt no other system call. The handler only sets a flag.
+   2. The three signals are blocked except inside pselect and when a busy loop
+      looks for one, so they interrupt no other system call. The handler only
+      sets a flag.
    3. A callback gets only events that were ready when pselect returned and are
       still wanted when its turn comes. The newest fn is called.
    4. The clock is read once per turn, after pselect.
@@ -160,16 +161,6 @@ loop_change(struct loop *l, int fd, int events)
     loop_watch(l, fd, events, w->fn, w->ctx);
 }
 
-/* Adds the idle tier to the sets. */
-static void
-add_idle(struct loop *l)
-{
-    for (size_t i = 0; i < WORDS; i++) {
-        l->ready.rd.word[i] |= l->idle.rd.word[i];
-        l->ready.wr.word[i] |= l->idle.wr.word[i];
-    }
-}
-
 static bool
 has_any(const struct sets *s, size_t word)
 {
@@ -189,25 +180,25 @@ sets_end(const struct sets *s)
 }
 
 static void
-call_one(struct loop *l, unsigned fd)
-{
-    int events = (FD_ISSET(fd, &l->ready.rd.fds) ? LOOP_READ : 0) |
-                 (FD_ISSET(fd, &l->ready.wr.fds) ? LOOP_WRITE : 0);
-    const struct watch *w = &l->watch[fd];
-
-    if ((w->events & events) != 0)
-        w->fn(w->ctx, (int)fd, w->events & events);
-}
-
-static void
 call_ready(struct loop *l)
 {
     size_t end = sets_end(&l->ready);
-    unsigned fd, n;
 
-    for (fd = 0; fd < end; fd += WORD_BITS)
-        for (n = 0; n < WORD_BITS && has_any(&l->ready, fd / WORD_BITS); n++)
-            call_one(l, fd + n);
+    for (unsigned fd = 0; fd < end; fd++) {
+        const struct watch *w = &l->watch[fd];
+        int events = 0;
+
+        if (!has_any(&l->ready, fd / WORD_BITS)) {
+            fd |= WORD_BITS - 1; /* none in this word */
+            continue;
+        }
+        if (FD_ISSET(fd, &l->ready.rd.fds))
+            events |= w->events & LOOP_READ;
+        if (FD_ISSET(fd, &l->ready.wr.fds))
+            events |= w->events & LOOP_WRITE;
+        if (events != 0)
+            w->fn(w->ctx, (int)fd, events);
+    }
 }
 
 /* ---- deadlines ---- */
@@ -258,18 +249,6 @@ call_due(struct loop *l)
 
 /* ---- a turn ---- */
 
-/* Unblocks pending signals between two system calls. So each is delivered once,
-   and ignored ones, which Linux also keeps pending while blocked, are
-   dropped. */
-static void
-look_for_signal(const struct loop *l)
-{
-    sigset_t shut;
-
-    if (sigprocmask(SIG_SETMASK, &l->open, &shut) == 0)
-        sigprocmask(SIG_SETMASK, &shut, NULL);
-}
-
 /* How long to wait if the turn ends at `until`; NULL: forever. */
 static const struct timespec *
 time_until(const struct loop *l, int64_t until, struct timespec *ts)
@@ -281,21 +260,6 @@ time_until(const struct loop *l, int64_t until, struct timespec *ts)
     ts->tv_sec = (time_t)(ms / 1000);
     ts->tv_nsec = (long)(ms % 1000) * 1000000;
     return ts;
-}
-
-/* Fills the sets for one pselect, which will end at *until. */
-static void
-fill_sets(struct loop *l, int64_t *until)
-{
-    l->ready = l->wanted;
-    if (sets_end(&l->idle) == 0)
-        return;
-    if (l->now_ms >= l->idle_ms) {
-        add_idle(l);
-        l->idle_ms = 0; /* until the wait is over */
-    } else if (*until > l->idle_ms) {
-        *until = l->idle_ms;
-    }
 }
 
 /* Why this order. The sets are copied before the wait, since pselect overwrites
@@ -312,12 +276,23 @@ int
 loop_turn(struct loop *l, bool wait)
 {
     int64_t until = wait ? INT64_MAX : 0, from = l->now_ms;
+    bool idle = sets_end(&l->idle) > 0;
     struct timespec ts;
+    sigset_t shut;
     int n;
 
     if (l->timers != NULL && l->timers->at_ms < until)
         until = l->timers->at_ms;
-    fill_sets(l, &until);
+    l->ready = l->wanted;
+    if (idle && l->now_ms >= l->idle_ms) { /* invariant 7 */
+        for (size_t i = 0; i < WORDS; i++) {
+            l->ready.rd.word[i] |= l->idle.rd.word[i];
+            l->ready.wr.word[i] |= l->idle.wr.word[i];
+        }
+        l->idle_ms = 0; /* until the wait is over */
+    } else if (idle && until > l->idle_ms) {
+        until = l->idle_ms;
+    }
     n = pselect((int)sets_end(&l->ready), &l->ready.rd.fds,
                 &l->ready.wr.fds, NULL, time_until(l, until, &ts), &l->open);
     if (n < 0 && errno != EINTR)
@@ -330,7 +305,11 @@ loop_turn(struct loop *l, bool wait)
     l->busy = n > 0 ? l->busy + 1 + l->now_ms - from : 0;
     if (l->busy >= MAX_BUSY) {
         l->busy = 0;
-        look_for_signal(l);
+        /* Pending signals are open between two system calls. So each is
+           delivered once, and ignored ones, which Linux also keeps pending
+           while blocked, are dropped. */
+        if (sigprocmask(SIG_SETMASK, &l->open, &shut) == 0)
+            sigprocmask(SIG_SETMASK, &shut, NULL);
     }
     if (n > 0)
         call_ready(l);

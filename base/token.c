@@ -145,7 +145,7 @@ judge_entry(const struct tokens *t, const struct entry *e, struct str token,
 
 /* Parses a line. 0, ERR_INVALID with *what, or ERR_NOMEM. */
 static int
-take_token_line(struct tokens *t, struct str line, const char **what)
+read_token_line(struct tokens *t, struct str line, const char **what)
 {
     struct str token = token_word(&line), agent = token_word(&line);
     struct str mark = token_word(&line);
@@ -167,21 +167,6 @@ take_token_line(struct tokens *t, struct str line, const char **what)
 
 /* ---- the file ---- */
 
-static int
-take_token_lines(struct tokens *t, struct str text, const char *path,
-                 char why[256])
-{
-    const char *what;
-    int rc = 0;
-
-    for (unsigned line = 1; rc == 0 && text.len > 0; line++) {
-        rc = take_token_line(t, str_line(&text), &what);
-        if (rc == ERR_INVALID)
-            text_put(why, 256, "%.180s:%u: %s", path, line, what);
-    }
-    return rc;
-}
-
 /* Reads all lines of fd, at most len bytes. */
 static int
 read_token_file(struct tokens *t, int fd, size_t len, const char *path,
@@ -189,14 +174,19 @@ read_token_file(struct tokens *t, int fd, size_t len, const char *path,
 {
     char *text = malloc(len + 1);
     ssize_t got = text == NULL ? 0 : file_read_at(fd, text, len, 0);
+    struct str rest = {text, got > 0 ? (size_t)got : 0};
     int rc = text == NULL ? ERR_NOMEM : 0;
+    const char *what;
 
     if (got < 0) {
         text_put(why, 256, "%.180s: %s", path, strerror(errno));
         rc = ERR_IO;
     }
-    if (rc == 0)
-        rc = take_token_lines(t, (struct str){text, (size_t)got}, path, why);
+    for (unsigned line = 1; rc == 0 && rest.len > 0; line++) {
+        rc = read_token_line(t, str_line(&rest), &what);
+        if (rc == ERR_INVALID)
+            text_put(why, 256, "%.180s:%u: %s", path, line, what);
+    }
     for (volatile char *p = text; p != NULL && len > 0; len--) /* invariant 1 */
         p[len - 1] = 0;
     free(text);

@@ -1,8 +1,8 @@
 #ifndef HTTP_CONN_H
 #define HTTP_CONN_H
 
-/* conn - a connection and its server, as the files in http see them. No other
-   folder includes it. */
+/* conn - a connection and its server, for http.c. No other folder includes
+   it. */
 
 #include "http.h"
 #include "http/listen.h"
@@ -44,7 +44,7 @@ struct http_conn {
     struct http_chunks chunks;
     size_t gap;              /* bytes of chunk framing left after the body */
     size_t sent;             /* bytes of out already written */
-    size_t held;             /* capacity of in and out: invariant 2 of conn.c */
+    size_t held;             /* capacity of in and out: invariant 6 of http.c */
     int64_t since_ms;        /* start of the state, or of the last progress */
     unsigned slot;           /* index in the table */
     uint64_t nth;            /* serial number among accepted connections */
@@ -72,25 +72,5 @@ conn_unsent(const struct http_conn *c)
 {
     return c->out.len - c->sent;
 }
-
-/* Notes the time of progress on c. */
-void http_touch(struct http_conn *c);
-/* Makes the loop flush c, take its next request, or free it. */
-void http_queue(struct http_conn *c);
-/* Updates the accounting of c's memory; that may drop c or others. */
-void http_account(struct http_conn *c);
-/* http_account, then watches c for the events it can use next. Call it whenever
-   those may have changed. */
-void http_update(struct http_conn *c);
-/* Writes once, as much as possible; ends the request when the reply is sent. */
-void http_flush(struct http_conn *c);
-/* Returns whether http_forget has freed its request. */
-bool http_is_waiting(const struct http_conn *c);
-/* Returns whether it reads a body whose length is not known. */
-bool http_is_growing(const struct http_conn *c);
-/* Returns how many bytes of input c may hold in its state. */
-size_t http_most(const struct http_conn *c);
-/* Returns how many bytes may be read now. */
-size_t http_room(const struct http_conn *c);
 
 #endif

@@ -126,7 +126,7 @@ void mcp_log(struct mcp_call *c, int level, struct str data);
 
 /* ---- what is offered ---- */
 
-struct mcp_change; /* mcp/stream.h */
+struct mcp_change; /* mcp/mcp.h */
 
 /* Whether a call of a tool may become a task of MCP and outlive its request. */
 enum mcp_support { MCP_TASK_FORBIDDEN, MCP_TASK_OPTIONAL, MCP_TASK_REQUIRED };

@@ -490,7 +490,7 @@ next_client(const struct mcp_session *s, struct str id,
         const struct mcp_follow *at = mcp_follow_of(o, id);
 
         if (o != s && at != NULL && !(at->refused >> q->i & 1) &&
-            (mcp_cap_of(q->method) & o->caps) && mcp_channel(o, id) != NULL)
+            (mcp_cap_of(q->method) & o->caps) && mcp_channel_of(o, id) != NULL)
             return o;
     }
     return NULL;

@@ -110,7 +110,7 @@ static bool
 takes_requests(const struct request *r)
 {
     return is_notified(r) && !r->call.read_only &&
-           (r->m->s->news.sinks != NULL || waits_for_call(r));
+           (r->m->s->news.channels != NULL || waits_for_call(r));
 }
 
 struct mcp_follow *
@@ -262,15 +262,15 @@ mcp_deliver(struct request *r, struct call *k)
 
 /* The stream of the request in which s waits for call id, else its own stream;
    NULL if it has none now. */
-struct mcp_sink *
-mcp_channel(const struct mcp_session *s, struct str id)
+struct mcp_channel *
+mcp_channel_of(const struct mcp_session *s, struct str id)
 {
     for (struct mcp_message *k = s->m->messages; k != NULL; k = k->next)
         if (k->s == s && mcp_is_waiting(k) && !k->cancelled &&
-            !k->sink->blocked && waits_for_call(k->v) &&
+            !k->channel->blocked && waits_for_call(k->v) &&
             str_eq(mcp_call_of(k->v), id))
-            return k->sink;
-    return mcp_hears(&s->news) ? s->news.sinks : NULL;
+            return k->channel;
+    return mcp_hears(&s->news) ? s->news.channels : NULL;
 }
 
 #define MAX_ID (CALL_ID_LEN + 64) /* of a request of ours */
@@ -285,12 +285,12 @@ put_request_id(char id[MAX_ID], char kind, const struct mcp_follow *at,
 
 /* Sends and frees b. ERR_NOMEM: nothing is sent. */
 static int
-send_text(struct mcp_sink *to, struct buf *b, struct str event)
+send_text(struct mcp_channel *to, struct buf *b, struct str event)
 {
     int err = b->err;
 
     if (err == 0)
-        to->send(to->ctx, buf_view(b), event);
+        mcp_send(to, buf_view(b), event);
     buf_fini(b);
     return err;
 }
@@ -308,7 +308,7 @@ mcp_is_task_first(const struct mcp_session *s, const struct mcp_question *q)
    one. On the session's own stream it has a place, so that it can be sent
    again. ERR_NOMEM. */
 static int
-send_question(const struct mcp_session *s, struct mcp_sink *to,
+send_question(const struct mcp_session *s, struct mcp_channel *to,
               struct mcp_follow *at, const struct call *k,
               const struct mcp_question *q)
 {
@@ -328,7 +328,7 @@ send_question(const struct mcp_session *s, struct mcp_sink *to,
     }
     mcp_put_members(&w, q->params);
     mcp_close_message(&w);
-    at->own = to == s->news.sinks;
+    at->own = to == s->news.channels;
     if (at->own && s->id[0] != '\0')
         place.len = mcp_event_id(s, (uint64_t)q->delivery.n, FIRST_PLACE + q->i,
                                  event);
@@ -339,7 +339,7 @@ send_question(const struct mcp_session *s, struct mcp_sink *to,
    a request about that, to get, result or cancel it, else that it is withdrawn.
    Each request has its own place, since no id may be used twice. */
 static void
-send_about(struct mcp *m, struct mcp_sink *to, const struct mcp_follow *at,
+send_about(struct mcp *m, struct mcp_channel *to, const struct mcp_follow *at,
            const struct mcp_question *q, struct str method)
 {
     const struct mcp_delivery *h = &q->delivery;
@@ -360,7 +360,7 @@ send_about(struct mcp *m, struct mcp_sink *to, const struct mcp_follow *at,
 
 /* Withdraws a question that nobody waits for any more. */
 static void
-withdraw_question(const struct mcp_session *s, struct mcp_sink *to,
+withdraw_question(const struct mcp_session *s, struct mcp_channel *to,
                   const struct mcp_follow *at, const struct mcp_question *q)
 {
     if (q->delivery.task.p == NULL)
@@ -370,8 +370,8 @@ withdraw_question(const struct mcp_session *s, struct mcp_sink *to,
 }
 
 static void
-send_status(const struct mcp_session *s, struct mcp_sink *to, struct arena *a,
-            const struct call *k)
+send_status(const struct mcp_session *s, struct mcp_channel *to,
+            struct arena *a, const struct call *k)
 {
     struct buf b = {0};
     struct json_w w;
@@ -385,7 +385,7 @@ send_status(const struct mcp_session *s, struct mcp_sink *to, struct arena *a,
 /* Tells s of a question of a call that it follows. *n: place of the newest
    delivery that it was sent. */
 static void
-notify_question(struct mcp_session *s, struct mcp_sink *to,
+notify_question(struct mcp_session *s, struct mcp_channel *to,
                 struct mcp_follow *at, const struct call *k,
                 const struct mcp_question *q, uint64_t *n)
 {
@@ -417,17 +417,10 @@ notify_question(struct mcp_session *s, struct mcp_sink *to,
     at->fetch &= ~bit;
 }
 
-static void
-send_follow_notes(struct mcp_sink *to, struct buf *notes)
-{
-    if (notes->err == 0 && notes->len > 0)
-        mcp_give_notes(buf_view(notes), to->send, to->ctx);
-    buf_reset(notes, 0);
-}
-
 /* Tells s of a call that it follows; false: it may stop following it. */
 static bool
-notify_follow(struct mcp_session *s, struct mcp_follow *at, struct mcp_sink *to)
+notify_follow(struct mcp_session *s, struct mcp_follow *at,
+              struct mcp_channel *to)
 {
     struct arena a = {0};
     struct mcp_question *q;
@@ -437,7 +430,9 @@ notify_follow(struct mcp_session *s, struct mcp_follow *at, struct mcp_sink *to)
     bool known = at->sent_status != CALL_N_STATUSES;
     int err = calls_get(s->m->calls, &a, str_of(at->id), STR_NONE, &k);
 
-    send_follow_notes(to, &at->notes);
+    if (at->notes.err == 0)
+        mcp_send_notes(to, buf_view(&at->notes));
+    buf_reset(&at->notes, 0);
     if (err == 0)
         err = mcp_read_questions(&a, k.questions, &q);
     at->due = err != 0 && err != ERR_NOT_FOUND && err != ERR_INVALID &&
@@ -465,31 +460,32 @@ notify_follow(struct mcp_session *s, struct mcp_follow *at, struct mcp_sink *to)
     return err == 0 ? known && !call_status_ended(k.status) : at->due;
 }
 
-static void
-to_notes(void *ctx, struct str message, struct str event)
+/* Messages before an answer have no event id. */
+static bool
+send_to_notes(void *ctx, const struct mcp_out *o)
 {
-    (void)event; /* messages before an answer have no event id */
-    buf_str(ctx, message);
+    buf_str(ctx, o->text);
     buf_char(ctx, '\n');
+    return true; /* its buffer keeps the error */
 }
 
 void
 mcp_withdraw(const struct request *r, struct buf *to)
 {
-    struct mcp_sink sink = {.send = to_notes, .ctx = to};
+    struct mcp_channel channel = {.send = send_to_notes, .ctx = to};
     struct mcp_follow *at = mcp_follow_of(r->m->s, r->runs_as);
 
     if (at == NULL)
         return;
     at->cancelled = true;
-    notify_follow(r->m->s, at, &sink);
+    notify_follow(r->m->s, at, &channel);
 }
 
 static void
 notify_follows(struct mcp_session *s, int64_t now)
 {
     struct mcp_follow *at, **link = &s->follows;
-    struct mcp_sink *to;
+    struct mcp_channel *to;
 
     while ((at = *link) != NULL) {
         bool live = calls_mark_due(s->m->calls, str_of(at->id));
@@ -501,9 +497,9 @@ notify_follows(struct mcp_session *s, int64_t now)
             s->m->delivery_ms = at->send_ms;
         to = NULL;
         if (at->due && at->send_ms == 0)
-            to = mcp_channel(s, str_of(at->id));
+            to = mcp_channel_of(s, str_of(at->id));
         /* The end may never be told: a client that polls reads it. */
-        if (to == NULL ? live || s->news.sinks != NULL
+        if (to == NULL ? live || s->news.channels != NULL
                        : notify_follow(s, at, to)) {
             if (at->poll_ms > now && at->poll_ms < s->m->delivery_ms)
                 s->m->delivery_ms = at->poll_ms;
@@ -571,7 +567,7 @@ mcp_follow_notes(struct mcp *m, struct str id, struct str notes)
          s = s->next) {
         struct mcp_follow *at = mcp_follow_of(s, id);
 
-        if (at == NULL || !at->maker || mcp_channel(s, id) == NULL)
+        if (at == NULL || !at->maker || mcp_channel_of(s, id) == NULL)
             continue;
         buf_str(&at->notes, notes);
         mcp_follow_later(s, at);

@@ -56,8 +56,8 @@ bool mcp_was_delivered_to(const struct mcp_session *s,
 /* Whether s is asked to run q as a task. */
 bool mcp_is_task_first(const struct mcp_session *s,
                        const struct mcp_question *q);
-/* The sink that takes messages about call id to s now, or NULL. */
-struct mcp_sink *mcp_channel(const struct mcp_session *s, struct str id);
+/* The channel that takes messages about call id to s now, or NULL. */
+struct mcp_channel *mcp_channel_of(const struct mcp_session *s, struct str id);
 /* Delivers to r's session, under the lock, the questions of k that it can be
    asked; the second tells whether there may be any. */
 void mcp_deliver(struct request *r, struct call *k);

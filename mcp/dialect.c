@@ -70,7 +70,7 @@ bool
 mcp_is_reachable(const struct mcp_session *s)
 {
     return !s->ended &&
-           (s->local || s->news.sinks != NULL || s->n_waiting > 0 ||
+           (s->local || s->news.channels != NULL || s->n_waiting > 0 ||
             clock_mono_ms() - s->heard_ms < GRACE_MS);
 }
 

@@ -62,16 +62,22 @@ mcp_sub_find(const struct mcp_listener *l, struct str uri)
 
 int
 mcp_sub_init(struct mcp *m, struct arena *a, struct mcp_sub *sub,
-             struct str uri, uint64_t since)
+             struct str uri, uint64_t since, const struct str *caller)
 {
     struct arena own = {0};
+    struct call k;
     struct str key;
     int err = ERR_NOT_FOUND;
 
-    if (m->cat->resource_key != NULL)
+    if (caller != NULL)
+        err = calls_get(m->calls, &own, uri, *caller, &k);
+    else if (m->cat->resource_key != NULL)
         err = m->cat->resource_key(m->cat->ctx, &own, uri, &key);
-    *sub = (struct mcp_sub){.uri = arena_str(a, uri).p, .since = since};
-    if (err == 0)
+    *sub = (struct mcp_sub){.uri = arena_str(a, uri).p, .since = since,
+                            .call = caller != NULL};
+    if (err == 0 && caller != NULL)
+        sub->key = arena_printf(a, "call/%.*s", STR_ARG(uri)).p;
+    else if (err == 0)
         sub->key = arena_str(a, key).p;
     arena_fini(&own);
     return err == ERR_NOMEM || sub->uri == NULL ||
@@ -79,29 +85,11 @@ mcp_sub_init(struct mcp *m, struct arena *a, struct mcp_sub *sub,
                ? ERR_NOMEM : 0;
 }
 
-/* The same for a deferred call; its key is NULL unless it belongs to who. */
-static int
-init_call(struct mcp *m, struct arena *a, struct mcp_sub *sub, struct str id,
-          struct str who)
-{
-    struct arena read = {0};
-    struct call k;
-    int err = calls_get(m->calls, &read, id, who, &k);
-
-    arena_fini(&read);
-    *sub = (struct mcp_sub){.uri = arena_str(a, id).p, .call = true};
-    if (err == 0)
-        sub->key = arena_printf(a, "call/%.*s", STR_ARG(id)).p;
-    return err == ERR_NOMEM || sub->uri == NULL ||
-                   (err == 0 && sub->key == NULL)
-               ? ERR_NOMEM : 0;
-}
-
 int
 mcp_subs_read(struct mcp_listener *l, struct arena *a,
-              const struct json_tok *list, enum mcp_subs kind, struct str who)
+              const struct json_tok *list, bool pairs,
+              const struct str *caller)
 {
-    bool pairs = kind == MCP_SUBS_PAIRS;
     const struct json_tok *t;
     struct str uri;
     int64_t since = 0;
@@ -126,9 +114,7 @@ mcp_subs_read(struct mcp_listener *l, struct arena *a,
             return ERR_INVALID;
         if (mcp_sub_find(l, uri) != NULL)
             continue;
-        err = kind == MCP_SUBS_CALLS
-                  ? init_call(l->m, a, sub, uri, who)
-                  : mcp_sub_init(l->m, a, sub, uri, (uint64_t)since);
+        err = mcp_sub_init(l->m, a, sub, uri, (uint64_t)since, caller);
         if (err != 0)
             return err;
         l->n_subs += sub->key != NULL;
@@ -139,12 +125,16 @@ mcp_subs_read(struct mcp_listener *l, struct arena *a,
 /* ---- notifications ---- */
 
 void
-mcp_give_notes(struct str notes,
-               void (*send)(void *ctx, struct str message, struct str event),
-               void *ctx)
+mcp_send(const struct mcp_channel *to, struct str text, struct str event)
+{
+    to->send(to->ctx, &(struct mcp_out){.text = text, .event = event});
+}
+
+void
+mcp_send_notes(const struct mcp_channel *to, struct str notes)
 {
     while (notes.len > 0)
-        send(ctx, str_cut(&notes, '\n'), STR_NONE);
+        mcp_send(to, str_cut(&notes, '\n'), STR_NONE);
 }
 
 void
@@ -158,8 +148,8 @@ mcp_put_tag(struct json_w *w, struct str tag)
 /* Sends a notification to the first stream of l, of sub or NULL; as an event
    only if n is not 0. ERR_NOMEM. */
 static int
-notify(const struct mcp_listener *l, const char *method,
-       const struct mcp_sub *sub, uint64_t n, uint64_t i)
+notify_change(const struct mcp_listener *l, const char *method,
+              const struct mcp_sub *sub, uint64_t n, uint64_t i)
 {
     char id[MCP_EVENT_MAX];
     struct str event = {id, 0};
@@ -185,7 +175,7 @@ notify(const struct mcp_listener *l, const char *method,
     if (n != 0 && l->of != NULL && l->of->id[0] != '\0')
         event.len = mcp_event_id(l->of, n, i, id);
     if (err == 0)
-        l->sinks->send(l->sinks->ctx, buf_view(&b), event);
+        mcp_send(l->channels, buf_view(&b), event);
     buf_fini(&b);
     arena_fini(&a);
     return err == ERR_NOMEM ? err : 0;
@@ -194,7 +184,7 @@ notify(const struct mcp_listener *l, const char *method,
 bool
 mcp_hears(const struct mcp_listener *l)
 {
-    return l->sinks != NULL && !l->sinks->blocked &&
+    return l->channels != NULL && !l->channels->blocked &&
            (l->of == NULL || !l->of->ended);
 }
 
@@ -204,6 +194,7 @@ mcp_notify_later(struct mcp_listener *l)
     l->due = l->m->notify_if_due = true;
 }
 
+/* Invariant 3. */
 void
 mcp_notify_again(struct mcp_listener *l)
 {
@@ -213,7 +204,7 @@ mcp_notify_again(struct mcp_listener *l)
 
 /* The next matched subscription to tell, by invariant 1. */
 static const struct mcp_sub *
-next_sub(const struct mcp_listener *l)
+next_due_sub(const struct mcp_listener *l)
 {
     const struct mcp_sub *next = NULL;
 
@@ -234,12 +225,12 @@ notify_subs(struct mcp_listener *l)
 {
     const struct mcp_sub *sub;
 
-    while ((sub = next_sub(l)) != NULL) {
+    while ((sub = next_due_sub(l)) != NULL) {
         uint64_t i = (uint64_t)(sub - l->subs) + 1;
 
-        if (notify(l, sub->call ? "notifications/tasks"
-                                : "notifications/resources/updated",
-                   sub, sub->n, i) != 0) {
+        if (notify_change(l, sub->call ? "notifications/tasks"
+                                       : "notifications/resources/updated",
+                          sub, sub->n, i) != 0) {
             mcp_notify_again(l);
             return ERR_NOMEM;
         }
@@ -259,8 +250,9 @@ mcp_list_can_change(const struct mcp *m, unsigned list)
     return m->cat->resources_change != NULL;
 }
 
-bool
-mcp_wants_list(const struct mcp_listener *l, unsigned list)
+/* Whether that list ever changes, and l is told of it. */
+static bool
+wants_list(const struct mcp_listener *l, unsigned list)
 {
     bool wants = l->of == NULL ? l->lists >> list & 1
                                : l->of->initialized || l->of->revived;
@@ -270,41 +262,16 @@ mcp_wants_list(const struct mcp_listener *l, unsigned list)
 
 /* Whether l has to be told that a list changed. */
 static bool
-owes(const struct mcp_listener *l, unsigned list)
+owes_list(const struct mcp_listener *l, unsigned list)
 {
-    return mcp_wants_list(l, list) && l->m->list_n[list] >= l->listed;
+    return wants_list(l, list) && l->m->list_n[list] >= l->listed;
 }
 
 /* ---- all who hear ---- */
 
-void
-mcp_listen_begin(struct mcp_message *m)
-{
-    struct mcp_listener *to = m->v->listen;
-
-    if (m->cancelled)
-        return;
-    to->sent_n = m->m->ran;
-    to->sent_slot = MCP_MAX_SUBS;
-    to->listed = m->m->ran_clock + 1;
-    to->sinks = m->sink;
-    m->m->n_subs += to->n_subs;
-    m->m->follows_due = true;
-    mcp_listener_notify(to);
-}
-
-void
-mcp_listen_end(struct mcp_message *m)
-{
-    struct mcp_listener *to = m->v->listen;
-
-    if (to->sinks != NULL)
-        m->m->n_subs -= to->n_subs;
-    to->sinks = NULL;
-}
-
-struct mcp_listener *
-mcp_listener_of(const struct mcp_message *k)
+/* The listener of a waiting message, until the listen ends; or NULL. */
+static struct mcp_listener *
+listener_of(const struct mcp_message *k)
 {
     return !k->waited || k->ready || k->cancelled ? NULL : k->v->listen;
 }
@@ -320,7 +287,7 @@ mcp_each_listener(struct mcp *m,
         if (mcp_hears(&s->news))
             fn(&s->news, with);
     for (struct mcp_message *k = m->messages; k != NULL; k = k->next)
-        if ((l = mcp_listener_of(k)) != NULL && mcp_hears(l))
+        if ((l = listener_of(k)) != NULL && mcp_hears(l))
             fn(l, with);
 }
 
@@ -329,32 +296,27 @@ static void
 note_owed(struct mcp_listener *l)
 {
     for (unsigned i = 0; i < MCP_N_LISTS; i++)
-        l->m->list_due |= (unsigned)owes(l, i) << i;
-}
-
-static bool
-is_behind(const struct mcp_sink *to)
-{
-    return to->behind != NULL && to->behind(to->ctx);
+        l->m->list_due |= (unsigned)owes_list(l, i) << i;
 }
 
 static void
 notify_lists(struct mcp_listener *l, const void *with)
 {
+    const struct mcp_channel *to = l->channels;
     int err;
 
     (void)with;
-    if (is_behind(l->sinks)) {
+    if (to->behind != NULL && to->behind(to->ctx)) {
         note_owed(l);
         return;
     }
     err = notify_subs(l);
     for (unsigned i = 0; i < MCP_N_LISTS && err == 0; i++)
-        if (owes(l, i))
+        if (owes_list(l, i))
             /* No two events have one place. */
-            err = notify(l, mcp_lists[i].method, NULL,
-                         i == MCP_LIST_RESOURCES ? l->m->list_at : 0,
-                         MCP_LIST_PLACE);
+            err = notify_change(l, mcp_lists[i].method, NULL,
+                                i == MCP_LIST_RESOURCES ? l->m->list_at : 0,
+                                MCP_LIST_PLACE);
     if (err == 0)
         l->listed = l->m->list_clock + 1;
     else
@@ -382,19 +344,20 @@ mcp_list_changed(struct mcp *m, enum mcp_list which)
 
 /* Whether any record of the catalogue changes it. */
 static bool
-is_for_all(const struct mcp_sub *sub)
+is_of_any_record(const struct mcp_sub *sub)
 {
     return *sub->key == '\0';
 }
 
 /* Shows l a change: if it subscribes to it, it will be told. */
-void
-mcp_hear(struct mcp_listener *l, const void *change)
+static void
+match_change(struct mcp_listener *l, const void *change)
 {
     const struct mcp_change *c = change;
 
     for (size_t i = 0; i < l->n_subs && !l->due; i++)
-        if (is_for_all(&l->subs[i]) || str_is(c->key, l->subs[i].key))
+        if (is_of_any_record(&l->subs[i]) ||
+            str_is(c->key, l->subs[i].key))
             mcp_notify_later(l);
 }
 
@@ -412,7 +375,7 @@ mcp_listener_notify(struct mcp_listener *l)
         const struct store_entry *e = store_find(m->store, str_of(sub->key));
 
         sub->n = e != NULL ? e->n : 0;
-        if (e == NULL && is_for_all(sub))
+        if (e == NULL && is_of_any_record(sub))
             sub->n = m->changed_n > 0 ? m->changed_n : head;
     }
     if (notify_subs(l) == 0 && l->sent_n < head) {
@@ -423,6 +386,58 @@ mcp_listener_notify(struct mcp_listener *l)
     mcp_flush_lists(m, clock_mono_ms());
 }
 
+void
+mcp_listen_begin(struct mcp_message *m)
+{
+    struct mcp_listener *to = m->v->listen;
+
+    if (m->cancelled)
+        return;
+    to->sent_n = m->m->ran;
+    to->sent_slot = MCP_MAX_SUBS;
+    to->listed = m->m->ran_clock + 1;
+    to->channels = m->channel;
+    m->m->n_subs += to->n_subs;
+    m->m->follows_due = true;
+    mcp_listener_notify(to);
+}
+
+void
+mcp_listen_end(struct mcp_message *m)
+{
+    struct mcp_listener *to = m->v->listen;
+
+    if (to->channels != NULL)
+        m->m->n_subs -= to->n_subs;
+    to->channels = NULL;
+}
+
+/* ---- what they hear ---- */
+
+void
+mcp_listeners_hear(struct mcp *m, const struct mcp_change *c)
+{
+    if (m->n_subs > 0)
+        mcp_each_listener(m, match_change, c);
+}
+
+static void
+notify_unblocked(struct mcp_listener *l, const void *channel)
+{
+    if (l->channels == channel)
+        mcp_notify_later(l);
+}
+
+void
+mcp_channel_block(struct mcp *m, struct mcp_channel *channel, bool blocked)
+{
+    bool was = channel->blocked;
+
+    channel->blocked = blocked;
+    if (was && !blocked)
+        mcp_each_listener(m, notify_unblocked, channel);
+}
+
 bool
 mcp_mark_listened(struct mcp *m)
 {
@@ -431,12 +446,50 @@ mcp_mark_listened(struct mcp *m)
     for (const struct mcp_message *k = m->messages; k != NULL; k = k->next) {
         const struct mcp_listener *to = k->waited ? k->v->listen : NULL;
 
-        for (unsigned i = 0; to != NULL && to->sinks != NULL && i < to->n_subs;
-             i++)
+        if (to == NULL || to->channels == NULL)
+            continue;
+        for (unsigned i = 0; i < to->n_subs; i++)
             if (to->subs[i].call) {
                 any = true;
                 calls_mark_due(m->calls, str_of(to->subs[i].uri));
             }
     }
     return any;
+}
+
+bool
+mcp_waits(const struct mcp *m)
+{
+    for (const struct mcp_message *k = m->messages; k != NULL; k = k->next)
+        if (k->watch[0] != 0)
+            return true;
+    return false;
+}
+
+static enum mcp_hearing
+listener_hears(const struct mcp_listener *l)
+{
+    if (l == NULL || !mcp_hears(l))
+        return MCP_HEARS_NOTHING;
+    if (l->n_subs > 0 || (l->of != NULL && l->of->follows != NULL))
+        return MCP_HEARS_ALL;
+    return wants_list(l, MCP_LIST_RESOURCES) ? MCP_HEARS_LISTS
+                                             : MCP_HEARS_NOTHING;
+}
+
+enum mcp_hearing
+mcp_listens(const struct mcp *m)
+{
+    enum mcp_hearing has, most = mcp_waits(m) ? MCP_HEARS_ALL
+                                              : MCP_HEARS_NOTHING;
+    const struct mcp_session *s = m->n_channels > 0 ? m->sessions : NULL;
+
+    for (; s != NULL && most < MCP_HEARS_ALL; s = s->next)
+        if ((has = listener_hears(&s->news)) > most)
+            most = has;
+    for (const struct mcp_message *k = m->messages;
+         k != NULL && most < MCP_HEARS_ALL; k = k->next)
+        if ((has = listener_hears(listener_of(k))) > most)
+            most = has;
+    return most;
 }

@@ -4,7 +4,8 @@
 /* mcp - the Model Context Protocol in all its revisions, over a catalogue and
    the facts of each message. It knows neither tasks nor HTTP. */
 
-#include "mcp/stream.h"
+#include "mcp/wire.h"
+#include "store.h"
 
 /* sign and calls are of this store, calls with the catalogue's alias; sign may
    be NULL where no message will come. All must outlive it. Returns 0 or
@@ -18,6 +19,29 @@ typedef bool mcp_principal_fn(const void *of, struct str name);
 void mcp_principals(struct mcp *m, mcp_principal_fn *is, const void *of);
 
 /* ---- one message ---- */
+
+/* What a request that is sent again had when it was sent first. */
+struct mcp_repeat {
+    uint64_t since;   /* it had seen records up to this */
+    int64_t began_ms; /* when that was, by store_now_ms; 0: it is not sent
+                         again */
+};
+
+/* What a transport knows of a message besides its bytes. */
+struct mcp_facts {
+    bool http;          /* false: there are no headers */
+    struct str version; /* MCP-Protocol-Version, .p NULL: absent */
+    /* The value of a header, named in lower case, without blanks around it; .p
+       NULL: absent. Called only for http, and only during mcp_accept. */
+    struct str (*header)(void *ctx, const char *name);
+    void *header_ctx;
+    struct str principal;        /* empty: the only one */
+    bool read_only;              /* it may not write */
+    bool person;                 /* a person asks, not a program */
+    struct mcp_session *session; /* of the channel; NULL: by session_id */
+    struct str session_id;       /* Mcp-Session-Id, .p NULL: absent */
+    struct mcp_repeat repeat;    /* of mcp_repeats, if it is sent again */
+};
 
 /* Parses and judges one message, and copies it into memory of its own, so that
    text and f may go; initialize, responses and notifications take effect. With
@@ -51,10 +75,45 @@ void mcp_release(struct mcp_message *m);
 
 /* ---- messages that wait ---- */
 
+/* What a channel sends: a message of ours, or what becomes of a message of its
+   client. The texts are valid only during the call. */
+struct mcp_out {
+    struct str text;        /* one message; or empty: there is none */
+    struct str event;       /* of a message of ours, the id of its SSE event;
+                               or empty */
+    const struct mcp_message *to; /* what it answers; NULL: it is ours */
+    enum mcp_status status; /* of an answer. MCP_WAITS: it comes later, see
+                               mcp_polls and mcp_repeats. MCP_LOST: its client
+                               must learn that it gets none */
+};
+
+/* The way to one client, in the memory of its transport. All but send may be
+   NULL. */
+struct mcp_channel {
+    /* Sends it, or keeps it to be sent. False: there is no memory for it; then
+       a short error follows instead of an answer. */
+    bool (*send)(void *ctx, const struct mcp_out *o);
+    /* Whether its client has yet to read some of what it was sent. */
+    bool (*behind)(void *ctx);
+    /* Whether its client has left and no longer waits for an answer. */
+    bool (*gone)(void *ctx);
+    /* This turn has no more answers for it: time to write, and to push more if
+       turn_pending (serve/turn.h) is false. */
+    void (*done)(void *ctx);
+    void *ctx;
+    bool blocked;             /* see mcp_channel_block */
+    struct mcp_channel *next; /* mcp's own */
+};
+
+/* Sends a message of ours; event as in mcp_out. */
+void mcp_send(const struct mcp_channel *to, struct str text, struct str event);
+/* Sends each message of notes, where each ends with a line feed. */
+void mcp_send_notes(const struct mcp_channel *to, struct str notes);
+
 /* Makes a message whose run returned MCP_WAITS wait, after the commit of that
-   run: mcp_next will return owner, and its later notes go to sink. Only the
+   run: mcp_next will return owner, and its later notes go to channel. Only the
    state of the run is kept. Returns 0 or ERR_NOMEM. */
-int mcp_keep(struct mcp_message *m, struct mcp_sink *sink, void *owner);
+int mcp_keep(struct mcp_message *m, struct mcp_channel *channel, void *owner);
 /* Returns the owner of the next waiting message to be run again, and the
    message, each once until it waits again; or NULL. */
 void *mcp_next(struct mcp *m, int64_t now_ms, struct mcp_message **out);
@@ -99,6 +158,61 @@ enum sight mcp_see(const void *of, struct str mark);
 enum sight mcp_see_process(const void *of, struct str mark);
 /* Whether a token of this process has that agent. */
 bool mcp_is_principal(const struct mcp_call *c, struct str name);
+
+/* ---- sessions, and what changes ---- */
+
+/* The kind of the records "session/<id>", for store_open. */
+void mcp_session_kind(struct store_kind *out);
+
+/* Makes the session of a channel with one client (stdio); NULL if memory ran
+   out. */
+struct mcp_session *mcp_join(struct mcp *m, struct mcp_channel *channel);
+void mcp_leave(struct mcp_session *s);
+/* Opens a stream of the session that f names, for messages that belong to no
+   request. With last (a Last-Event-ID, or .p NULL) the next mcp_tick sends what
+   came since. A second stream gets nothing while the first is open, unless it
+   has last. ERR_NOT_FOUND: that principal has no such session; ERR_NOMEM. */
+int mcp_stream_open(struct mcp *m, const struct mcp_facts *f, struct str last,
+                    struct mcp_channel *channel, struct mcp_session **out);
+/* Opens a stream of the SSE transport, with a new session or the one that last
+   belongs to. ERR_IO, ERR_NOMEM. */
+int mcp_sse_open(struct mcp *m, const struct mcp_facts *f, struct str last,
+                 struct mcp_channel *channel, struct mcp_session **out);
+/* Writes the id of the first event of such a stream, with which a client can
+   come back. Returns its length. */
+#define MCP_EVENT_MAX (MCP_ID_MAX + 2 * 21)
+size_t mcp_stream_event(const struct mcp_session *s, char out[MCP_EVENT_MAX]);
+void mcp_stream_close(struct mcp_session *s, struct mcp_channel *channel);
+const char *mcp_session_id(const struct mcp_session *s);
+
+/* A committed record, as subscriptions see it. */
+struct mcp_change {
+    struct str key, body;
+    uint64_t n;
+    bool first; /* of its key */
+};
+
+/* The changes that a client listens for: then the commits of other processes
+   have to be read. Changes of lists alone may be told later than those of a
+   resource or of a call, for which a client waits. */
+enum mcp_hearing { MCP_HEARS_NOTHING, MCP_HEARS_LISTS, MCP_HEARS_ALL };
+enum mcp_hearing mcp_listens(const struct mcp *m);
+/* Whether the answer to a message waits for one. */
+bool mcp_waits(const struct mcp *m);
+/* Call it for each committed record, of any process. */
+void mcp_changed(struct mcp *m, const struct mcp_change *c);
+enum mcp_list { MCP_LIST_RESOURCES, MCP_LIST_TOOLS, MCP_LIST_PROMPTS };
+void mcp_list_changed(struct mcp *m, enum mcp_list which);
+/* A blocked channel gets no notifications. Once it is open again it is told of
+   each thing that changed meanwhile. */
+void mcp_channel_block(struct mcp *m, struct mcp_channel *channel,
+                       bool blocked);
+/* Once a turn, after its answers: sends notifications; of each list at most one
+   per second, and none to a channel that is behind. */
+void mcp_tick(struct mcp *m, int64_t now_ms);
+/* Makes the server end each subscriptions/listen: mcp_next returns them, and
+   their run answers them. */
+void mcp_end_listens(struct mcp *m);
 
 /* ---- counts ---- */
 

@@ -131,7 +131,7 @@ mcp_may_wait(const struct request *r)
 
 /* Copies what the next run needs of the last one: see the top. */
 int
-mcp_keep(struct mcp_message *m, struct mcp_sink *sink, void *owner)
+mcp_keep(struct mcp_message *m, struct mcp_channel *channel, void *owner)
 {
     struct request *r = m->v;
     struct run *run = &r->run;
@@ -154,7 +154,7 @@ mcp_keep(struct mcp_message *m, struct mcp_sink *sink, void *owner)
         m->watch[i] = name.len > 0 ? str_hash(name) : 0;
     }
     run->state = run->watch = STR_NONE;
-    m->sink = sink;
+    m->channel = channel;
     m->owner = owner;
     m->due_ms = run->wait_ms < 0 ? INT64_MAX : clock_mono_ms() + run->wait_ms;
     /* Its event may be among the later commits of its turn. */

@@ -129,7 +129,7 @@ struct mcp_message {
     bool cancelled;
     size_t len;      /* bytes of all this, as counted in waiting_len */
     void *owner;
-    struct mcp_sink *sink;
+    struct mcp_channel *channel;
     int64_t due_ms;  /* INT64_MAX: never */
     uint64_t watch[CALL_NAMES_MAX]; /* hashes of what it watches; 0: nothing */
     struct buf next_state; /* call.state of its next run */

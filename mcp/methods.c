@@ -19,9 +19,9 @@
 #include "base/utf8.h"
 #include "mcp/deferred.h"
 #include "mcp/dialect.h"
-#include "mcp/listen.h"
 #include "mcp/run.h"
 #include "mcp/session.h"
+#include "mcp/stream.h"
 
 #include <string.h>
 

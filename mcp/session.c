@@ -191,7 +191,7 @@ evict_session(struct mcp *m)
     for (s = m->sessions; s != NULL; s = s->next)
         of_share[session_share(s)]++;
     for (s = m->sessions; s != NULL; s = s->next) {
-        if (s->local || s->news.sinks != NULL || s->n_waiting > 0 ||
+        if (s->local || s->news.channels != NULL || s->n_waiting > 0 ||
             s->n_queued > 0)
             continue;
         n = of_share[session_share(s)];
@@ -235,16 +235,16 @@ mcp_session_new(struct mcp *m, const struct mcp_facts *f)
 }
 
 struct mcp_session *
-mcp_join(struct mcp *m, struct mcp_sink *sink)
+mcp_join(struct mcp *m, struct mcp_channel *channel)
 {
     struct mcp_session *s = mcp_session_new(m, &(struct mcp_facts){0});
 
     if (s == NULL)
         return NULL;
     s->local = true;
-    s->news.sinks = sink;
-    sink->next = NULL;
-    m->n_sinks++;
+    s->news.channels = channel;
+    channel->next = NULL;
+    m->n_channels++;
     return s;
 }
 
@@ -253,7 +253,7 @@ mcp_leave(struct mcp_session *s)
 {
     if (s == NULL)
         return;
-    s->m->n_sinks--;
+    s->m->n_channels--;
     mcp_session_free(s);
 }
 
@@ -364,8 +364,8 @@ adopt_record(struct mcp_session *s, uint64_t n, struct str body)
     now.news.n_subs = 0;
     now.own = (struct arena){0};
     if (err == 0)
-        err = mcp_subs_read(&now.news, &now.own, json_get(v, "subs"),
-                            MCP_SUBS_PAIRS, STR_NONE);
+        err = mcp_subs_read(&now.news, &now.own, json_get(v, "subs"), true,
+                            NULL);
     arena_fini(&a);
     if (err == ERR_NOMEM || err == ERR_GARBLED) {
         arena_fini(&now.own);
@@ -428,7 +428,7 @@ can_subscribe(const struct mcp_session *s, struct str uri)
         return 0;
     if (uri.len > MCP_MAX_URI)
         return ERR_TOO_LARGE;
-    rc = mcp_sub_init(s->m, &a, &sub, uri, 0);
+    rc = mcp_sub_init(s->m, &a, &sub, uri, 0, NULL);
     if (rc == 0 && sub.key != NULL)
         rc = s->news.n_subs < MCP_MAX_SUBS ? 1 : ERR_TOO_LARGE;
     arena_fini(&a);
@@ -632,7 +632,7 @@ mcp_see(const void *of, struct str mark)
     while (s != NULL && (s->local || str_hash(str_of(s->id)) != hash))
         s = s->next;
     if (s != NULL && !s->ended)
-        return s->news.sinks != NULL || s->n_waiting > 0 || s->n_queued > 0
+        return s->news.channels != NULL || s->n_waiting > 0 || s->n_queued > 0
                    ? SIGHT_ALIVE : SIGHT_UNKNOWN;
     if (s != NULL)
         return SIGHT_GONE;

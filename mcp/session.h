@@ -51,7 +51,7 @@ struct mcp {
     const void *principals;
     struct mcp_session *sessions;
     size_t n_sessions;
-    size_t n_sinks, n_subs;   /* of all sessions; n_subs of listens too */
+    size_t n_channels, n_subs;/* of all sessions; n_subs of listens too */
     struct mcp_message *messages; /* see mcp/message.c */
     struct mcp_message *going; /* returned by mcp_next to go on; or NULL */
     uint64_t last_looker;      /* hash of the principal of the last of those */

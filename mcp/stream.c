@@ -1,5 +1,7 @@
-/* stream - the streams of sessions, and what they are told of a committed
-   record.
+/* stream - the streams of sessions, the subscriptions/listen of 2026-07-28, and
+   what both are told of a committed record. A listen is a request that waits
+   until the server ends it, and meanwhile tells its client of the changes that
+   its filter names.
 
    Invariants:
    1. Notifications are sent in the order of their places, by mcp_tick, and so
@@ -8,8 +10,124 @@
 #include "mcp/stream.h"
 #include "base/text.h"
 #include "mcp/delivery.h"
-#include "mcp/message.h"
 #include "mcp/session.h"
+
+/* ---- subscriptions/listen ---- */
+
+int
+mcp_listen_judge(struct request *r)
+{
+    const struct json_tok *filter = json_get(r->params, "notifications"), *t;
+    struct mcp_listener *l;
+    struct str caller;
+    int err;
+
+    if (is_absent(filter) || filter->type != JSON_OBJECT)
+        return mcp_refuse_params(r, "notifications must be an object");
+    l = arena_alloc(r->m->a, sizeof(*l));
+    if (l == NULL)
+        return ERR_NOMEM;
+    *l = (struct mcp_listener){.m = r->m->m, .tag = r->id};
+    for (unsigned i = 0; i < MCP_N_LISTS; i++) {
+        t = json_get(filter, mcp_lists[i].wanted);
+        if (is_absent(t) || t->type == JSON_FALSE)
+            continue;
+        if (t->type != JSON_TRUE)
+            return mcp_refuse_params(r, "a ListChanged filter must be true "
+                                        "or false");
+        l->lists |= (unsigned)mcp_list_can_change(r->m->m, i) << i;
+    }
+    t = json_get(filter, "resourceSubscriptions");
+    err = is_absent(t) ? 0 : mcp_subs_read(l, r->m->a, t, false, NULL);
+    r->listen = l;
+    t = json_get(filter, "taskIds");
+    if (err == 0 && !is_absent(t)) {
+        if (!r->extends)
+            return mcp_refuse_extension(r);
+        caller = mcp_who(r);
+        err = mcp_subs_read(l, r->m->a, t, false, &caller);
+    }
+    return err != ERR_INVALID
+               ? err
+               : mcp_refuse_params(r, "resourceSubscriptions and taskIds must "
+                                      "be lists of strings, at most 256 in "
+                                      "all");
+}
+
+/* Writes the uris, or the ids of calls, that the filter accepted. */
+static void
+put_accepted(struct json_w *w, const struct mcp_listener *to, bool calls,
+             const char *name)
+{
+    bool open = false;
+
+    for (size_t i = 0; i < to->n_subs; i++) {
+        if (to->subs[i].call != calls)
+            continue;
+        if (!open)
+            json_put_arr(w, name);
+        open = true;
+        json_z(w, to->subs[i].uri);
+    }
+    if (open)
+        json_close(w);
+}
+
+static void
+acknowledge_listen(const struct request *r, const struct mcp_listener *to)
+{
+    struct json_w w;
+
+    mcp_open_message(&w, r->run.notes, NULL,
+                     STR("notifications/subscriptions/acknowledged"));
+    mcp_put_tag(&w, r->id);
+    json_put_obj(&w, "notifications");
+    for (unsigned i = 0; i < MCP_N_LISTS; i++)
+        if (to->lists >> i & 1)
+            json_put_bool(&w, mcp_lists[i].wanted, true);
+    put_accepted(&w, to, false, "resourceSubscriptions");
+    put_accepted(&w, to, true, "taskIds");
+    json_close(&w);
+    mcp_close_note(&w);
+}
+
+int
+mcp_listen_run(struct request *r)
+{
+    struct mcp *m = r->m->m;
+
+    if (r->call.round == 0) {
+        if (!mcp_may_wait(r)) /* refuse it before it is acknowledged */
+            return ERR_TOO_LARGE;
+        /* It is kept, if at all, after this turn's commit. All runs of a turn
+           see the same head. */
+        m->ran = mcp_head(m);
+        m->ran_clock = m->list_clock;
+        acknowledge_listen(r, r->listen);
+    }
+    return m->stopping ? 0 : MCP_RUN_WAITS;
+}
+
+void
+mcp_end_listens(struct mcp *m)
+{
+    m->stopping = true;
+    for (struct mcp_message *k = m->messages; k != NULL; k = k->next)
+        k->ready |= k->waited && k->v->listen != NULL;
+}
+
+void
+mcp_listen_put_end(const struct request *r, struct buf *out)
+{
+    struct json_w w;
+
+    if (r->listen == NULL || !r->m->s->local)
+        return;
+    buf_char(out, '\n');
+    mcp_open_message(&w, out, NULL, STR("notifications/cancelled"));
+    json_put_raw(&w, "requestId", r->id);
+    mcp_close_message(&w);
+}
 
 /* ---- opened, opened again, closed ---- */
 
@@ -58,17 +176,18 @@ rewind_to(struct mcp_session *s, struct str last)
 }
 
 static void
-attach_sink(struct mcp_session *s, struct str last, struct mcp_sink *sink)
+attach_channel(struct mcp_session *s, struct str last,
+               struct mcp_channel *channel)
 {
-    struct mcp_sink **at = &s->news.sinks;
+    struct mcp_channel **at = &s->news.channels;
     bool back = rewind_to(s, last);
 
     while (!back && *at != NULL)
         at = &(*at)->next;
     mcp_delivery_rewind(s, back);
-    sink->next = *at;
-    *at = sink;
-    s->m->n_sinks++;
+    channel->next = *at;
+    *at = channel;
+    s->m->n_channels++;
     s->streamed = true;
     /* After the first message of the transport. */
     mcp_notify_later(&s->news);
@@ -76,19 +195,19 @@ attach_sink(struct mcp_session *s, struct str last, struct mcp_sink *sink)
 
 int
 mcp_stream_open(struct mcp *m, const struct mcp_facts *f, struct str last,
-                struct mcp_sink *sink, struct mcp_session **out)
+                struct mcp_channel *channel, struct mcp_session **out)
 {
     int err = mcp_session_find(m, f, f->session_id, out);
 
     if (err != 0)
         return err == ERR_NOMEM ? err : ERR_NOT_FOUND;
-    attach_sink(*out, last, sink);
+    attach_channel(*out, last, channel);
     return 0;
 }
 
 int
 mcp_sse_open(struct mcp *m, const struct mcp_facts *f, struct str last,
-             struct mcp_sink *sink, struct mcp_session **out)
+             struct mcp_channel *channel, struct mcp_session **out)
 {
     struct str id = last;
     struct mcp_session *s = NULL;
@@ -110,20 +229,20 @@ mcp_sse_open(struct mcp *m, const struct mcp_facts *f, struct str last,
         mcp_session_free(s);
         return err;
     }
-    attach_sink(s, last, sink);
+    attach_channel(s, last, channel);
     *out = s;
     return 0;
 }
 
 void
-mcp_stream_close(struct mcp_session *s, struct mcp_sink *sink)
+mcp_stream_close(struct mcp_session *s, struct mcp_channel *channel)
 {
-    struct mcp_sink **at;
+    struct mcp_channel **at;
 
-    for (at = &s->news.sinks; *at != sink; at = &(*at)->next)
+    for (at = &s->news.channels; *at != channel; at = &(*at)->next)
         ASSERT(*at != NULL);
-    *at = sink->next;
-    s->m->n_sinks--;
+    *at = channel->next;
+    s->m->n_channels--;
     s->heard_ms = clock_mono_ms();
 }
 
@@ -150,25 +269,7 @@ mcp_changed(struct mcp *m, const struct mcp_change *c)
     if (m->cat->resources_change != NULL &&
         m->cat->resources_change(m->cat->ctx, c))
         mcp_list_changed(m, MCP_LIST_RESOURCES);
-    if (m->n_subs > 0)
-        mcp_each_listener(m, mcp_hear, c);
-}
-
-static void
-notify_unblocked(struct mcp_listener *l, const void *sink)
-{
-    if (l->sinks == sink)
-        mcp_notify_later(l);
-}
-
-void
-mcp_sink_block(struct mcp *m, struct mcp_sink *sink, bool blocked)
-{
-    bool was = sink->blocked;
-
-    sink->blocked = blocked;
-    if (was && !blocked)
-        mcp_each_listener(m, notify_unblocked, sink);
+    mcp_listeners_hear(m, c);
 }
 
 static void
@@ -185,30 +286,11 @@ notify_if_due(struct mcp_listener *l, const void *with)
 
 #define LOOK_MS 5000 /* between two looks for what is unrecorded */
 
-/* Deferred calls wait for records, and what no record says has to be looked
-   for. Other calls run again by themselves. */
-static void
-look_for_unrecorded(struct mcp *m, int64_t now_ms)
-{
-    const char *name;
-
-    if (m->cat->unrecorded == NULL || !calls_wait(m->calls)) {
-        m->look_ms = INT64_MAX;
-        return;
-    }
-    if (m->look_ms == INT64_MAX)
-        m->look_ms = now_ms + LOOK_MS;
-    if (now_ms < m->look_ms)
-        return;
-    m->look_ms = now_ms + LOOK_MS;
-    name = m->cat->unrecorded(m->cat->ctx);
-    if (name != NULL)
-        calls_wake(m->calls, str_of(name));
-}
-
 void
 mcp_tick(struct mcp *m, int64_t now_ms)
 {
+    const char *name = NULL;
+
     m->followed = false;
     if (m->notify_if_due && m->notify_ms <= now_ms) {
         m->notify_if_due = false;
@@ -217,42 +299,16 @@ mcp_tick(struct mcp *m, int64_t now_ms)
     }
     mcp_flush_lists(m, now_ms);
     mcp_delivery_tick(m, now_ms);
-    look_for_unrecorded(m, now_ms);
-}
-
-bool
-mcp_waits(const struct mcp *m)
-{
-    for (const struct mcp_message *k = m->messages; k != NULL; k = k->next)
-        if (k->watch[0] != 0)
-            return true;
-    return false;
-}
-
-static enum mcp_hearing
-listener_hears(const struct mcp_listener *l)
-{
-    if (l == NULL || !mcp_hears(l))
-        return MCP_HEARS_NOTHING;
-    if (l->n_subs > 0 || (l->of != NULL && l->of->follows != NULL))
-        return MCP_HEARS_ALL;
-    return mcp_wants_list(l, MCP_LIST_RESOURCES) ? MCP_HEARS_LISTS
-                                                 : MCP_HEARS_NOTHING;
-}
-
-enum mcp_hearing
-mcp_listens(const struct mcp *m)
-{
-    enum mcp_hearing has, most = mcp_waits(m) ? MCP_HEARS_ALL
-                                              : MCP_HEARS_NOTHING;
-    const struct mcp_session *s = m->n_sinks > 0 ? m->sessions : NULL;
-
-    for (; s != NULL && most < MCP_HEARS_ALL; s = s->next)
-        if ((has = listener_hears(&s->news)) > most)
-            most = has;
-    for (const struct mcp_message *k = m->messages;
-         k != NULL && most < MCP_HEARS_ALL; k = k->next)
-        if ((has = listener_hears(mcp_listener_of(k))) > most)
-            most = has;
-    return most;
+    /* Deferred calls wait for records, and what no record says has to be looked
+       for. Other calls run again by themselves. */
+    if (m->cat->unrecorded == NULL || !calls_wait(m->calls)) {
+        m->look_ms = INT64_MAX;
+    } else if (m->look_ms == INT64_MAX) {
+        m->look_ms = now_ms + LOOK_MS;
+    } else if (now_ms >= m->look_ms) {
+        m->look_ms = now_ms + LOOK_MS;
+        name = m->cat->unrecorded(m->cat->ctx);
+    }
+    if (name != NULL)
+        calls_wake(m->calls, str_of(name));
 }

@@ -24,7 +24,8 @@ enum mcp_status { /* what a transport does with the answer */
     MCP_BAD_REQUEST, /* 400, body as appended */
     MCP_NOT_FOUND,   /* 404, body as appended */
     MCP_TOO_MANY,    /* 429, body as appended; not by mcp_run */
-    MCP_WAITS        /* no answer yet: see mcp_keep */
+    MCP_WAITS,       /* no answer yet: see mcp_keep */
+    MCP_LOST         /* no memory for an answer; not by mcp_run */
 };
 
 /* Capabilities besides enum mcp_cap. */

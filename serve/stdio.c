@@ -44,6 +44,7 @@ struct stdio {
     struct loop *loop;
     struct turn *turn;
     struct peer *peer;
+    struct mcp_channel channel; /* of the peer and of the session */
     struct buf in;
     size_t pos;  /* where the first line not yet pushed begins */
     size_t seen; /* invariant 3 */
@@ -96,7 +97,7 @@ is_full(const struct stdio *io)
 static void on_readable(void *ctx, int fd, int events);
 static void on_writable(void *ctx, int fd, int events);
 
-/* Invariant 2. A client that reads no answers is not read either. */
+/* Invariant 2. A client that reads no answers is not read or run either. */
 static void
 set_interest(struct stdio *io)
 {
@@ -105,7 +106,7 @@ set_interest(struct stdio *io)
     bool wr = unsent_output(io) > 0;
     int err = loop_watch(io->loop, IN_FD, rd ? LOOP_READ : 0, on_readable, io);
 
-    turn_hold(io->peer, is_full(io));
+    mcp_channel_block(turn_mcp(io->turn), &io->channel, is_full(io));
     if (err == 0)
         err = loop_watch(io->loop, OUT_FD, wr ? LOOP_WRITE : 0, on_writable,
                          io);
@@ -155,12 +156,10 @@ flush_out(struct stdio *io)
 static void
 on_writable(void *ctx, int fd, int events)
 {
-    struct stdio *io = ctx;
-
     (void)fd;
     (void)events;
-    flush_out(io);
-    set_interest(io);
+    flush_out(ctx);
+    set_interest(ctx);
 }
 
 /* Invariant 4. */
@@ -229,7 +228,7 @@ skip_line(struct stdio *io, size_t limit)
 /* Finds the next whole line, without its line feed; the last line of the input
    need not have one. */
 static bool
-take_input_line(struct stdio *io, struct str *line)
+cut_input_line(struct stdio *io, struct str *line)
 {
     struct str rest = str_from(buf_view(&io->in), io->pos);
     const char *lf = NULL;
@@ -287,7 +286,7 @@ push_lines(struct stdio *io)
 {
     struct str line;
 
-    while (!turn_stopping(io->turn) && take_input_line(io, &line)) {
+    while (!turn_stopping(io->turn) && cut_input_line(io, &line)) {
         if (io->skipping)
             refuse_line(io, line, io->limit);
         else if (!push_line(io, line))
@@ -343,44 +342,30 @@ on_readable(void *ctx, int fd, int events)
     set_interest(ctx);
 }
 
-/* ---- the peer ---- */
+/* ---- the channel ---- */
 
-static void
-on_message(void *ctx, struct str body, struct str event)
-{
-    (void)event;
-    if (body.len > 0 && !add_out_line(ctx, body))
-        out_of_memory(ctx);
-}
-
+/* Writes a message of ours immediately, if that cannot block, and answers all
+   together once the turn has no more. */
 static bool
-on_answer(void *ctx, const struct turn_answer *a)
-{
-    return a->body.len == 0 || add_out_line(ctx, a->body);
-}
-
-static void
-on_output_lost(void *ctx)
-{
-    out_of_memory(ctx);
-}
-
-/* Writes all answers of a turn together, if that cannot block. */
-static void
-on_answered(void *ctx)
+send_line(void *ctx, const struct mcp_out *o)
 {
     struct stdio *io = ctx;
+    bool fits = o->text.len == 0 || add_out_line(io, o->text);
 
+    if ((!fits && o->to == NULL) || o->status == MCP_LOST)
+        out_of_memory(io);
+    if (o->to != NULL)
+        return fits;
     if (io->nonblock)
         flush_out(io);
     set_interest(io);
+    return fits;
 }
 
-static void
-on_lines_done(void *ctx)
+static bool
+is_output_behind(void *ctx)
 {
-    push_lines(ctx);
-    set_interest(ctx);
+    return unsent_output(ctx) > 0;
 }
 
 /* A client that ends its input is about to leave, and waits no longer. */
@@ -392,18 +377,17 @@ is_input_over(void *ctx)
     return io->eof;
 }
 
-static bool
-is_output_behind(void *ctx)
+static void
+on_lines_done(void *ctx)
 {
-    return unsent_output(ctx) > 0;
-}
+    struct stdio *io = ctx;
 
-static const struct peer_ops ops = {.message = on_message,
-                                    .answer = on_answer, .lost = on_output_lost,
-                                    .answered = on_answered,
-                                    .gone = is_input_over,
-                                    .behind = is_output_behind,
-                                    .done = on_lines_done};
+    if (io->nonblock)
+        flush_out(io);
+    if (!turn_pending(io->peer))
+        push_lines(io);
+    set_interest(io);
+}
 
 /* ---- begin and end ---- */
 
@@ -459,9 +443,13 @@ stdio_open(struct stdio **out, struct turn *s, struct loop *l)
     io->turn = s;
     buf_reserve(&io->in, KEEP_LEN);
     buf_reserve(&io->out, KEEP_LEN);
-    io->peer = turn_join(s, &ops, io);
+    io->channel = (struct mcp_channel){.send = send_line,
+                                       .behind = is_output_behind,
+                                       .gone = is_input_over,
+                                       .done = on_lines_done, .ctx = io};
+    io->peer = turn_join(s, &io->channel);
     if (io->peer != NULL)
-        io->facts.session = mcp_join(turn_mcp(s), turn_sink(io->peer));
+        io->facts.session = mcp_join(turn_mcp(s), &io->channel);
     if (io->in.err != 0 || io->out.err != 0 || io->peer == NULL ||
         io->facts.session == NULL || arena_alloc(&io->spare, 1) == NULL ||
         loop_watch(l, IN_FD, LOOP_READ, on_readable, io) < 0 ||

@@ -35,11 +35,13 @@
       turn stays open. The loop goes on, and messages are accepted, but none is
       run and mcp keeps its waiting ones. If others were first, the turn is run
       again from its first message, and mcp sees their records before that: it
-      stages nothing then. A peer may leave; its messages are not run again. */
+      stages nothing then. A peer may leave; its messages are not run again.
+   8. Between turns the log is compacted in slices, and the remote's descriptor
+      is watched. The remote may close it in any step, so it is watched only
+      while the loop waits. */
 
 #include "serve/turn.h"
 #include "store/remote.h"
-#include "serve/tend.h"
 
 #include "base/clock.h"
 #include "base/text.h"
@@ -66,18 +68,15 @@ struct msg { /* a message, until it is answered */
 
 struct peer {
     struct turn *turn;
-    const struct peer_ops *ops;
-    void *ctx;
-    struct mcp_sink sink; /* for notifications of its waiting messages */
+    struct mcp_channel *channel;
     uint64_t who;         /* hash of the principal that pushes */
     struct msg *all;      /* its messages: queued, run, or waiting */
     struct msg *head, *tail; /* its queue */
-    size_t n;         /* number pushed since the last done */
+    size_t n;         /* number pushed since it was last idle */
     struct peer *next; /* in the turn's list of busy peers */
     int64_t since_ms; /* when its first message began to wait for the lock */
-    bool busy;        /* in that list, from the first push to done */
+    bool busy;        /* in that list, while it has messages to run */
     bool waits;       /* its first message waits for the lock */
-    bool held;
 };
 
 /* A message that was run in this turn, and the place of its answer. */
@@ -97,7 +96,7 @@ struct turn {
     struct mcp *mcp;
     void (*hangup)(void *ctx);
     void *hangup_ctx;
-    struct loop_timer follow_timer, due_timer;
+    struct loop_timer follow_timer, due_timer, remote_timer;
     struct peer *busy, **busy_end; /* peers with messages, the next first */
     int64_t looked_ms;             /* when it last looked for listeners */
     struct buf out;                /* the answers of this turn */
@@ -121,7 +120,9 @@ struct turn {
     unsigned failures; /* of this turn's commit, after which it was run with
                           the error, */
     unsigned no_room;  /* and because there was no room */
-    struct tend tend;
+    bool compacting, compact_failed;
+    int remote_fd;       /* + 1, while it is watched; or 0 */
+    bool remote_ready;   /* it is time for the store to go on */
     struct ran ran[MAX_RUN];
 };
 
@@ -149,6 +150,50 @@ follow_others(void *ctx)
         store_follow(t->store);
 }
 
+/* ---- the remote, in each wait of the loop: invariant 8 ---- */
+
+static void
+on_remote_ready(void *ctx, int fd, int events)
+{
+    (void)fd;
+    (void)events;
+    ((struct turn *)ctx)->remote_ready = true;
+}
+
+static void
+on_remote_due(void *ctx)
+{
+    ((struct turn *)ctx)->remote_ready = true;
+}
+
+static void
+watch_remote(struct turn *t)
+{
+    int64_t due;
+    bool write;
+    int fd;
+
+    store_watch(t->store, &fd, &write, &due);
+    t->remote_ready = false;
+    if (fd >= 0 && loop_watch(t->loop, fd, write ? LOOP_WRITE : LOOP_READ,
+                              on_remote_ready, t) == 0)
+        t->remote_fd = fd + 1;
+    if (due != INT64_MAX)
+        loop_timer_set(t->loop, &t->remote_timer, due);
+}
+
+static void
+unwatch_remote(struct turn *t)
+{
+    if (t->remote_fd != 0)
+        loop_watch(t->loop, t->remote_fd - 1, 0, NULL, NULL);
+    t->remote_fd = 0;
+    if (t->remote_timer.set)
+        loop_timer_stop(t->loop, &t->remote_timer);
+}
+
+/* ---- begin and end ---- */
+
 int
 turn_new(struct turn **out, struct loop *l, struct store *store,
          struct mcp *mcp)
@@ -166,7 +211,7 @@ turn_new(struct turn **out, struct loop *l, struct store *store,
     t->mcp = mcp;
     t->busy_end = &t->busy;
     t->follow_timer = (struct loop_timer){.fn = follow_others, .ctx = t};
-    t->tend = (struct tend){.loop = l, .store = store};
+    t->remote_timer = (struct loop_timer){.fn = on_remote_due, .ctx = t};
     t->reported = store_state(store)->err; /* reported when it was opened */
     store_observe(store, on_record, t);
     *out = t;
@@ -178,7 +223,9 @@ turn_free(struct turn *t)
 {
     if (t == NULL)
         return;
-    tend_end(&t->tend);
+    unwatch_remote(t);
+    if (t->compacting)
+        store_compact_stop(t->store);
     store_observe(t->store, NULL, NULL);
     loop_timer_stop(t->loop, &t->follow_timer);
     loop_timer_stop(t->loop, &t->due_timer);
@@ -242,43 +289,15 @@ list_add(struct turn *t, struct peer *p)
     t->busy_end = &p->next;
 }
 
-static void
-all_answered(const struct peer *p)
-{
-    if (p->ops->answered != NULL)
-        p->ops->answered(p->ctx);
-}
-
-/* For mcp: sends a notification of a waiting message between turns. */
-static void
-send_note(void *ctx, struct str message, struct str event)
-{
-    struct peer *p = ctx;
-
-    p->ops->message(p->ctx, message, event);
-    all_answered(p);
-}
-
-static bool
-is_peer_behind(void *ctx)
-{
-    const struct peer *p = ctx;
-
-    return p->ops->behind != NULL && p->ops->behind(p->ctx);
-}
-
 struct peer *
-turn_join(struct turn *t, const struct peer_ops *ops, void *ctx)
+turn_join(struct turn *t, struct mcp_channel *channel)
 {
     struct peer *p = calloc(1, sizeof(*p));
 
     if (p == NULL)
         return NULL;
     p->turn = t;
-    p->ops = ops;
-    p->ctx = ctx;
-    p->sink = (struct mcp_sink){.send = send_note, .behind = is_peer_behind,
-                                .ctx = p};
+    p->channel = channel;
     return p;
 }
 
@@ -301,18 +320,6 @@ end_msg(struct msg *m)
     free(m);
 }
 
-/* Invariant 7. What its messages staged is committed even so. */
-static void
-leave_open(struct turn *t, const struct peer *p)
-{
-    ASSERT(!t->notifying);
-    for (size_t i = 0; t->open && i < t->n_ran; i++)
-        if (t->ran[i].peer == p)
-            t->ran[i].peer = NULL;
-    if (t->last == p)
-        t->last = NULL;
-}
-
 void
 turn_leave(struct peer *p)
 {
@@ -322,7 +329,13 @@ turn_leave(struct peer *p)
     if (p == NULL)
         return;
     t = p->turn;
-    leave_open(t, p);
+    ASSERT(!t->notifying);
+    /* Invariant 7. What its messages staged is committed even so. */
+    for (size_t i = 0; t->open && i < t->n_ran; i++)
+        if (t->ran[i].peer == p)
+            t->ran[i].peer = NULL;
+    if (t->last == p)
+        t->last = NULL;
     for (at = &t->busy; p->busy && *at != p; at = &(*at)->next)
         ;
     if (p->busy) {
@@ -335,16 +348,18 @@ turn_leave(struct peer *p)
     free(p);
 }
 
-/* Makes a message in the list of p, from text or from its end. ERR_NOMEM,
-   ERR_INVALID. */
-static int
-new_msg(struct peer *p, const struct mcp_facts *f, const struct str *text,
-        struct msg **out)
+int
+turn_push(struct peer *p, const struct mcp_facts *f, const struct str *text)
 {
-    struct msg *m = *out = calloc(1, sizeof(*m));
-    int err = m != NULL ? mcp_accept(p->turn->mcp, f, text, &m->m)
-                        : ERR_NOMEM;
+    struct turn *t = p->turn;
+    struct msg *m;
+    int err;
 
+    if (p->n >= TURN_MAX_QUEUE || t->stopping ||
+        t->queued_len >= MAX_MEMORY)
+        return ERR_QUEUE_FULL;
+    m = calloc(1, sizeof(*m));
+    err = m != NULL ? mcp_accept(t->mcp, f, text, &m->m) : ERR_NOMEM;
     if (err != 0) {
         free(m);
         return err;
@@ -357,28 +372,12 @@ new_msg(struct peer *p, const struct mcp_facts *f, const struct str *text,
     p->all = m;
     mcp_prepare(m->m);
     count_msg(m, mcp_judged_len(m->m));
-    return 0;
-}
-
-int
-turn_push(struct peer *p, const struct mcp_facts *f, const struct str *text)
-{
-    struct turn *t = p->turn;
-    struct msg *msg;
-    int err;
-
-    if (p->n >= TURN_MAX_QUEUE || t->stopping ||
-        t->queued_len >= MAX_MEMORY)
-        return ERR_QUEUE_FULL;
-    err = new_msg(p, f, text, &msg);
-    if (err != 0)
-        return err;
     p->who = str_hash(f->principal);
     if (p->head == NULL)
-        p->head = msg;
+        p->head = m;
     else
-        p->tail->next = msg;
-    p->tail = msg;
+        p->tail->next = m;
+    p->tail = m;
     p->n++;
     if (!p->busy)
         list_add(t, p);
@@ -389,19 +388,6 @@ bool
 turn_pending(const struct peer *p)
 {
     return p->busy;
-}
-
-struct mcp_sink *
-turn_sink(struct peer *p)
-{
-    return &p->sink;
-}
-
-void
-turn_hold(struct peer *p, bool held)
-{
-    p->held = held;
-    mcp_sink_block(p->turn->mcp, &p->sink, held);
 }
 
 /* ---- the turn ---- */
@@ -420,7 +406,7 @@ turn_hold(struct peer *p, bool held)
 static bool
 may_run(const struct peer *p)
 {
-    return p->head != NULL && !p->held;
+    return p->head != NULL && !p->channel->blocked;
 }
 
 /* Whether there is a message to run; *writes: one of them may write. */
@@ -467,23 +453,6 @@ begin_turn(struct turn *t, bool writes)
         t->refuse = err;
 }
 
-/* Whether p, whose next message writes, has to wait for the lock. If not,
-   *refuse is why that message may not stage, or 0. */
-static bool
-must_wait(struct turn *t, struct peer *p, int *refuse)
-{
-    int64_t now = loop_now(t->loop);
-
-    *refuse = t->refuse;
-    if (t->locked || t->refuse != 0)
-        return false;
-    if (!p->waits)
-        p->since_ms = now;
-    p->waits = true;
-    *refuse = ERR_BUSY;
-    return now - p->since_ms < STORE_LOCK_WAIT_MS;
-}
-
 /* Runs message i of the turn and notes where its answer is. Unless refuse is 0,
    the store refuses writes with it. */
 static void
@@ -521,13 +490,24 @@ turn_is_full(const struct turn *t)
 static void
 run_peer(struct turn *t, struct peer *p)
 {
+    int64_t now = loop_now(t->loop);
+
     while (may_run(p)) {
         struct ran *r = &t->ran[t->n_ran];
-        int refuse = 0;
+        int refuse = 0; /* why the message may not stage */
 
-        if (mcp_writes(p->head->m) && must_wait(t, p, &refuse)) {
-            t->waiting = true;
-            return;
+        if (mcp_writes(p->head->m)) {
+            refuse = t->refuse;
+            if (!t->locked && refuse == 0) { /* another process has the lock */
+                if (!p->waits)
+                    p->since_ms = now;
+                p->waits = true;
+                refuse = ERR_BUSY;
+                if (now - p->since_ms < STORE_LOCK_WAIT_MS) {
+                    t->waiting = true;
+                    return;
+                }
+            }
         }
         if (turn_is_full(t))
             return;
@@ -559,21 +539,6 @@ rerun_messages(struct turn *t, size_t from, int refuse)
             run_message(t, i, refuse != 0 ? refuse : t->ran[i].refuse);
 }
 
-static int
-try_commit(struct turn *t)
-{
-    bool unknown = false;
-    int err;
-
-    if (t->locked && !t->open)
-        mcp_run_marked(t->mcp);
-    err = store_commit(t->store, &unknown);
-    t->open = err == ERR_PENDING;
-    if (err < 0 && !t->open && t->locked)
-        mcp_undo_marked(t->mcp, err == ERR_AGAIN);
-    return err < 0 && unknown ? ERR_UNKNOWN : err;
-}
-
 /* Makes room, if it can, for which it has to release the lock. Returns whether
    the turn may be run again: with more room, or with what ends or hands over
    work alone. */
@@ -583,9 +548,10 @@ make_disk_room(struct turn *t)
     if (!t->locked)
         return false;
     if (t->no_room++ == 0 && !store_is_shared(t->store) &&
-        tend_can_make_room(&t->tend)) {
+        (t->compacting || store_wants_compact(t->store))) {
         store_unlock(t->store);
-        tend_make_room(&t->tend);
+        store_make_room(t->store); /* it locks the store itself */
+        t->compacting = false;
         return store_lock_wait(t->store) == 0;
     }
     return t->no_room <= 2 && store_takes_last(t->store);
@@ -597,90 +563,65 @@ make_disk_room(struct turn *t)
 static bool
 commit_turn(struct turn *t)
 {
-    bool shared = store_is_shared(t->store), again;
+    bool shared = store_is_shared(t->store), again, unknown;
     int err;
 
-    while ((err = try_commit(t)) < 0 && !t->open) {
+    for (;;) {
+        unknown = false;
+        if (t->locked && !t->open)
+            mcp_run_marked(t->mcp);
+        err = store_commit(t->store, &unknown);
+        t->open = err == ERR_PENDING;
+        if (err >= 0 || t->open)
+            return !t->open;
+        if (t->locked)
+            mcp_undo_marked(t->mcp, err == ERR_AGAIN);
+        if (unknown)
+            err = ERR_UNKNOWN;
         again = err == ERR_AGAIN || (err == ERR_FULL && make_disk_room(t));
         rerun_messages(t, shared ? 0 : t->first_staged, again ? 0 : err);
         if (!again && (!shared || t->failures++ > 0))
-            break;
+            return true;
     }
-    return !t->open;
 }
 
-/* Reports on stderr when writes begin to fail, and when they work again. */
-static void
-report_store(struct turn *t)
-{
-    const struct store_state *st = store_state(t->store);
-
-    if (st->err == t->reported || (st->err == 0 && !t->locked))
-        return;
-    t->reported = st->err;
-    text_tell("mcptask: %.300s%s\n", st->err != 0 ? st->why : st->path,
-              st->err != 0 ? "; writes fail until that is fixed"
-                          : ": writes work again");
-}
-
-/* Makes a message wait; false if memory ran out. */
-static bool
-keep_waiting(struct msg *m)
-{
-    const struct peer *p = m->peer;
-
-    if (mcp_keep(m->m, &m->peer->sink, m) != 0)
-        return false;
-    count_msg(m, 0);
-    if (!m->waited && p->ops->later != NULL)
-        p->ops->later(p->ctx, m->m);
-    m->waited = true;
-    return true;
-}
-
-static void
-send_notifications(const struct turn *t, const struct ran *r)
-{
-    if (r->notes_off < r->notes_end)
-        mcp_give_notes((struct str){t->notes.p + r->notes_off,
-                                    r->notes_end - r->notes_off},
-                       r->peer->ops->message, r->peer->ctx);
-}
-
-/* There is no memory for r's answer a: it gets a short one. */
-static void
-give_error(struct turn *t, const struct ran *r, struct turn_answer *a)
-{
-    const struct peer *p = r->peer;
-
-    mcp_no_memory(r->msg->m, &t->spare);
-    a->body = buf_view(&t->spare);
-    if ((t->spare.err != 0 || !p->ops->answer(p->ctx, a)) &&
-        p->ops->lost != NULL)
-        p->ops->lost(p->ctx);
-    buf_reset(&t->spare, SPARE_LEN);
-    buf_reserve(&t->spare, SPARE_LEN);
-}
-
-/* Passes the answer to r's message to its transport, or makes the message wait.
-   If memory runs out for that, it still gets a short answer. */
+/* Passes the notes and the answer of r's message to its channel, or makes the
+   message wait. If memory runs out for that, it still gets a short answer. */
 static void
 give_answer(struct turn *t, const struct ran *r)
 {
-    const struct peer *p = r->peer;
-    struct turn_answer a = {r->status, STR_NONE, NULL};
+    const struct mcp_channel *to = r->peer->channel;
+    struct msg *m = r->msg;
+    struct mcp_out o = {.to = m->m, .status = r->status};
+    bool fits = !r->lost;
 
-    send_notifications(t, r);
-    if (r->status == MCP_WAITS && keep_waiting(r->msg))
+    if (r->notes_off < r->notes_end)
+        mcp_send_notes(to, (struct str){t->notes.p + r->notes_off,
+                                        r->notes_end - r->notes_off});
+    if (r->status == MCP_WAITS &&
+        mcp_keep(m->m, r->peer->channel, m) == 0) {
+        count_msg(m, 0);
+        if (!m->waited)
+            to->send(to->ctx, &o);
+        m->waited = true;
         return;
+    }
+    if (r->status == MCP_WAITS) {
+        o.status = MCP_OK;
+        fits = false;
+    }
     if (r->end > r->off)
-        a.body = (struct str){t->out.p + r->off, r->end - r->off};
-    if (r->status == MCP_WAITS)
-        a.status = MCP_OK;
-    a.session = mcp_made_session(r->msg->m);
-    if (r->lost || r->status == MCP_WAITS || !p->ops->answer(p->ctx, &a))
-        give_error(t, r, &a);
-    end_msg(r->msg);
+        o.text = (struct str){t->out.p + r->off, r->end - r->off};
+    if (!fits || !to->send(to->ctx, &o)) {
+        mcp_no_memory(m->m, &t->spare);
+        o.text = buf_view(&t->spare);
+        if (t->spare.err != 0 || !to->send(to->ctx, &o))
+            to->send(to->ctx, &(struct mcp_out){.to = m->m,
+                                                .status = MCP_LOST});
+        buf_reset(&t->spare, SPARE_LEN);
+        buf_reserve(&t->spare, SPARE_LEN);
+    }
+    end_msg(m);
 }
 
 /* Invariant 4: moves the peers after the last one that was run to the front,
@@ -708,27 +649,15 @@ rotate_peers(struct turn *t)
         t->busy_end = own_end;
 }
 
-static void
-give_answers(struct turn *t)
-{
-    for (size_t i = 0; i < t->n_ran; i++) {
-        const struct ran *r = &t->ran[i];
-
-        if (r->peer == NULL)
-            continue;
-        give_answer(t, r);
-        if (i + 1 == t->n_ran || r[1].peer != r->peer)
-            all_answered(r->peer);
-    }
-}
-
 /* Passes on the answers, then removes peers without messages from the list. */
 static void
 release_turn(struct turn *t)
 {
-    struct peer *p, *next, *done = NULL;
+    struct peer *p, *next;
 
-    give_answers(t);
+    for (size_t i = 0; i < t->n_ran; i++)
+        if (t->ran[i].peer != NULL)
+            give_answer(t, &t->ran[i]);
     buf_reset(&t->notes, OUT_KEEP / 16);
     buf_reset(&t->out, OUT_KEEP);
     mcp_end_turn(t->mcp);
@@ -744,12 +673,12 @@ release_turn(struct turn *t)
         }
         p->n = 0;
         p->busy = p->waits = false;
-        p->next = done;
-        done = p;
     }
-    for (p = done; p != NULL; p = next) {
-        next = p->next; /* done may push, which puts p back on the list */
-        p->ops->done(p->ctx);
+    for (size_t i = 0; i < t->n_ran; i++) {
+        p = t->ran[i].peer;
+        if (p != NULL && (i + 1 == t->n_ran || t->ran[i + 1].peer != p) &&
+            p->channel->done != NULL)
+            p->channel->done(p->channel->ctx); /* may put p back on the list */
     }
 }
 
@@ -757,18 +686,27 @@ release_turn(struct turn *t)
 static void
 try_end_turn(struct turn *t)
 {
+    const struct store_state *st;
+
     if (!commit_turn(t))
         return;
     if (t->locked)
         store_unlock(t->store);
-    if (t->writes)
-        report_store(t);
+    st = t->writes ? store_state(t->store) : NULL;
+    if (st != NULL && st->err != t->reported &&
+        (st->err != 0 || t->locked)) { /* writes begin to fail, or work again */
+        t->reported = st->err;
+        text_tell("mcptask: %.300s%s\n", st->err != 0 ? st->why : st->path,
+                  st->err != 0 ? "; writes fail until that is fixed"
+                              : ": writes work again");
+    }
     release_turn(t);
     end_listens(t);
 }
 
+/* Runs the messages in the queues, and ends the turn if it can. */
 static void
-take_turn(struct turn *t)
+run_queues(struct turn *t)
 {
     struct peer *p;
     bool settle = mcp_marked_due_ms(t->mcp) <= loop_now(t->loop);
@@ -778,7 +716,7 @@ take_turn(struct turn *t)
     begin_turn(t, t->writes || settle);
     t->waiting = settle && !t->locked && t->refuse == 0;
     for (p = t->busy; p != NULL; p = p->next)
-        if (!p->held)
+        if (!p->channel->blocked)
             run_peer(t, p);
     if (!t->locked && t->refuse != 0)
         mcp_undo_marked(t->mcp, false);
@@ -787,7 +725,7 @@ take_turn(struct turn *t)
 
 /* Puts messages whose wait is over before the new ones of their peer. */
 static void
-take_ready(struct turn *t)
+queue_ready(struct turn *t)
 {
     struct mcp_message *next;
     struct msg *m;
@@ -795,7 +733,7 @@ take_ready(struct turn *t)
     while ((m = mcp_next(t->mcp, loop_now(t->loop), &next)) != NULL) {
         struct peer *p = m->peer;
 
-        if (p->ops->gone != NULL && p->ops->gone(p->ctx)) {
+        if (p->channel->gone != NULL && p->channel->gone(p->channel->ctx)) {
             end_msg(m); /* its answer would be lost, and its work with it */
             continue;
         }
@@ -808,16 +746,21 @@ take_ready(struct turn *t)
     }
 }
 
-/* Invariant 6. mcp_listens visits every stream, so it is called about once in
-   TURN_FOLLOW_MS. */
 static void
-set_follow(struct turn *t)
+set_timers(struct turn *t)
 {
     static const int64_t every_ms[] = {[MCP_HEARS_NOTHING] = TURN_IDLE_MS,
                                        [MCP_HEARS_LISTS] = TURN_LIST_MS,
                                        [MCP_HEARS_ALL] = TURN_FOLLOW_MS};
+    int64_t due = mcp_due_ms(t->mcp), settle = mcp_marked_due_ms(t->mcp);
     int64_t at = t->looked_ms + TURN_FOLLOW_MS;
 
+    if (settle < due)
+        due = settle;
+    if (due != INT64_MAX && (!t->due_timer.set || t->due_timer.at_ms != due))
+        loop_timer_set(t->loop, &t->due_timer, due);
+    /* Invariant 6. mcp_listens visits every stream, so it is called about once
+       in TURN_FOLLOW_MS. */
     if (t->stopping)
         return;
     if (!t->follow_timer.set || loop_now(t->loop) >= at) {
@@ -828,47 +771,48 @@ set_follow(struct turn *t)
         loop_timer_set(t->loop, &t->follow_timer, at);
 }
 
+/* Does one slice of a compaction, if one is due. */
 static void
-set_timers(struct turn *t)
+compact_slice(struct turn *t)
 {
-    int64_t due = mcp_due_ms(t->mcp), settle = mcp_marked_due_ms(t->mcp);
+    int err;
 
-    if (settle < due)
-        due = settle;
-    if (due != INT64_MAX && (!t->due_timer.set || t->due_timer.at_ms != due))
-        loop_timer_set(t->loop, &t->due_timer, due);
-    set_follow(t);
+    if (!t->compacting && !store_wants_compact(t->store))
+        return;
+    err = store_compact(t->store);
+    t->compacting = err == ERR_PENDING;
+    if (err >= 0 || err == ERR_PENDING || err == ERR_BUSY || err == ERR_FULL ||
+        t->compact_failed) /* a full disk is reported when a write fails */
+        return;
+    text_tell("mcptask: the log cannot be compacted, so it keeps growing; run "
+              "\"mcptask compact\" to see why\n");
+    t->compact_failed = true;
 }
 
+/* One turn of the loop is over. */
 static void
-take_signals(struct turn *t)
+handle_events(struct turn *t)
 {
     if (t->hangup != NULL && loop_hung_up())
         t->hangup(t->hangup_ctx);
     if (loop_signal() != 0)
         turn_stop(t);
-}
-
-/* One turn of the loop is over. go_on: the store may. */
-static void
-take_events(struct turn *t, bool go_on)
-{
-    take_signals(t);
     if (t->open) {
-        if (go_on)
+        if (t->remote_ready)
             try_end_turn(t);
         if (t->open || t->stopping) /* it may have been the last */
             return;
     }
-    take_ready(t);
-    take_turn(t);
+    queue_ready(t);
+    run_queues(t);
     if (t->open)
         return;
     mcp_tick(t->mcp, loop_now(t->loop));
     if (t->stopping)
         return;
-    tend_log(&t->tend, !t->waiting);
-    if (go_on)
+    if (!t->waiting)
+        compact_slice(t);
+    if (t->remote_ready)
         store_tend(t->store, mcp_waits(t->mcp));
 }
 
@@ -881,14 +825,15 @@ turn_run(struct turn *t, bool (*ended)(void *ctx), void *ctx)
     while (t->failed == 0 && (!ended(ctx) || t->open)) {
         bool more = !t->open &&
                     (has_work(t, &writes) ||
-                     (tend_has_more(&t->tend) && !t->stopping));
+                     (t->compacting && !t->stopping));
 
         if (!t->open)
             set_timers(t);
-        tend_watch(&t->tend);
+        watch_remote(t);
         if (loop_turn(t->loop, !more) < 0)
             return ERR_IO;
-        take_events(t, tend_unwatch(&t->tend));
+        unwatch_remote(t);
+        handle_events(t);
     }
     return t->failed;
 }

@@ -32,8 +32,15 @@ int web_open(struct web **out, struct turn *t, struct loop *l,
 void web_close(struct web *w);
 /* Where it listens: "127.0.0.1:8766" or "unix:PATH". */
 const char *web_address(const struct web *w);
-/* For turn_run: whether the server stops and every reply is sent, or
-   TURN_END_MS have passed. */
-bool web_ended(void *web);
+/* For turn_run, with the struct web as ctx: whether the server stops and every
+   reply is sent, or TURN_END_MS have passed. */
+bool web_ended(void *ctx);
+/* Appends the object of /ready for agent, the one of the request's token, or
+   ""; a reader may not write. Returns its HTTP status, 200 or 503. */
+int web_put_ready(struct buf *b, struct store *store, bool read_only,
+                  struct str agent, bool reader);
+/* Appends the text of /metrics, for Prometheus (text format 0.0.4). */
+void web_put_metrics(struct buf *b, struct store *store,
+                     const struct http *http, const struct mcp *mcp);
 
 #endif

@@ -35,7 +35,7 @@ tools base/loop, cli base/loop
 '
 public='
 board/page cli/cli cli/run cli/store cli/text etcd/client etcd/remote
-http/listen http/parse http/reply json/raw json/write
+http/listen http/parse json/raw json/write
 mcp/calls mcp/mcp mcp/sign serve/stdio serve/turn serve/web store/record
 store/remote store/verify
 task/artifact task/brief task/caller task/cause task/change task/check task/claim

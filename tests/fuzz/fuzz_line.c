@@ -22,12 +22,12 @@ any_header(void *ctx, const char *name)
     return *(struct str *)ctx;
 }
 
-static void
-ignore(void *ctx, struct str message, struct str event)
+static bool
+ignore(void *ctx, const struct mcp_out *o)
 {
     (void)ctx;
-    (void)message;
-    (void)event;
+    (void)o;
+    return true;
 }
 
 static void
@@ -93,7 +93,7 @@ check_run(struct mcp_message *m)
 static void
 check_line(struct mcp *mcp, const struct mcp_facts *f, struct str line)
 {
-    static struct mcp_sink sink = {.send = ignore};
+    static struct mcp_channel channel = {.send = ignore};
     static int owner;
     struct mcp_message *m, *k;
     enum mcp_status status;
@@ -102,7 +102,7 @@ check_line(struct mcp *mcp, const struct mcp_facts *f, struct str line)
     mcp_prepare(m);
     while (mcp_next(mcp, INT64_MAX - 1, &k) == &owner) {
         if (check_run(k) == MCP_WAITS)
-            mcp_keep(k, &sink, &owner);
+            mcp_keep(k, &channel, &owner);
         else
             mcp_release(k);
         if (mcp_due_ms(mcp) != 0)
@@ -111,7 +111,7 @@ check_line(struct mcp *mcp, const struct mcp_facts *f, struct str line)
     status = check_run(m);
     HOLDS(!mcp_writes(m) || status == MCP_OK);
     if (status == MCP_WAITS)
-        HOLDS(mcp_keep(m, &sink, &owner) == 0);
+        HOLDS(mcp_keep(m, &channel, &owner) == 0);
     else
         mcp_release(m);
 }
@@ -119,7 +119,7 @@ check_line(struct mcp *mcp, const struct mcp_facts *f, struct str line)
 static void
 check_lines(struct mcp_facts *f, struct str text)
 {
-    static struct mcp_sink sink = {.send = ignore};
+    static struct mcp_channel channel = {.send = ignore};
     struct mcp_message *k;
     struct mcp *mcp;
     const char *end;
@@ -127,7 +127,7 @@ check_lines(struct mcp_facts *f, struct str text)
 
     toy_wakes = 2;
     HOLDS(mcp_new(&mcp, &toy_talker, store, sign, the_calls) == 0);
-    f->session = f->http ? NULL : mcp_join(mcp, &sink);
+    f->session = f->http ? NULL : mcp_join(mcp, &channel);
     while (text.len > 0) {
         end = memchr(text.p, '\n', text.len);
         n = end != NULL ? (size_t)(end - text.p) : text.len;

@@ -153,18 +153,18 @@ ask_all(const char *const *texts, size_t n, const char *id)
         ask(texts[i], id);
 }
 
-static void
-ignore(void *ctx, struct str message, struct str event)
+static bool
+ignore(void *ctx, const struct mcp_out *o)
 {
     (void)ctx;
-    (void)message;
-    (void)event;
+    (void)o;
+    return true;
 }
 
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
-    static struct mcp_sink sink = {.send = ignore};
+    static struct mcp_channel channel = {.send = ignore};
     unsigned part = fuzz_choice(data, n, 3);
     const char *id;
     char why[256];
@@ -177,7 +177,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     HOLDS(tools_new(&tools, cs.tasks, &env) == 0);
     HOLDS(mcp_new(&mcp, tools_catalogue(tools), cs.store, sign, cs.calls) ==
           0);
-    facts.session = mcp_join(mcp, &sink);
+    facts.session = mcp_join(mcp, &channel);
     HOLDS(facts.session != NULL);
     ask_all(at_first, COUNT(at_first), "");
     if (part == 0)

@@ -6,7 +6,7 @@
    wait. Link it with the wraps of t_http. */
 
 
-#include "http/reply.h"
+#include "http.h"
 #include "tests/lib/faults.h"
 #include "tests/lib/test.h"
 #include "serve/access.h"

@@ -4,12 +4,12 @@ struct world box;
 struct arena arena;
 struct buf out, notes;
 struct mcp_session *session;
-struct mcp_sink sink;
+struct mcp_channel channel;
 
 static void
 rig_join(void)
 {
-    session = mcp_join(box.m, &sink);
+    session = mcp_join(box.m, &channel);
     if (session == NULL)
         abort();
 }

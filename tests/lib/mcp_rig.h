@@ -136,7 +136,7 @@ extern struct world box; /* the one server */
 extern struct arena arena;
 extern struct buf out, notes;       /* of the last message */
 extern struct mcp_session *session; /* of the one pipe */
-extern struct mcp_sink sink;        /* of it, too: it drops what it is told */
+extern struct mcp_channel channel; /* of it, too: it drops what it is told */
 
 /* Serves c from a store in a fresh directory. */
 void rig_init(const struct mcp_catalogue *c, bool readonly);

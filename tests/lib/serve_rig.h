@@ -157,57 +157,33 @@ static unsigned n_peers, n_answers, n_turns;
 static unsigned no_room; /* this many answers find no memory */
 static char said[256];   /* the last answer */
 
-static inline void
-on_message(void *ctx, struct str body, struct str event)
-{
-    (void)ctx;
-    (void)body;
-    (void)event;
-}
-
 static inline bool
-on_answer(void *ctx, const struct turn_answer *a)
+on_out(void *ctx, const struct mcp_out *o)
 {
     (void)ctx;
+    if (o->to == NULL || o->status == MCP_WAITS)
+        return true;
     if (no_room > 0)
         return no_room-- == 0;
-    snprintf(said, sizeof(said), "%.*s", STR_ARG(a->body));
-    n_answers += a->status == MCP_OK;
+    snprintf(said, sizeof(said), "%.*s", STR_ARG(o->text));
+    n_answers += o->status == MCP_OK;
     return true;
 }
-
-static inline void
-on_later(void *ctx, const struct mcp_message *m)
-{
-    (void)ctx;
-    (void)m;
-}
-
-static inline void
-on_nothing(void *ctx)
-{
-    (void)ctx;
-}
-
-static const struct peer_ops ops = {
-    .message = on_message,
-    .answer = on_answer,
-    .later = on_later,
-    .answered = on_nothing,
-    .done = on_nothing};
 
 /* Pushes a message of principal on n connections. */
 static inline void
 push(const char *principal, unsigned n, const char *text)
 {
     static struct mcp_facts f[MAX_PEERS];
+    static struct mcp_channel channels[MAX_PEERS];
     struct str body = str_of(text);
 
     for (; n > 0; n--, n_peers++) {
         if (n_peers == MAX_PEERS)
             abort();
         f[n_peers] = (struct mcp_facts){.principal = str_of(principal)};
-        peers[n_peers] = turn_join(turn, &ops, NULL);
+        channels[n_peers] = (struct mcp_channel){.send = on_out};
+        peers[n_peers] = turn_join(turn, &channels[n_peers]);
         CHECK(turn_push(peers[n_peers], &f[n_peers], &body) == 0);
     }
 }

@@ -128,16 +128,18 @@ who_hear(struct who *w, struct str text, struct str event, bool posted)
     w->posted[w->n++] = posted;
 }
 
-static void
-on_pipe(void *ctx, struct str text, struct str event)
+static bool
+on_pipe(void *ctx, const struct mcp_out *o)
 {
-    who_hear(ctx, text, event, false);
+    who_hear(ctx, o->text, o->event, false);
+    return true;
 }
 
-static void
-on_post(void *ctx, struct str text, struct str event)
+static bool
+on_post(void *ctx, const struct mcp_out *o)
 {
-    who_hear(ctx, text, event, true);
+    who_hear(ctx, o->text, o->event, true);
+    return true;
 }
 
 void

@@ -59,7 +59,7 @@ struct who {
     bool read_only;
     struct mcp_session *s; /* of its pipe or stream */
     char id[MCP_ID_MAX];   /* of its HTTP session, or "" */
-    struct mcp_sink pipe, post;
+    struct mcp_channel pipe, post;
     char *said[HEARD];     /* what it was told, oldest first */
     char event[HEARD][MCP_EVENT_MAX];
     bool posted[HEARD];    /* on the stream of a request */

@@ -189,7 +189,7 @@ TEST(invalid_last_event_ids)
         else
             snprintf(last, sizeof(last), "%s.1.0", other);
         CHECK(stream_as(&w, "ann", id, str_of(last), two, &s) == 0);
-        if (!CHECK(s->news.sinks == &one->pipe && two->n == 0))
+        if (!CHECK(s->news.channels == &one->pipe && two->n == 0))
             fprintf(stderr, "%s\n", last);
         mcp_stream_close(s, &two->pipe);
     }

@@ -25,7 +25,7 @@ keep_as(const char *headers, const char *in)
     arena_fini(&arena);
     mcp_prepare(k);
     if (!CHECK(mcp_run(k, &out, &notes) == MCP_WAITS && out.len == 0) ||
-        mcp_keep(k, &sink, &owner) != 0)
+        mcp_keep(k, &channel, &owner) != 0)
         return NULL;
     CHECK(mcp_next(box.m, 0, &m) == NULL || m->cancelled);
     return k;
@@ -93,10 +93,10 @@ TEST(waiting_for_a_time)
         CHECK(mcp_next(box.m, now + 999, &m) == NULL);
         CHECK(run_next(k, mcp_due_ms(box.m)) == MCP_WAITS);
         CHECK(mcp_due_ms(box.m) == INT64_MAX);
-        mcp_keep(k, &sink, &owner);
+        mcp_keep(k, &channel, &owner);
         CHECK(mcp_due_ms(box.m) < INT64_MAX);
         CHECK(run_next(k, mcp_due_ms(box.m)) == MCP_WAITS);
-        mcp_keep(k, &sink, &owner);
+        mcp_keep(k, &channel, &owner);
         CHECK(run_next(k, mcp_due_ms(box.m)) == MCP_OK);
         buf_char(&out, '\0');
         CHECK(strstr(out.p, "{\\\"round\\\":3,\\\"state\\\":"
@@ -117,7 +117,7 @@ TEST(state_of_the_handshake)
     if (!CHECK(k != NULL))
         return;
     CHECK(run_next(k, mcp_due_ms(box.m)) == MCP_WAITS);
-    mcp_keep(k, &sink, &owner);
+    mcp_keep(k, &channel, &owner);
     CHECK(run_next(k, mcp_due_ms(box.m)) == MCP_OK);
     CHECK(is_answer(RES("1", TEXT("{\\'state\\':\\'x\\'}"))));
     mcp_release(k);
@@ -147,7 +147,7 @@ TEST(cancelling)
         return;
     CHECK(run_next(k, mcp_due_ms(box.m)) == MCP_WAITS);
     say(CANCEL("'a'"));
-    mcp_keep(k, &sink, &owner);
+    mcp_keep(k, &channel, &owner);
     CHECK(run_next(k, 0) == MCP_ACCEPTED);
     mcp_release(k);
     say(CANCEL("'b'")); /* a late cancellation does not count for the next */
@@ -288,11 +288,11 @@ TEST(progress_only_rises)
         return;
     CHECK(notes.len > 0);
     CHECK(run_next(k, mcp_due_ms(box.m)) == MCP_WAITS && is_note(""));
-    mcp_keep(k, &sink, &owner);
+    mcp_keep(k, &channel, &owner);
     CHECK(run_next(k, mcp_due_ms(box.m)) == MCP_WAITS && is_note(one));
     buf_reset(&notes, SIZE_MAX);
     CHECK(mcp_run(k, &out, &notes) == MCP_WAITS && is_note(one));
-    mcp_keep(k, &sink, &owner);
+    mcp_keep(k, &channel, &owner);
     CHECK(run_next(k, mcp_due_ms(box.m)) == MCP_OK && is_note(""));
     mcp_release(k);
     toy_step = 1;
@@ -496,12 +496,12 @@ wait_until_memory_fails(long after, bool once, const char *in)
     nomem_start(after, once);
     if (mcp_accept(box.m, &f, &text, &m) == 0)
         status = mcp_run(m, &out, &notes);
-    kept = status == MCP_WAITS && mcp_keep(m, &sink, &owner) == 0;
+    kept = status == MCP_WAITS && mcp_keep(m, &channel, &owner) == 0;
     hit = nomem_stop();
     nomem_start(after, once);
     while (kept && mcp_next(box.m, INT64_MAX - 1, &m) == &owner &&
            mcp_run(m, &out, &notes) == MCP_WAITS)
-        kept = mcp_keep(m, &sink, &owner) == 0;
+        kept = mcp_keep(m, &channel, &owner) == 0;
     hit |= nomem_stop();
     if (m != NULL)
         mcp_release(m);
@@ -586,7 +586,7 @@ keep_all(const char *principal, const char *in)
         if (mcp_accept(box.m, &f, &text, &m) != 0)
             abort();
         status = mcp_run(m, &out, &notes);
-        if (status == MCP_WAITS && mcp_keep(m, &sink, &owner) != 0)
+        if (status == MCP_WAITS && mcp_keep(m, &channel, &owner) != 0)
             abort();
         if (status != MCP_WAITS)
             mcp_release(m);
@@ -663,7 +663,7 @@ TEST(runs_leave_nothing)
     for (i = 0; i < 10; i++) {
         CHECK(run_next(k, INT64_MAX - 1) == MCP_WAITS);
         CHECK(mcp_runs_len(box.m) > 0);
-        CHECK(mcp_keep(k, &sink, &owner) == 0 && box.m->waiting_len == len);
+        CHECK(mcp_keep(k, &channel, &owner) == 0 && box.m->waiting_len == len);
         mcp_end_turn(box.m);
         CHECK(mcp_runs_len(box.m) <= 65536);
     }
@@ -684,7 +684,7 @@ TEST(looks_take_turns)
     for (size_t i = 0; i < 2; i++) {
         k[i] = accept_as(NULL, quoted(CALL("wait", "{}")));
         CHECK(mcp_run(k[i], &out, &notes) == MCP_WAITS);
-        CHECK(mcp_keep(k[i], &sink, &owner) == 0);
+        CHECK(mcp_keep(k[i], &channel, &owner) == 0);
         arena_fini(&arena);
     }
     for (size_t i = 0; i < 6; i++) {
@@ -695,7 +695,7 @@ TEST(looks_take_turns)
         begun = toy_until_ms;
         CHECK(mcp_run(k[i % 2], &out, &notes) == MCP_WAITS);
         CHECK(toy_until_ms >= begun + MCP_SLICE_MS);
-        CHECK(mcp_keep(k[i % 2], &sink, &owner) == 0);
+        CHECK(mcp_keep(k[i % 2], &channel, &owner) == 0);
     }
     CHECK(mcp_next(box.m, clock_mono_ms(), &m) && m == k[0]);
     mcp_release(k[0]);

@@ -4,7 +4,7 @@
 
 #include "serve/turn.h"
 #include "cli/cli.h"
-#include "serve/state.h"
+#include "serve/web.h"
 #include "store/state.h"
 #include "store/remote.h"
 #include "task/change.h"
@@ -53,6 +53,7 @@ static struct turn *turn;
 
 static struct client { /* one that sends messages, and keeps the last answer */
     struct peer *peer;
+    struct mcp_channel channel;
     struct str text;
     struct mcp_facts facts;
     char answer[4096];
@@ -124,22 +125,16 @@ claim_there(void *ctx)
 
 /* ---- the server ---- */
 
-static void
-on_message(void *ctx, struct str body, struct str event)
-{
-    (void)ctx;
-    (void)body;
-    (void)event;
-}
-
 static bool
-on_answer(void *ctx, const struct turn_answer *a)
+on_answer(void *ctx, const struct mcp_out *o)
 {
     struct client *c = ctx;
 
+    if (c == NULL || o->to == NULL || o->status == MCP_WAITS)
+        return true;
     CHECK(!store_locked(here.store) && store_staged_n(here.store) == 0);
-    if (a->body.len > 0)
-        snprintf(c->answer, sizeof(c->answer), "%.*s", STR_ARG(a->body));
+    if (o->text.len > 0)
+        snprintf(c->answer, sizeof(c->answer), "%.*s", STR_ARG(o->text));
     c->answers++;
     return true;
 }
@@ -154,9 +149,6 @@ on_done(void *ctx)
     c->text = STR_NONE;
 }
 
-static const struct peer_ops ops = {.message = on_message,
-                                    .answer = on_answer, .done = on_done};
-
 static struct client *
 sends(const char *text)
 {
@@ -167,7 +159,9 @@ sends(const char *text)
     *c = (struct client){.facts = {.principal = STR("ann"),
                                    .session = session}};
     c->text = str_of(strdup(text));
-    c->peer = turn_join(turn, &ops, c);
+    c->channel = (struct mcp_channel){.send = on_answer, .done = on_done,
+                                      .ctx = c};
+    c->peer = turn_join(turn, &c->channel);
     CHECK(turn_push(c->peer, &c->facts, &c->text) == 0);
     return c;
 }
@@ -426,12 +420,12 @@ cancel_open(void)
 static void
 test_cancel(bool waits, bool rival)
 {
-    struct mcp_sink sink = {.send = on_message};
+    struct mcp_channel channel = {.send = on_answer};
     struct mcp_counts n;
     struct client *c;
 
     begin(false);
-    session = mcp_join(mcp, &sink);
+    session = mcp_join(mcp, &channel);
     c = sends(waits ? WAIT("a") : GET("a"));
     canceller = c;
     rival_too = rival;
@@ -452,7 +446,7 @@ static bool
 ready(int status, const char *what)
 {
     struct buf b = {0};
-    bool good = CHECK(state_put_ready(&b, here.store, false, STR(""), false) ==
+    bool good = CHECK(web_put_ready(&b, here.store, false, STR(""), false) ==
                       status);
 
     buf_char(&b, '\0');
@@ -609,7 +603,7 @@ TEST(metrics)
 
     begin(false);
     CHECK(http_open(&http, loop, &o, &handler, why) == 0);
-    state_put_metrics(&b, here.store, http, mcp);
+    web_put_metrics(&b, here.store, http, mcp);
     buf_char(&b, '\0');
     CHECK(strstr(b.p, "\nmcptask_store_round_trip_seconds 1.002003\n") != NULL);
     CHECK(strstr(b.p, "\nmcptask_store_endpoint{address=\"[::1]:2379\"} 1\n") !=

@@ -5,7 +5,7 @@
 #include "base/loop.h"
 #include "http.h"
 #include "mcp/sign.h"
-#include "serve/state.h"
+#include "serve/web.h"
 #include "serve/turn.h"
 #include "tests/lib/room.h"
 
@@ -69,22 +69,14 @@ static const struct mcp_catalogue catalogue = {
     .n_tools = 2,
 };
 
-static void
-on_message(void *ctx, struct str body, struct str event)
-{
-    (void)ctx;
-    (void)body;
-    (void)event;
-}
-
 static bool
-on_answer(void *ctx, const struct turn_answer *a)
+on_answer(void *ctx, const struct mcp_out *o)
 {
     char text[256];
     bool ok;
 
     (void)ctx;
-    snprintf(text, sizeof(text), "%.*s", STR_ARG(a->body));
+    snprintf(text, sizeof(text), "%.*s", STR_ARG(o->text));
     ok = strstr(text, "\"isError\":true") == NULL;
     ended += strstr(text, "\\\"end\\\":true") != NULL;
     saved += ok;
@@ -92,14 +84,7 @@ on_answer(void *ctx, const struct turn_answer *a)
     return true;
 }
 
-static void
-on_done(void *ctx)
-{
-    (void)ctx;
-}
-
-static const struct peer_ops ops = {.message = on_message,
-                                    .answer = on_answer, .done = on_done};
+static struct mcp_channel channel = {.send = on_answer};
 
 static bool
 all_answered(void *ctx)
@@ -136,7 +121,7 @@ start(const struct store_options *o)
         !CHECK(mcp_new(&mcp, &catalogue, t.s, sign, calls) == 0) ||
         !CHECK(turn_new(&turn, loop, t.s, mcp) == 0))
         abort();
-    peer = turn_join(turn, &ops, NULL);
+    peer = turn_join(turn, &channel);
 }
 
 static void
@@ -223,9 +208,9 @@ static bool
 tells(struct http *http, int status, const char *writable, bool missing)
 {
     struct buf b = {0};
-    bool ok = CHECK(state_put_ready(&b, t.s, false, STR(""), false) == status);
+    bool ok = CHECK(web_put_ready(&b, t.s, false, STR(""), false) == status);
 
-    state_put_metrics(&b, t.s, http, mcp);
+    web_put_metrics(&b, t.s, http, mcp);
     buf_char(&b, '\0');
     ok = CHECK(strstr(b.p, writable) != NULL) && ok;
     ok = CHECK((strstr(b.p, "\nmcptask_store_missing_bytes 0\n") == NULL) ==

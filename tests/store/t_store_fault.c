@@ -6,7 +6,7 @@
    after success it is there, after an error it is not, unless the outcome was
    reported as unknown. */
 
-#include "serve/state.h"
+#include "serve/web.h"
 #include "tests/lib/fault_store.h"
 
 /* ---- a disk that is full, and then has room again ---- */
@@ -81,7 +81,7 @@ static bool
 is_ready(struct tstore *t, const char *says)
 {
     struct buf b = {0};
-    int status = state_put_ready(&b, t->s, false, STR(""), false);
+    int status = web_put_ready(&b, t->s, false, STR(""), false);
     buf_char(&b, '\0');
     bool ok = CHECK(strstr(b.p, says) != NULL) && !store_locked(t->s);
     buf_fini(&b);

@@ -25,7 +25,7 @@ test_list_in_both_eras(void)
     struct fixture f;
     struct calls *calls;
     struct mcp *mcp;
-    struct mcp_sink sink = {.send = NULL};
+    struct mcp_channel channel = {.send = NULL};
     struct mcp_facts facts = {.http = false};
     struct mcp_message *m;
     struct buf notes = {0};
@@ -36,7 +36,7 @@ test_list_in_both_eras(void)
     calls = calls_new(&(struct calls_options){0});
     calls_bind(calls, f.s);
     CHECK(mcp_new(&mcp, tools_catalogue(f.tools), f.s, NULL, calls) == 0);
-    facts.session = mcp_join(mcp, &sink);
+    facts.session = mcp_join(mcp, &channel);
     for (i = 0; i < 3; i++) {
         buf_reset(&f.out, 0);
         text = quoted(&f.a, texts[i]);
