@@ -12,7 +12,6 @@
 #include "cli/commands.h"
 #include "cli/admin.h"
 #include "cli/board.h"
-#include "cli/complete.h"
 #include "cli/config.h"
 #include "cli/doctor.h"
 #include "cli/edit.h"
