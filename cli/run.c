@@ -979,3 +979,36 @@ cli_run(struct cli *c)
     to_dev_null(STDOUT_FILENO);
     return supervise_command(&r);
 }
+
+/* ---- programs of other commands ---- */
+
+pid_t
+cli_start_program(const struct cli *c, const char *path, char *const argv[],
+                  int in, int out, int err)
+{
+    pid_t pid = fork();
+
+    if (pid != 0)
+        return pid;
+    dup2(in, STDIN_FILENO);
+    dup2(out, STDOUT_FILENO);
+    if (err < 0)
+        close(STDERR_FILENO);
+    signal(SIGPIPE, SIG_DFL);
+    signal(SIGXFSZ, SIG_DFL);
+    execv(path, argv);
+    _exit(cli_fail_errno(c, ERR_NOT_FOUND, path));
+}
+
+int
+cli_wait_program(const struct cli *c, const char *path, pid_t pid)
+{
+    int status = 0;
+
+    if (pid < 0)
+        return cli_fail_errno(c, ERR_NOMEM, path);
+    while (waitpid(pid, &status, 0) < 0)
+        if (errno != EINTR)
+            return cli_fail_errno(c, ERR_IO, path);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
