@@ -13,7 +13,6 @@
 #include "cli/admin.h"
 #include "cli/board.h"
 #include "cli/config.h"
-#include "cli/doctor.h"
 #include "cli/edit.h"
 #include "cli/export.h"
 #include "cli/help.h"
