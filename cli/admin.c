@@ -33,7 +33,6 @@
 #include "cli/config.h"
 #include "cli/run.h"
 #include "cli/server.h"
-#include "cli/service.h"
 #include "cli/store.h"
 #include "cli/text.h"
 #include "task/artifact.h"

@@ -44,7 +44,7 @@ task/task task/view
 tools/look tools/skill tools/tools
 '
 
-starters='cli/editor cli/run'
+starters='cli/run'
 
 # Prints FILE OTHER SYMBOL for every use, and FILE OTHER .h for every include.
 # shellcheck disable=SC2046 # a word a file
