@@ -100,7 +100,7 @@ struct run {
    Returns 0, or an exit code after printing the error: CLI_CONFLICT if a
    command runs, which is printed only if told. */
 static int
-lock_file(struct run *r, bool wait, bool told)
+lock_run_file(struct run *r, bool wait, bool told)
 {
     struct cli *c = r->c;
     struct run_file *f = &r->file;
@@ -144,7 +144,7 @@ lock_file(struct run *r, bool wait, bool told)
    power. The length stays the same, so that only the first time needs room.
    Returns 0, or an exit code after printing the error. */
 static int
-write_file(struct run *r)
+write_run_file(struct run *r)
 {
     const struct run_file *f = &r->file;
     struct buf b = {0};
@@ -168,7 +168,7 @@ write_file(struct run *r)
 /* Reads it back, all but the numbers of processes, which others may have
    replaced. False: it ends too early to have led to a claim. */
 static bool
-read_file(struct run *r)
+read_run_file(struct run *r)
 {
     struct arena *a = &r->c->kept;
     struct run_file *f = &r->file;
@@ -323,7 +323,7 @@ put_report_key(struct run *r)
    meanwhile, if that was reported before, or if a command that did not begin
    did not even get the task. Returns an exit code, or ERR_AGAIN. */
 static int
-try_record(struct run *r, int code, const char *how)
+try_report(struct run *r, int code, const char *how)
 {
     const char *status = code == 0 ? "done" : "failed";
     const char *reason = code == 0 ? NULL : how;
@@ -374,17 +374,17 @@ try_record(struct run *r, int code, const char *how)
 }
 
 static int
-record(struct run *r, int code, const char *how)
+report_end(struct run *r, int code, const char *how)
 {
     int rc;
 
     do
-        rc = try_record(r, code, how);
+        rc = try_report(r, code, how);
     while (rc == ERR_AGAIN);
     if (rc == 0 || rc == CLI_STORE || rc == CLI_NOT_MET || !r->file.own)
         return rc;
     r->file.own = false; /* evidence is missing to end it */
-    return record(r, code, how);
+    return report_end(r, code, how);
 }
 
 /* Does nothing if the command has ended the task, which takes no log then.
@@ -431,13 +431,13 @@ tell_lost(struct run *r)
     struct run then = {.c = r->c, .id = r->id, .file.fd = r->file.fd};
     const char *how;
 
-    if (!read_file(&then))
+    if (!read_run_file(&then))
         return 0;
     if (then.file.agent == NULL || then.file.command == NULL)
         return cli_fail_store(r->c, ERR_NOMEM);
     how = then.file.began ? lost : never;
     cli_fail(r->c, 0, "%s: %s: %s", r->id, then.file.command, how);
-    return record(&then, -1, how) == CLI_STORE ? CLI_STORE : 0;
+    return report_end(&then, -1, how) == CLI_STORE ? CLI_STORE : 0;
 }
 
 void
@@ -453,7 +453,7 @@ cli_run_tell_lost(const struct cli_env *env, const struct cli_store *s)
         struct run r = {.c = &c, .id = e->d_name, .file.fd = -1};
 
         if (strcmp(r.id, ".") != 0 && strcmp(r.id, "..") != 0 &&
-            lock_file(&r, false, false) == 0 &&
+            lock_run_file(&r, false, false) == 0 &&
             tell_lost(&r) == 0)
             unlink(r.file.path);
         close(r.file.fd);
@@ -532,7 +532,7 @@ become(struct run *r)
     text_put(pid, sizeof(pid), "%ld", (long)r->file.pid);
     say_line(r->watcher, pid);
     r->file.began = true;
-    write_file(r);
+    write_run_file(r);
     signal(SIGPIPE, SIG_DFL);
     signal(SIGXFSZ, SIG_DFL);
     signal(SIGTERM, SIG_DFL);
@@ -583,7 +583,7 @@ stop_command(struct run *r, const char *reason)
 
 /* Ends the command if somebody wants that. */
 static void
-obey(struct run *r)
+end_if_wanted(struct run *r)
 {
     struct cli *c = r->c;
     struct str by, why, asked, at;
@@ -619,7 +619,7 @@ obey(struct run *r)
 /* Waits for the command, passes its output on, and does what is due once a
    second. Returns its status. */
 static int
-attend(struct run *r)
+attend_command(struct run *r)
 {
     int64_t now;
     int status;
@@ -628,7 +628,7 @@ attend(struct run *r)
         now = clock_mono_ms();
         if (now >= r->tick_ms) {
             r->tick_ms = now + TICK_MS;
-            obey(r);
+            end_if_wanted(r);
             if (terminated && r->kill_ms == 0)
                 stop_command(r, "the supervisor was told to end");
             if (now >= r->progress_ms) {
@@ -676,7 +676,7 @@ store_end(struct run *r, int status)
         arena_reset(&r->c->a);
         attached = attached || waited > LOG_S || cli_is_gone(r->c) ||
                    attach_log(r) != CLI_STORE;
-        rc = attached ? record(r, code, how.p) : CLI_STORE;
+        rc = attached ? report_end(r, code, how.p) : CLI_STORE;
         if (rc != CLI_STORE || terminated || ++waited > DAY_S)
             break;
         if (waited == 1) {
@@ -695,7 +695,7 @@ store_end(struct run *r, int status)
 /* Takes the task and starts the command. Returns 0, or an exit code after
    printing the error. */
 static int
-take_up(struct run *r)
+begin_run(struct run *r)
 {
     static char id[] = "t-0123456789";
     struct store *s = r->c->s.store;
@@ -709,7 +709,7 @@ take_up(struct run *r)
         if (random_hex(id + 2, 10) != 0)
             return cli_fail_store(r->c, ERR_IO);
     }
-    rc = lock_file(r, false, true);
+    rc = lock_run_file(r, false, true);
     if (rc == 0)
         rc = tell_lost(r);
     if (rc != 0)
@@ -723,7 +723,7 @@ take_up(struct run *r)
     }
     if (rc == 0 && random_hex(r->file.key, KEY_LEN) != 0)
         rc = cli_fail_store(r->c, ERR_IO);
-    if (rc == 0 && (rc = write_file(r)) == 0) {
+    if (rc == 0 && (rc = write_run_file(r)) == 0) {
         say_line(r->watcher, r->id);
         rc = claim(r);
         claimed = rc == 0 || rc == CLI_STORE;
@@ -775,14 +775,14 @@ supervise(struct run *r)
     if (rc == 0)
         c->session = mcp_process_mark(&c->kept, c->s.store);
     c->client = STR(TASK_RUN_CLIENT);
-    rc = rc == 0 ? take_up(r) : rc;
+    rc = rc == 0 ? begin_run(r) : rc;
     if (rc != 0)
         return rc;
     say_line(r->output.out, r->id);
     fcntl(r->output.out, F_SETFL, O_NONBLOCK);
     if (r->detach)
         leave_foreground(r);
-    status = attend(r);
+    status = attend_command(r);
     c->session = STR_NONE; /* what follows gives the lease back */
     rc = store_end(r, status);
     output_end(&r->output);
@@ -797,7 +797,7 @@ supervise(struct run *r)
    it prints, and it would be killed for writing into a pipe without a
    reader. */
 static void
-take_over(struct run *r, int from)
+replace_supervisor(struct run *r, int from)
 {
     int64_t now;
     char pid[24];
@@ -807,19 +807,19 @@ take_over(struct run *r, int from)
     fcntl(r->output.in, F_SETFL, O_NONBLOCK);
     if (output_new(&r->output) != 0 || cli_open(r->c, false) != 0)
         return;
-    rc = lock_file(r, false, false);
+    rc = lock_run_file(r, false, false);
     if (rc == CLI_CONFLICT) {
-        read_file(r);
+        read_run_file(r);
         while (os_lock_file(r->file.fd, false) != 0 && errno == EWOULDBLOCK) {
             now = clock_mono_ms();
             if (r->file.pid > 1 && now >= r->tick_ms) {
                 r->tick_ms = now + TICK_MS / 4;
-                obey(r);
+                end_if_wanted(r);
             }
             output_wait(&r->output, TICK_MS / 4);
         }
         close(r->file.fd);
-        rc = lock_file(r, true, false); /* the file may have been removed */
+        rc = lock_run_file(r, true, false); /* the file may have been removed */
     }
     if (rc != 0)
         return;
@@ -856,7 +856,7 @@ supervise_command(struct run *r)
     if (WIFEXITED(status))
         return WEXITSTATUS(status);
     if (begun)
-        take_over(r, from);
+        replace_supervisor(r, from);
     kill(getpid(), SIGKILL);
     return CLI_NOT_MET;
 }
