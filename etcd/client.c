@@ -321,7 +321,7 @@ keep_token(struct etcd *e, struct str token)
 }
 
 static int
-judge_login(struct etcd *e, const struct json_tok *root, int64_t code)
+handle_login(struct etcd *e, const struct json_tok *root, int64_t code)
 {
     struct str token = json_str(&e->arena, json_get(root, "token"));
 
@@ -335,7 +335,7 @@ judge_login(struct etcd *e, const struct json_tok *root, int64_t code)
 }
 
 static int
-judge_error(struct etcd *e, int64_t code)
+handle_error(struct etcd *e, int64_t code)
 {
     size_t i = 0;
 
@@ -358,7 +358,7 @@ judge_error(struct etcd *e, int64_t code)
 
 /* An answer is whole. */
 static int
-judge_answer(struct etcd *e)
+handle_answer(struct etcd *e)
 {
     const struct json_tok *root = NULL, *message;
     int64_t code = 0, took = clock_mono_us() - e->begun_us;
@@ -379,7 +379,7 @@ judge_answer(struct etcd *e)
         text_put(what, sizeof what, "status %d: etcd's JSON gateway does not "
                  "answer on this port", e->status);
     set_why(e, what);
-    return e->logging_in ? judge_login(e, root, code) : judge_error(e, code);
+    return e->logging_in ? handle_login(e, root, code) : handle_error(e, code);
 }
 
 /* ---- receiving ---- */
@@ -432,7 +432,7 @@ add_body(struct etcd *e, size_t n)
         return 1;
     if (!e->keep || used < n)
         disconnect(e);
-    return judge_answer(e);
+    return handle_answer(e);
 }
 
 static int

@@ -424,8 +424,8 @@ find_mine(struct engine *e, const struct txn_answer *t,
 /* Decides what the replica is. The window then shows whether the next batch has
    the id of its newest one. */
 static int
-judge_replica(struct engine *e, const struct txn_answer *t,
-              const struct head *head)
+classify_replica(struct engine *e, const struct txn_answer *t,
+                 const struct head *head)
 {
     int rc = 0;
 
@@ -465,7 +465,7 @@ attach_to_store(struct engine *e, const struct txn_answer *t,
     if (e->at.g == 0 || !same || e->at.push == REMOTE_PUSH)
         return replace_replica(e, false);
     if (e->at.n > 0) {
-        rc = judge_replica(e, t, head);
+        rc = classify_replica(e, t, head);
     } else {
         e->mine = head_first(head->epoch);
         if (e->doubt != DOUBT_NO)
@@ -664,7 +664,7 @@ on_renewed(struct engine *e, const struct txn_answer *t)
 }
 
 static int
-tend_life(struct engine *e)
+send_life(struct engine *e)
 {
     int64_t now = clock_mono_ms();
 
@@ -698,7 +698,7 @@ life_is_needed(const struct engine *e)
 
 /* When upkeep sends next; INT64_MAX: never. */
 static int64_t
-tend_due(const struct engine *e)
+upkeep_due(const struct engine *e)
 {
     int64_t due = snapshot_due(e);
 
@@ -709,16 +709,16 @@ tend_due(const struct engine *e)
 
 /* Sends the next request that is due. Returns whether there is one. */
 static bool
-tend(struct engine *e)
+send_upkeep(struct engine *e)
 {
     int64_t now = clock_mono_ms();
     bool sent;
 
-    if (now < tend_due(e))
+    if (now < upkeep_due(e))
         return false;
     e->state = ENGINE_TENDS;
     if (life_is_needed(e) && now >= e->life.due_ms)
-        sent = tend_life(e) == ERR_PENDING;
+        sent = send_life(e) == ERR_PENDING;
     else
         sent = snapshot_send(e) == ERR_PENDING;
     if (!sent)
@@ -866,7 +866,7 @@ remote_commit(void *ctx, const struct remote_at *at, struct str lines,
 
 /* What a failed request means for an operation. */
 static int
-judge_failure(struct engine *e, int rc, const struct etcd_answer *a)
+handle_failure(struct engine *e, int rc, const struct etcd_answer *a)
 {
     if (a->why[0] != '\0')
         engine_fail(e, 0, rc == ERR_FULL ? "%s; run etcdctl compact, defrag, "
@@ -889,7 +889,7 @@ remote_step(void *ctx, struct remote_news *news)
     int rc, read;
 
     do {
-        if (e->state == ENGINE_IDLE && !tend(e))
+        if (e->state == ENGINE_IDLE && !send_upkeep(e))
             return ERR_PENDING;
         rc = etcd_step(e->client, &a);
         if (rc == ERR_PENDING)
@@ -913,7 +913,7 @@ remote_step(void *ctx, struct remote_news *news)
         }
         if (rc == 0 && read != 0 && e->committing)
             read = fail_unread(e);
-        rc = read == 0 ? e->then(e, &t) : judge_failure(e, read, &a);
+        rc = read == 0 ? e->then(e, &t) : handle_failure(e, read, &a);
         if (rc == ERR_AGAIN)
             rc = attach_replica(e);
     } while (rc == ERR_PENDING);
@@ -932,7 +932,7 @@ remote_watch(void *ctx, bool *write, int64_t *due_ms)
     if (e->state != ENGINE_IDLE)
         return etcd_watch(e->client, write, due_ms);
     *write = false;
-    *due_ms = tend_due(e);
+    *due_ms = upkeep_due(e);
     return -1;
 }
 
