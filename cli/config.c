@@ -350,7 +350,7 @@ cli_put_clients(struct buf *b)
 
 /* Reads the name of a value at *t, and moves that behind it. */
 static enum value
-value_at(const char **t)
+value_named_at(const char **t)
 {
     size_t v = 0;
 
@@ -371,7 +371,7 @@ next_of(const char *t, const struct launch *l)
         if (*t == '>')
             continue;
         t++;
-        switch (value_at(&t)) {
+        switch (value_named_at(&t)) {
         case ARGS:
             empty = l->args.n == 0;
             break;
@@ -398,7 +398,7 @@ put_servers(struct buf *b, const struct client *k, const struct launch *l)
         if (*t++ != '$') {
             buf_char(b, t[-1]);
         } else {
-            enum value v = value_at(&t);
+            enum value v = value_named_at(&t);
 
             if (v == ARGS || v == LAUNCH)
                 put_word_list(b, v == ARGS ? &l->args : &all, ", ");
@@ -432,7 +432,7 @@ put_client_words(struct cli *c, const char *t, const struct launch *l,
         if (len > 0 || *t != '$')
             continue;
         t++;
-        switch (value_at(&t)) {
+        switch (value_named_at(&t)) {
         case ARGS:
             add_all(w, &l->args);
             break;

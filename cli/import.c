@@ -592,7 +592,7 @@ read_origin(struct import *im, const struct json_tok *from, struct buf *notes)
 
 /* Adds the task to the batch: as it is, if all of it fits. */
 static int
-add_task(struct import *im, struct fit *f, const struct json_tok *task)
+queue_task(struct import *im, struct fit *f, const struct json_tok *task)
 {
     struct task_ctx x = {.a = &im->a, .at = im->c->env->project};
     struct piece *p = &im->piece[im->n];
@@ -658,7 +658,7 @@ add_record(struct import *im, struct str text)
     else if (json_get(root, "task_id") == NULL)
         report_stranger(im, root);
     else
-        rc = add_task(im, &f, root);
+        rc = queue_task(im, &f, root);
     buf_fini(&f.extra);
     buf_fini(&f.artifacts);
     buf_fini(&f.notes);
@@ -916,7 +916,7 @@ note_source(struct import *im)
    what ends too early, or cannot be read. Returns 0, ERR_NOMEM, or an error of
    the store. */
 static int
-read_input(struct import *im)
+read_records(struct import *im)
 {
     struct input *in = &im->in;
     int rc = 0, got = 1;
@@ -1010,7 +1010,7 @@ cli_import(struct cli *c)
     if (rc == 0)
         rc = open_input(c, &im.in, c->operand[0]);
     if (rc == 0) {
-        rc = read_input(&im);
+        rc = read_records(&im);
         rc = rc < 0 ? cli_fail_store(c, rc) : im.end;
         put_summary(&im);
     }
