@@ -132,14 +132,6 @@ static const struct env_opt http_opts[] = {
 #define N_OPTS (sizeof(opts) / sizeof(*opts))
 #define N_HTTP_OPTS (sizeof(http_opts) / sizeof(*http_opts))
 
-static bool
-is_directory(const char *path)
-{
-    struct stat st;
-
-    return path != NULL && stat(path, &st) == 0 && S_ISDIR(st.st_mode);
-}
-
 /* Parses text as one of two words, no being the default. *is_yes: it is yes.
    False: it is neither. */
 static bool
@@ -182,6 +174,7 @@ apply_options(struct options *o)
 {
     struct cli_env *e = &o->e;
     const char *root = o->artifact_root;
+    struct stat st;
     int n = 0;
 
     if (!choose_word(o->tools, "core", "all", &e->core))
@@ -199,66 +192,47 @@ apply_options(struct options *o)
     if (root == NULL)
         return NULL;
     e->artifact_root = env_absolute(root);
-    return root[0] != '\0' && is_directory(e->artifact_root)
+    return root[0] != '\0' && e->artifact_root != NULL &&
+           stat(e->artifact_root, &st) == 0 && S_ISDIR(st.st_mode)
                ? NULL : "--artifact-root needs a directory that exists";
 }
 
-/* Sets the sockets passed to this process. Returns NULL, or what is wrong. */
-static const char *
-find_passed(struct http_options *o)
-{
-    const char *pid = env_get("LISTEN_PID"), *n = env_get("LISTEN_FDS");
-    uint64_t v;
-
-    o->fd = -1;
-    if (pid == NULL || n == NULL || !str_u64(str_of(pid), &v) ||
-        v != (uint64_t)getpid() || strcmp(n, "0") == 0)
-        return NULL;
-    if (strcmp(n, "1") != 0 && strcmp(n, "2") != 0)
-        return "LISTEN_FDS: at most two sockets can be served";
-    o->fd = PASSED_FD;
-    if (*n == '2')
-        o->also_fd = PASSED_FD + 1;
-    return NULL;
-}
-
-/* Sets where to listen. Returns NULL, or what is wrong. */
-static const char *
-find_port(struct options *o)
-{
-    const char *env = env_get("MCP_TASK_PORT");
-    bool given = o->port != NOT_GIVEN;
-
-    if (o->web.http.unix_path != NULL && (given || o->web.http.host != NULL))
-        return "--unix cannot be used with --host or --port";
-    if (o->web.http.host == NULL)
-        o->web.http.host = DEFAULT_HOST;
-    if (!given && env == NULL)
-        o->port = DEFAULT_PORT;
-    else if (!given && (!str_u64(str_of(env), &o->port) ||
-                        o->port > UINT16_MAX))
-        return "MCP_TASK_PORT needs a number from 0 to 65535";
-    o->web.http.port = (uint16_t)o->port;
-    return NULL;
-}
-
-/* Checks and sets options that only HTTP needs. Returns NULL, or what is
-   wrong. */
+/* Checks and sets options that only HTTP needs: where to listen, and the
+   sockets passed to this process. Returns NULL, or what is wrong. */
 static const char *
 apply_http(struct options *o, bool command)
 {
-    struct web_options *w = &o->web;
-    const char *wrong;
+    const char *env = env_get("MCP_TASK_PORT"), *pid = env_get("LISTEN_PID");
+    const char *n_passed = env_get("LISTEN_FDS");
+    struct http_options *h = &o->web.http;
+    bool given = o->port != NOT_GIVEN;
+    uint64_t n;
 
     if (!o->http)
         return NULL;
     if (command)
         return "options for HTTP cannot be used with a command";
-    if ((wrong = find_port(o)) != NULL ||
-        (wrong = find_passed(&w->http)) != NULL)
-        return wrong;
-    w->http.connections = (unsigned)o->connections;
-    w->read_only = o->e.read_only;
+    if (h->unix_path != NULL && (given || h->host != NULL))
+        return "--unix cannot be used with --host or --port";
+    if (h->host == NULL)
+        h->host = DEFAULT_HOST;
+    if (!given && env == NULL)
+        o->port = DEFAULT_PORT;
+    else if (!given && (!str_u64(str_of(env), &o->port) ||
+                        o->port > UINT16_MAX))
+        return "MCP_TASK_PORT needs a number from 0 to 65535";
+    h->port = (uint16_t)o->port;
+    h->fd = -1;
+    if (pid != NULL && n_passed != NULL && str_u64(str_of(pid), &n) &&
+        n == (uint64_t)getpid() && strcmp(n_passed, "0") != 0) {
+        if (strcmp(n_passed, "1") != 0 && strcmp(n_passed, "2") != 0)
+            return "LISTEN_FDS: at most two sockets can be served";
+        h->fd = PASSED_FD;
+        if (*n_passed == '2')
+            h->also_fd = PASSED_FD + 1;
+    }
+    h->connections = (unsigned)o->connections;
+    o->web.read_only = o->e.read_only;
     return NULL;
 }
 
@@ -355,18 +329,6 @@ struct parts { /* each depends on those before */
     struct web *web;
 };
 
-static void
-report_state(struct store *store)
-{
-    const struct store_state *st = store_state(store);
-
-    if (st->torn)
-        cli_fail(NULL, 0, "%s: removed an incomplete last record; no "
-                 "acknowledged data was lost", st->path);
-    if (st->why[0] != '\0')
-        cli_fail(NULL, 0, "%s", st->why);
-}
-
 /* Tells where the server is; a person, also what is there. */
 static void
 report_web(const struct cli_env *e, const char *address)
@@ -398,17 +360,6 @@ report_stdio(const struct cli_env *e)
         cli_fail(NULL, 0, "%s: serving on stdin and stdout", e->log_path);
 }
 
-/* A new host first fetches the key that the others use: sessions sealed with a
-   new one would be invalid to them. */
-static void
-meet_hosts(struct store *store)
-{
-    const struct store_state *st = store_state(store);
-
-    if (st->shared && st->g == 0)
-        store_confirm_patiently(store);
-}
-
 static void
 put_metrics(void *tasks, struct buf *b)
 {
@@ -420,11 +371,16 @@ open_parts(struct parts *p, const struct options *o, char why[256])
 {
     const struct cli_env *e = &o->e;
     struct web_options web = o->web;
+    const struct store_state *st;
     int err;
 
     if ((err = cli_open_store(e, false, &p->s, why)) < 0)
         return err;
-    meet_hosts(p->s.store);
+    /* A new host first fetches the key that the others use: sessions sealed
+       with a new one would be invalid to them. */
+    st = store_state(p->s.store);
+    if (st->shared && st->g == 0)
+        store_confirm_patiently(p->s.store);
     cli_run_tell_lost(e, &p->s);
     if ((err = sign_new(&p->sign, p->s.store)) < 0 ||
         (err = tools_new(&p->tools, p->s.tasks, e)) < 0 ||
@@ -456,6 +412,7 @@ close_parts(struct parts *p)
 static int
 serve_clients(const struct options *o)
 {
+    const struct store_state *st;
     struct parts p = {0};
     char why[256] = "";
     int err = open_parts(&p, o, why), exit_code = CLI_OK;
@@ -465,7 +422,12 @@ serve_clients(const struct options *o)
             report_web(&o->e, web_address(p.web));
         else
             report_stdio(&o->e);
-        report_state(p.s.store);
+        st = store_state(p.s.store);
+        if (st->torn)
+            cli_fail(NULL, 0, "%s: removed an incomplete last record; no "
+                     "acknowledged data was lost", st->path);
+        if (st->why[0] != '\0')
+            cli_fail(NULL, 0, "%s", st->why);
         err = p.web != NULL ? turn_run(p.turn, web_ended, p.web)
                             : turn_run(p.turn, stdio_ended, p.stdio);
         if (err == ERR_IO)

@@ -11,7 +11,7 @@
 #include "cli/commands.h"
 #include "cli/help.h"
 #include "cli/id.h"
-#include "cli/service.h"
+#include "cli/server.h"
 #include "cli/show.h"
 #include "cli/store.h"
 #include "cli/text.h"

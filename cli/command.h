@@ -71,7 +71,7 @@ enum cli_group { /* of commands, in help and in the table */
 
 /* A row of the table. In operands, [X] is optional, X... may be repeated and
    X|Y is a choice. Their names, like those of the values of options, tell
-   completion what stands there: see cli/complete.c. */
+   completion what stands there: see cli/help.c. */
 struct cli_command {
     const char *name;
     const char *operands;

@@ -12,6 +12,8 @@
    none what to tell its agents. */
 
 #include "cli/config.h"
+#include "cli/run.h"
+
 #include "cli/text.h"
 #include "mcp/calls.h"
 #include "tools/resources.h"
@@ -21,11 +23,8 @@
 #include "json/write.h"
 #include "base/token.h"
 
-#include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define MAX_WORDS 64
@@ -138,9 +137,12 @@ cli_own_path(struct cli *c)
 /* How to start this program: by its path, unless that is in the cache of a
    runner, which may drop it and fetches it again. */
 static void
-put_program(struct cli *c, struct launch *l)
+find_launch(struct cli *c, struct launch *l)
 {
-    l->command = cli_own_path(c);
+    const struct cli_env *e = c->env;
+    const char *auth = env_get("MCP_TASK_STORE_AUTH");
+
+    *l = (struct launch){.command = cli_own_path(c)};
     if (strstr(l->command.p, "/_npx/") != NULL) {
         l->command = STR("npx");
         add_words(&l->args, "-y", "mcptask");
@@ -148,16 +150,6 @@ put_program(struct cli *c, struct launch *l)
         l->command = STR("uvx");
         add_word(&l->args, STR("mcptask"));
     }
-}
-
-static void
-find_launch(struct cli *c, struct launch *l)
-{
-    const struct cli_env *e = c->env;
-    const char *auth = env_get("MCP_TASK_STORE_AUTH");
-
-    *l = (struct launch){.n_env = 0};
-    put_program(c, l);
     add_arg(l, e->core, "--tools", "core");
     add_arg(l, e->read_only, "--read-only", NULL);
     add_arg(l, e->require_evidence, e->require_pass
@@ -229,15 +221,25 @@ put_launch(struct buf *b, const struct launch *l)
 
 /* ---- the clients ---- */
 
+/* What a $NAME in a template stands for, in settings and in a command. */
+enum value { COMMAND, ARGS, LAUNCH, ENV, URL, HEADER, FIELD, TABLE, TOKEN,
+             OBJECT, N_VALUES };
+static const char *const value_names[N_VALUES] = {
+    [COMMAND] = "command", /* the program */
+    [ARGS] = "args",       /* its arguments */
+    [LAUNCH] = "launch",   /* both, as one list */
+    [ENV] = "env",         /* the variables */
+    [URL] = "url",         /* the address */
+    [HEADER] = "header",   /* the header */
+    [FIELD] = "field",     /* the same, for opencode's command */
+    [TABLE] = "table",     /* variables or the header as a table of TOML */
+    [TOKEN] = "token",     /* the name of the variable with the token */
+    [OBJECT] = "object",   /* all of it as JSON, for the command of VS Code */
+};
+
 /* A client is a row of templates: of its settings and of its own command that
-   makes them, each for stdio and for HTTP. In them stand for
-     $C the program            $A its arguments
-     $J both, as one list      $V the variables
-     $U the address            $T the name of the variable with the token
-     $H the header             $K the same, for opencode's command
-     $W variables or the header as a table of TOML
-     $O all of it as one JSON object, for the command of VS Code
-   and <X text> is left out where $X is empty. */
+   makes them, each for stdio and for HTTP. In them <NAME text> is left out
+   where $NAME is empty. */
 struct client {
     const char *name;
     const char *where;
@@ -253,25 +255,26 @@ struct client {
 #define JSON(servers, members) "{\n  \"" servers "\": {\n" \
     "    \"mcptask\": {\n" members "\n    }\n  }\n}\n"
 #define TYPE(t) "      \"type\": \"" t "\",\n"
-#define STDIO "      \"command\": $C,\n      \"args\": $A<V,\n" \
-    "      \"env\": $V>"
-#define HTTP(url) "      \"" url "\": $U<H,\n      \"headers\": $H>"
+#define STDIO "      \"command\": $command,\n      \"args\": $args<env,\n" \
+    "      \"env\": $env>"
+#define HTTP(url) "      \"" url "\": $url<header,\n      \"headers\": $header>"
 #define GEMINI(program) \
     .stdio = JSON("mcpServers", STDIO), \
     .http = JSON("mcpServers", HTTP("httpUrl")), \
-    .run = program " mcp add $V --scope user --transport stdio mcptask $C" \
-           "<A -- $A>", \
-    .run_http = program " mcp add --scope user --transport http mcptask $U" \
-                "<H --header $H>", \
+    .run = program " mcp add $env --scope user --transport stdio mcptask " \
+           "$command<args -- $args>", \
+    .run_http = program " mcp add --scope user --transport http mcptask $url" \
+                "<header --header $header>", \
     .variable = "${"
 
 static const struct client clients[] = {
     {.name = "claude-code", .where = "run this, once, for all your projects",
      .stdio = JSON("mcpServers", TYPE("stdio") STDIO),
      .http = JSON("mcpServers", TYPE("http") HTTP("url")),
-     .run = "claude mcp add $V --scope user --transport stdio mcptask -- $C $A",
-     .run_http = "claude mcp add --scope user --transport http mcptask $U"
-                 "<H --header $H>",
+     .run = "claude mcp add $env --scope user --transport stdio mcptask -- "
+            "$command $args",
+     .run_http = "claude mcp add --scope user --transport http mcptask $url"
+                 "<header --header $header>",
      .remove = "claude mcp remove --scope user mcptask", .variable = "${",
      .hooks = "~/.claude/settings.json", .subs = true},
     {.name = "claude-desktop",
@@ -287,14 +290,17 @@ static const struct client clients[] = {
               "Configuration\" opens",
      .stdio = JSON("servers", TYPE("stdio") STDIO),
      .http = JSON("servers", TYPE("http") HTTP("url")),
-     .run = "code --add-mcp $O", .run_http = "code --add-mcp $O",
+     .run = "code --add-mcp $object", .run_http = "code --add-mcp $object",
      .variable = "${env:"},
     {.name = "codex", .where = "for ~/.codex/config.toml",
-     .stdio = "[mcp_servers.mcptask]\ncommand = $C\nargs = $A<W\nenv = $W>\n",
-     .http = "[mcp_servers.mcptask]\nurl = $U<T\nbearer_token_env_var = $T>"
-             "<W\nhttp_headers = $W>\n",
-     .run = "codex mcp add $V mcptask -- $C $A",
-     .run_http = "codex mcp add mcptask --url $U<T --bearer-token-env-var $T>",
+     .stdio = "[mcp_servers.mcptask]\ncommand = $command\nargs = $args"
+              "<table\nenv = $table>\n",
+     .http = "[mcp_servers.mcptask]\nurl = $url"
+             "<token\nbearer_token_env_var = $token>"
+             "<table\nhttp_headers = $table>\n",
+     .run = "codex mcp add $env mcptask -- $command $args",
+     .run_http = "codex mcp add mcptask --url $url"
+                 "<token --bearer-token-env-var $token>",
      .variable = "",
      .hooks = "~/.codex/hooks.json; then say yes to them in /hooks of codex",
      .subs = true},
@@ -309,8 +315,9 @@ static const struct client clients[] = {
                    STDIO),
      .http = JSON("mcpServers", "      \"tools\": [\"*\"],\n" TYPE("http")
                   HTTP("url")),
-     .run = "copilot mcp add $V mcptask -- $C $A",
-     .run_http = "copilot mcp add --transport http mcptask $U<H --header $H>",
+     .run = "copilot mcp add $env mcptask -- $command $args",
+     .run_http = "copilot mcp add --transport http mcptask $url"
+                 "<header --header $header>",
      .remove = "copilot mcp remove mcptask"},
     {.name = "cline",
      .where = "for cline_mcp_settings.json (MCP Servers, Configure)",
@@ -319,16 +326,17 @@ static const struct client clients[] = {
     {.name = "opencode",
      .where = "for ~/.config/opencode/opencode.json, or opencode.json in a "
               "project",
-     .stdio = JSON("mcp", TYPE("local") "      \"command\": $J<V,\n"
-                   "      \"environment\": $V>"),
+     .stdio = JSON("mcp", TYPE("local") "      \"command\": $launch<env,\n"
+                   "      \"environment\": $env>"),
      .http = JSON("mcp", TYPE("remote") HTTP("url")),
-     .run = "opencode mcp add mcptask $V -- $C $A",
-     .run_http = "opencode mcp add mcptask --url $U<H --header $K>",
+     .run = "opencode mcp add mcptask $env -- $command $args",
+     .run_http = "opencode mcp add mcptask --url $url<header --header $field>",
      .variable = "{env:"},
     {.name = "hermes", .where = "for ~/.hermes/config.yaml",
-     .stdio = "mcp_servers:\n  mcptask:\n    command: $C\n    args: $A<V\n"
-              "    env: $V>\n",
-     .http = "mcp_servers:\n  mcptask:\n    url: $U<H\n    headers: $H>\n",
+     .stdio = "mcp_servers:\n  mcptask:\n    command: $command\n"
+              "    args: $args<env\n    env: $env>\n",
+     .http = "mcp_servers:\n  mcptask:\n    url: $url"
+             "<header\n    headers: $header>\n",
      .variable = "${"},
 };
 #define N_CLIENTS (sizeof(clients) / sizeof(clients[0]))
@@ -340,13 +348,16 @@ cli_put_clients(struct buf *b)
         buf_printf(b, " %s", clients[i].name);
 }
 
-/* Whether the value that stands behind a '<' is empty. */
-static bool
-is_empty(const struct launch *l, char value)
+/* Reads the name of a value at *t, and moves that behind it. */
+static enum value
+value_named_at(const char **t)
 {
-    if (value == 'A')
-        return l->args.n == 0;
-    return value == 'T' ? l->token_env == NULL : l->n_env == 0;
+    size_t v = 0;
+
+    while (strncmp(*t, value_names[v], strlen(value_names[v])) != 0)
+        v++;
+    *t += strlen(value_names[v]);
+    return (enum value)v;
 }
 
 /* Follows a template: skips what is left out and brackets. Returns the next
@@ -354,9 +365,24 @@ is_empty(const struct launch *l, char value)
 static const char *
 next_of(const char *t, const struct launch *l)
 {
-    for (; *t == '<' || *t == '>'; t++)
-        if (*t == '<' && is_empty(l, *++t))
-            t = strchr(t, '>');
+    bool empty;
+
+    for (; *t == '<' || *t == '>'; t++) {
+        if (*t == '>')
+            continue;
+        t++;
+        switch (value_named_at(&t)) {
+        case ARGS:
+            empty = l->args.n == 0;
+            break;
+        case TOKEN:
+            empty = l->token_env == NULL;
+            break;
+        default:
+            empty = l->n_env == 0;
+        }
+        t = empty ? strchr(t, '>') : t - 1;
+    }
     return t;
 }
 
@@ -368,53 +394,22 @@ put_servers(struct buf *b, const struct client *k, const struct launch *l)
 
     add_word(&all, l->command);
     add_all(&all, &l->args);
-    for (; *t != '\0'; t = next_of(t + 1, l)) {
-        if (*t != '$')
-            buf_char(b, *t);
-        else if (*++t == 'A' || *t == 'J')
-            put_word_list(b, *t == 'A' ? &l->args : &all, ", ");
-        else if (*t == 'V' || *t == 'H' || *t == 'W')
-            put_pairs(b, l->env, l->n_env, *t == 'W' ? "\" = " : "\": ");
-        else if (*t == 'T')
-            json_quote(b, str_of(l->token_env));
-        else
-            json_quote(b, *t == 'U' ? l->url : l->command);
-    }
-}
+    while (*t != '\0') {
+        if (*t++ != '$') {
+            buf_char(b, t[-1]);
+        } else {
+            enum value v = value_named_at(&t);
 
-/* Adds the words that stand for $value in a command. */
-static void
-add_value(struct cli *c, const struct launch *l, char value, struct words *w)
-{
-    const struct pair *e = l->env;
-    struct buf b = {0};
-
-    switch (value) {
-    case 'A':
-        add_all(w, &l->args);
-        break;
-    case 'V':
-        for (size_t i = 0; i < l->n_env; i++) {
-            add_word(w, STR("--env"));
-            add_word(w, arena_printf(&c->a, "%s=%s", e[i].name, e[i].value));
+            if (v == ARGS || v == LAUNCH)
+                put_word_list(b, v == ARGS ? &l->args : &all, ", ");
+            else if (v == ENV || v == HEADER || v == TABLE)
+                put_pairs(b, l->env, l->n_env, v == TABLE ? "\" = " : "\": ");
+            else if (v == TOKEN)
+                json_quote(b, str_of(l->token_env));
+            else
+                json_quote(b, v == URL ? l->url : l->command);
         }
-        break;
-    case 'H':
-    case 'K':
-        add_word(w, arena_printf(&c->a, "%s%s%s", e->name,
-                                 value == 'H' ? ": " : "=", e->value));
-        break;
-    case 'O':
-        buf_printf(&b, "{\"name\":\"mcptask\",\"type\":\"%s\"",
-                   l->url.p != NULL ? "http" : "stdio");
-        put_launch(&b, l);
-        add_word(w, buf_take(&b, &c->a));
-        break;
-    case 'T':
-        add_word(w, str_of(l->token_env));
-        break;
-    default:
-        add_word(w, value == 'U' ? l->url : l->command);
+        t = next_of(t, l);
     }
 }
 
@@ -423,16 +418,52 @@ static void
 put_client_words(struct cli *c, const char *t, const struct launch *l,
                  struct words *w)
 {
+    const struct pair *e = l->env;
+    struct buf b = {0};
     size_t len;
 
-    for (t = next_of(t, l); *t != '\0'; t = next_of(t + len, l)) {
-        len = *t == '$' ? 2 : strcspn(t, " <>");
-        if (*t == ' ')
-            len = 1;
-        else if (*t == '$')
-            add_value(c, l, t[1], w);
-        else
+    for (t = next_of(t, l); *t != '\0'; t = next_of(t, l)) {
+        len = strcspn(t, " <>$");
+        if (len > 0)
             add_word(w, arena_str(&c->a, (struct str){t, len}));
+        t += len;
+        if (*t == ' ')
+            t++;
+        if (len > 0 || *t != '$')
+            continue;
+        t++;
+        switch (value_named_at(&t)) {
+        case ARGS:
+            add_all(w, &l->args);
+            break;
+        case ENV:
+            for (size_t i = 0; i < l->n_env; i++) {
+                add_word(w, STR("--env"));
+                add_word(w, arena_printf(&c->a, "%s=%s", e[i].name,
+                                         e[i].value));
+            }
+            break;
+        case HEADER:
+            add_word(w, arena_printf(&c->a, "%s: %s", e->name, e->value));
+            break;
+        case FIELD:
+            add_word(w, arena_printf(&c->a, "%s=%s", e->name, e->value));
+            break;
+        case OBJECT:
+            buf_printf(&b, "{\"name\":\"mcptask\",\"type\":\"%s\"",
+                       l->url.p != NULL ? "http" : "stdio");
+            put_launch(&b, l);
+            add_word(w, buf_take(&b, &c->a));
+            break;
+        case TOKEN:
+            add_word(w, str_of(l->token_env));
+            break;
+        case URL:
+            add_word(w, l->url);
+            break;
+        default:
+            add_word(w, l->command);
+        }
     }
 }
 
@@ -480,37 +511,12 @@ find_token(struct cli *c, const char *agent, struct str *out)
                     "with --agent", path, agent);
 }
 
-/* A client that can only start servers starts a bridge. */
-static void
-add_bridge(struct launch *l, const char *bearer)
-{
-    l->command = STR("npx");
-    add_words(&l->args, "-y", "mcp-remote");
-    add_words(&l->args, l->url.p, "--allow-http");
-    if (bearer != NULL) {
-        /* mcp-remote's arguments must not hold blanks. */
-        add_words(&l->args, "--header",
-                  "Authorization:${MCPTASK_AUTHORIZATION}");
-        add_env(l, true, "MCPTASK_AUTHORIZATION", bearer);
-    }
-    l->url = STR_NONE;
-}
-
-/* Whether z can name a variable: a token given by mistake mostly cannot. */
-static bool
-is_name(const char *z)
-{
-    static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ_"
-                                  "abcdefghijklmnopqrstuvwxyz0123456789";
-    size_t n = strlen(z);
-
-    return n > 0 && strspn(z, allowed) == n && (z[0] < '0' || z[0] > '9');
-}
-
 static int
 find_url(struct cli *c, const struct client *k, const char *url,
          struct launch *l)
 {
+    static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ_"
+                                  "abcdefghijklmnopqrstuvwxyz0123456789";
     const char *port = env_get("MCP_TASK_PORT"), *variable = c->args.token_env;
     const char *agent = c->arg[ARG_AGENT].text;
     struct str token = STR_NONE, bearer = STR_NONE;
@@ -523,7 +529,10 @@ find_url(struct cli *c, const struct client *k, const char *url,
     if (url != NULL && !str_starts(l->url, "http://") &&
         !str_starts(l->url, "https://"))
         return cli_misuse(c, "URL needs an HTTP address, not \"%s\"", url);
-    if (variable != NULL && !is_name(variable))
+    /* Most tokens that are given by mistake cannot name a variable. */
+    if (variable != NULL &&
+        (variable[0] == '\0' || strchr("0123456789", variable[0]) != NULL ||
+         variable[strspn(variable, allowed)] != '\0'))
         return cli_misuse(c, "--token-env needs the name of a variable");
     if (variable != NULL && k->variable == NULL)
         return cli_misuse(c, "the settings of %s cannot refer to a variable; "
@@ -535,10 +544,21 @@ find_url(struct cli *c, const struct client *k, const char *url,
         token = arena_printf(&c->a, "%s%s}", k->variable, l->token_env);
     if (token.p != NULL)
         bearer = arena_printf(&c->a, "Bearer %.*s", STR_ARG(token));
-    if (k->http == NULL)
-        add_bridge(l, bearer.p);
-    else
+    if (k->http != NULL) {
         add_env(l, bearer.p != NULL, "Authorization", bearer.p);
+        return rc;
+    }
+    /* A client that can only start servers starts a bridge. */
+    l->command = STR("npx");
+    add_words(&l->args, "-y", "mcp-remote");
+    add_words(&l->args, l->url.p, "--allow-http");
+    if (bearer.p != NULL) {
+        /* mcp-remote's arguments must not hold blanks. */
+        add_words(&l->args, "--header",
+                  "Authorization:${MCPTASK_AUTHORIZATION}");
+        add_env(l, true, "MCPTASK_AUTHORIZATION", bearer.p);
+    }
+    l->url = STR_NONE;
     return rc;
 }
 
@@ -606,26 +626,19 @@ cli_config(struct cli *c)
 
 /* ---- setup ---- */
 
-/* The words that are run, or what to put where. */
+/* What to put where, as JSON. */
 static void
-put_setup_json(struct cli *c, const struct client *k, const struct launch *l,
-               const struct words *w)
+put_settings_json(struct buf *b, const struct client *k, const struct buf *text,
+                  const char *where)
 {
-    struct buf *b = &c->out, text = {0};
+    struct json_w w;
 
-    buf_printf(b, "{\"client\":\"%s\",\"%s", k->name,
-               w->n > 0 ? "run\":" : "settings\":");
-    if (w->n > 0) {
-        put_word_list(b, w, ",");
-        buf_z(b, "}\n");
-        return;
-    }
-    put_servers(&text, k, l);
-    json_quote(b, buf_view(&text));
-    buf_fini(&text);
-    buf_z(b, ",\"where\":");
-    json_quote(b, str_of(k->where));
-    buf_z(b, "}\n");
+    json_begin(&w, b);
+    json_put_z(&w, "client", k->name);
+    json_put_str(&w, "settings", buf_view(text));
+    json_put_z(&w, "where", where);
+    json_end(&w);
+    buf_char(b, '\n');
 }
 
 /* Runs the client's command, whose output goes to stderr with --json. Returns
@@ -634,84 +647,15 @@ static int
 run_words(struct cli *c, struct str program, const struct words *w)
 {
     char *argv[MAX_WORDS + 1];
-    int status = 0;
-    pid_t pid;
     size_t i;
 
     for (i = 0; i < w->n; i++)
         argv[i] = (char *)w->word[i].p;
     argv[i] = NULL;
     cli_flush(c);
-    pid = fork();
-    if (pid == 0) {
-        if (c->json)
-            dup2(STDERR_FILENO, STDOUT_FILENO);
-        signal(SIGPIPE, SIG_DFL);
-        signal(SIGXFSZ, SIG_DFL);
-        execv(program.p, argv);
-        _exit(cli_fail_errno(c, ERR_NOT_FOUND, program.p));
-    }
-    if (pid < 0)
-        return cli_fail_errno(c, ERR_NOMEM, program.p);
-    while (waitpid(pid, &status, 0) < 0)
-        if (errno != EINTR)
-            return cli_fail_errno(c, ERR_IO, program.p);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
-
-/* Some clients refuse a server that they have, where others replace it. What
-   was there is removed only after that, so that it stays if the command fails
-   for another reason and there is none. */
-static int
-add_server(struct cli *c, const struct client *k, const struct launch *l,
-           struct str program, const struct words *w)
-{
-    struct words remove = {.n = 0};
-    int rc = run_words(c, program, w);
-
-    if (rc == 0 || k->remove == NULL)
-        return rc;
-    put_client_words(c, k->remove, l, &remove);
-    return run_words(c, program, &remove) == 0 ? run_words(c, program, w) : rc;
-}
-
-/* ---- hooks ---- */
-
-/* The command of a hook, for sh: the store is that of this process. */
-static struct str
-hook_command(struct cli *c, const struct client *k, const struct launch *l)
-{
-    struct words w = {.n = 0};
-    struct buf b = {0};
-
-    if (l->n_env > 0)
-        add_word(&w, STR("env"));
-    for (size_t i = 0; i < l->n_env; i++)
-        add_word(&w, arena_printf(&c->a, "%s=%s", l->env[i].name,
-                                  l->env[i].value));
-    add_word(&w, l->command);
-    for (size_t i = 0; i < l->args.n; i++)
-        add_word(&w, l->args.word[i]);
-    add_words(&w, "hook", k->name);
-    put_words(&b, &w);
-    b.len -= b.len > 0; /* the line feed */
-    return buf_take(&b, &c->a);
-}
-
-static void
-put_hooks(struct buf *b, const struct client *k, struct str command)
-{
-    static const char *const events[] = {"SubagentStart", "SessionStart",
-                                         "SessionEnd"};
-
-    buf_z(b, "{\n  \"hooks\": {\n");
-    for (int i = k->subs ? 0 : 1; i < 3; i++) {
-        buf_printf(b, "    \"%s\": [{\"hooks\": [\n"
-                   "      {\"type\": \"command\", \"command\": ", events[i]);
-        json_quote(b, command);
-        buf_printf(b, "}]}]%s\n", i < 2 ? "," : "");
-    }
-    buf_z(b, "  }\n}\n");
+    return cli_wait_program(c, program.p, cli_start_program(
+        c, program.p, argv, STDIN_FILENO,
+        c->json ? STDERR_FILENO : STDOUT_FILENO, STDERR_FILENO));
 }
 
 /* For a client that has hooks, these; for another one, what its agents are to
@@ -719,27 +663,46 @@ put_hooks(struct buf *b, const struct client *k, struct str command)
 static int
 print_hooks(struct cli *c, const struct client *k, const struct launch *l)
 {
+    static const char *const events[] = {"SubagentStart", "SessionStart",
+                                         "SessionEnd"};
+    const char *where = k->hooks != NULL ? k->hooks : "AGENTS.md";
+    struct words w = {.n = 0};
+    struct buf b = {0}, command = {0};
     struct str text;
-    struct buf b = {0};
 
     if (l->url.p != NULL)
         return cli_misuse(c, "--hooks is for a store of this host");
     if (k->hooks != NULL) {
-        put_hooks(&b, k, hook_command(c, k, l));
+        /* The command, for sh: the store is that of this process. */
+        if (l->n_env > 0)
+            add_word(&w, STR("env"));
+        for (size_t i = 0; i < l->n_env; i++)
+            add_word(&w, arena_printf(&c->a, "%s=%s", l->env[i].name,
+                                      l->env[i].value));
+        add_word(&w, l->command);
+        add_all(&w, &l->args);
+        add_words(&w, "hook", k->name);
+        put_words(&command, &w);
+        text = buf_take(&command, &c->a);
+        text.len -= text.len > 0; /* the line feed */
+        buf_z(&b, "{\n  \"hooks\": {\n");
+        for (int i = k->subs ? 0 : 1; i < 3; i++) {
+            buf_printf(&b, "    \"%s\": [{\"hooks\": [\n"
+                       "      {\"type\": \"command\", \"command\": ",
+                       events[i]);
+            json_quote(&b, text);
+            buf_printf(&b, "}]}]%s\n", i < 2 ? "," : "");
+        }
+        buf_z(&b, "  }\n}\n");
     } else {
         if (tools_skill_body(&text) != 0)
             return cli_fail(c, ERR_NOMEM, "out of memory");
         buf_str(&b, text);
     }
-    text = str_of(k->hooks != NULL ? k->hooks : "AGENTS.md");
     if (c->json) {
-        buf_printf(&c->out, "{\"client\":\"%s\",\"settings\":", k->name);
-        json_quote(&c->out, buf_view(&b));
-        buf_z(&c->out, ",\"where\":");
-        json_quote(&c->out, text);
-        buf_z(&c->out, "}\n");
+        put_settings_json(&c->out, k, &b, where);
     } else {
-        text_tell("# add this to %.*s:\n", STR_ARG(text));
+        text_tell("# add this to %s:\n", where);
         buf_str(&c->out, buf_view(&b));
     }
     buf_fini(&b);
@@ -749,11 +712,11 @@ print_hooks(struct cli *c, const struct client *k, const struct launch *l)
 int
 cli_setup(struct cli *c)
 {
-    struct words w = {.n = 0}, none = {.n = 0};
+    struct words w = {.n = 0}, remove = {.n = 0};
     const struct client *k;
     struct str program = STR_NONE;
     struct launch l;
-    struct buf said = {0};
+    struct buf text = {0};
     int rc = find_client(c, &k, &l);
 
     if (rc != 0)
@@ -765,23 +728,37 @@ cli_setup(struct cli *c)
         program = find_program(&c->a, w.word[0].p);
     }
     if (program.p == NULL) {
-        if (k->run != NULL && !c->json)
+        if (c->json) {
+            put_servers(&text, k, &l);
+            put_settings_json(&c->out, k, &text, k->where);
+            buf_fini(&text);
+            return CLI_OK;
+        }
+        if (k->run != NULL)
             cli_fail(c, 0, "%.*s is not in PATH; run this yourself:",
                      STR_ARG(w.word[0]));
-        if (c->json)
-            put_setup_json(c, k, &l, &none);
-        else
-            put_settings(c, k, &l);
+        put_settings(c, k, &l);
         return CLI_OK;
     }
-    if (c->json)
-        put_setup_json(c, k, &l, &w);
-    else
-        put_words(c->args.dry_run ? &c->out : &said, &w);
+    if (c->json) {
+        buf_printf(&c->out, "{\"client\":\"%s\",\"run\":", k->name);
+        put_word_list(&c->out, &w, ",");
+        buf_z(&c->out, "}\n");
+    } else {
+        put_words(c->args.dry_run ? &c->out : &text, &w);
+    }
     if (c->args.dry_run)
         return CLI_OK;
-    cli_say(STDERR_FILENO, &said);
-    rc = add_server(c, k, &l, program, &w);
+    cli_say(STDERR_FILENO, &text);
+    rc = run_words(c, program, &w);
+    if (rc != 0 && k->remove != NULL) {
+        /* Some clients refuse a server that they have, where others replace it.
+           What was there is removed only now, so that it stays if the command
+           failed for another reason and there is none. */
+        put_client_words(c, k->remove, &l, &remove);
+        if (run_words(c, program, &remove) == 0)
+            rc = run_words(c, program, &w);
+    }
     if (rc == 0 && !c->json && l.url.p == NULL)
         text_tell("# mcptask setup %s --hooks prints what tells agents of "
                   "their tasks\n", k->name);

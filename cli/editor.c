@@ -8,6 +8,7 @@
 #include "cli/call.h"
 #include "cli/form.h"
 #include "cli/id.h"
+#include "cli/run.h"
 #include "cli/text.h"
 #include "base/file.h"
 
@@ -16,7 +17,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 /* Makes a file of the text. Returns its path, in c->kept; NULL after printing
@@ -41,33 +41,30 @@ write_form(struct cli *c, const char *id, struct str text)
     return NULL;
 }
 
-/* Runs the editor. Returns 0, or an exit code after printing the error. */
+/* Runs $VISUAL, $EDITOR or vi. Returns 0, or an exit code after printing the
+   error. */
 static int
-run_editor(struct cli *c, const char *path)
+run_editor(struct cli *c, char *path)
 {
+    char *argv[] = {"sh", "-c", NULL, "sh", path, NULL};
     const char *editor = env_get("VISUAL");
-    int status = -1;
-    pid_t pid;
-    struct str line;
+    pid_t pid = -1;
+    int rc = -1;
 
     editor = editor != NULL ? editor : env_get("EDITOR");
     editor = editor != NULL ? editor : "vi";
-    line = arena_printf(&c->a, "%s \"$1\"", editor); /* it may have options */
-    signal(SIGINT, SIG_IGN); /* ^C is for the editor */
-    pid = line.p != NULL ? fork() : -1;
-    if (pid == 0) {
+    argv[2] = (char *)arena_printf(&c->a, "%s \"$1\"", editor).p; /* options */
+    if (argv[2] != NULL)
+        pid = cli_start_program(c, "/bin/sh", argv, STDIN_FILENO,
+                                STDOUT_FILENO, STDERR_FILENO);
+    if (pid > 0) {
+        signal(SIGINT, SIG_IGN); /* ^C is for the editor */
+        rc = cli_wait_program(c, "/bin/sh", pid);
         signal(SIGINT, SIG_DFL);
-        signal(SIGPIPE, SIG_DFL);
-        execl("/bin/sh", "sh", "-c", line.p, "sh", path, (char *)NULL);
-        _exit(127);
     }
-    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        continue;
-    signal(SIGINT, SIG_DFL);
-    if (status == 0)
-        return 0;
-    return cli_fail(c, ERR_NOT_FOUND, "the editor \"%s\" failed, so nothing "
-                    "was changed\nset EDITOR to the one that you use", editor);
+    return rc == 0 ? 0 : cli_fail(c, ERR_NOT_FOUND, "the editor \"%s\" failed, "
+                                  "so nothing was changed\nset EDITOR to the "
+                                  "one that you use", editor);
 }
 
 /* Reads the file back. Returns 0, or an exit code after printing the error. */
@@ -88,25 +85,6 @@ read_form(struct cli *c, const char *path, struct str *text)
     return rc;
 }
 
-/* Begins the arguments with the fields that differ. Returns how many do. */
-static int
-put_changed(struct cli *c, const struct task *k, const char *id,
-            const struct str was[TASK_N_FIELDS],
-            const struct str is[TASK_N_FIELDS])
-{
-    int n = 0;
-
-    cli_args_begin(c, NULL, id);
-    json_put_int(&c->tool.w, "expected_version", (int64_t)k->version);
-    for (int i = 0; i < TASK_N_FIELDS; i++)
-        if (is[i].p != NULL && !str_eq(is[i], was[i])) {
-            json_key_str(&c->tool.w, task_arg_name(i));
-            json_splice(&c->tool.w, is[i]);
-            n++;
-        }
-    return n;
-}
-
 /* Stores what the file has changed. Sets *changed. Returns the exit code. */
 static int
 store_form(struct cli *c, const struct task *k, const char *path,
@@ -115,7 +93,7 @@ store_form(struct cli *c, const struct task *k, const char *path,
     struct str was[TASK_N_FIELDS], is[TASK_N_FIELDS], now;
     const char *id = c->operand[0];
     char why[128];
-    int rc = read_form(c, path, &now);
+    int n = 0, rc = read_form(c, path, &now);
 
     if (rc != 0)
         return rc;
@@ -125,7 +103,15 @@ store_form(struct cli *c, const struct task *k, const char *path,
     if (rc != 0)
         return rc == ERR_NOMEM ? cli_fail_store(c, rc)
                                : cli_fail(c, ERR_INVALID, "%s", why);
-    if (put_changed(c, k, id, was, is) > 0)
+    cli_args_begin(c, NULL, id);
+    json_put_int(&c->tool.w, "expected_version", (int64_t)k->version);
+    for (int i = 0; i < TASK_N_FIELDS; i++)
+        if (is[i].p != NULL && !str_eq(is[i], was[i])) {
+            json_key_str(&c->tool.w, task_arg_name(i));
+            json_splice(&c->tool.w, is[i]);
+            n++;
+        }
+    if (n > 0)
         return cli_change_and_tell(c, TOOL_UPDATE);
     cli_args_end(c);
     cli_fail(c, 0, "%s: nothing was changed", id);

@@ -1,12 +1,10 @@
 #ifndef CLI_HELP_H
 #define CLI_HELP_H
 
-/* help - the text of --help. */
+/* help - what is made from the table of commands: the text of --help, and
+   scripts with which shells complete a command line. */
 
 #include "cli/command.h"
-
-/* What help explains besides commands. */
-#define CLI_TOPICS "commands", "options", "http", "environment"
 
 /* The command of that name, or NULL. */
 const struct cli_command *cli_find_command(const struct cli_command *all,
@@ -18,7 +16,8 @@ int cli_fail_command(const struct cli *c, const char *name);
 extern const struct env_opt cli_json_opt;
 /* Appends the help on c->cmd to c->out. Returns the exit code. */
 int cli_help_command(struct cli *c);
-/* Runs the command help. */
+/* The commands help and completion. */
 int cli_help(struct cli *c);
+int cli_completion(struct cli *c);
 
 #endif

@@ -13,19 +13,6 @@
 #define MANY 3 /* ids that start alike; no more are looked for */
 #define NEAR_MAX 2000 /* ids that one with a slip is compared with */
 
-/* How many of the operands are ids, whatever they are: all of export's, and of
-   a command whose words are in an option. */
-static int
-count_id_operands(const struct cli *c)
-{
-    struct str rest = str_of(c->cmd->operands), first = str_cut(&rest, ' ');
-
-    if (str_is(first, "[ID...]") || c->args.words != NULL)
-        return c->n_operands;
-    return str_is(first, "ID") || str_is(first, "[ID]") ||
-           str_is(first, "ID...");
-}
-
 /* Finds up to max tasks whose ids begin with start. Returns how many, or an
    error. */
 static int
@@ -66,7 +53,7 @@ is_unknown(struct cli *c, const char *id, int *rc)
 }
 
 static int
-complete(struct cli *c, const char **id)
+complete_id(struct cli *c, const char **id)
 {
     struct str ids[MANY], whole = str_of(*id);
     int n = 0, rc;
@@ -94,16 +81,24 @@ complete(struct cli *c, const char **id)
 int
 cli_complete_ids(struct cli *c)
 {
+    struct str rest = str_of(c->cmd->operands), first = str_cut(&rest, ' ');
     const char **after = c->arg[F_DEPENDS_ON].list;
     const char **parent = &c->arg[F_PARENT_ID].text;
-    int rc = 0, n = count_id_operands(c);
+    int rc = 0, n = 0;
 
+    /* Which operands are ids, whatever they are: all of export's, and of a
+       command whose words are in an option; else the first. */
+    if (str_is(first, "[ID...]") || c->args.words != NULL)
+        n = c->n_operands;
+    else if (str_is(first, "ID") || str_is(first, "[ID]") ||
+             str_is(first, "ID..."))
+        n = 1;
     for (int i = 0; rc == 0 && i < n && i < c->n_operands; i++)
-        rc = complete(c, (const char **)&c->operand[i]);
+        rc = complete_id(c, (const char **)&c->operand[i]);
     for (int i = 0; rc == 0 && i < ENV_MAX_LIST && after[i] != NULL; i++)
-        rc = after[i][0] != '\0' ? complete(c, &after[i]) : 0;
+        rc = after[i][0] != '\0' ? complete_id(c, &after[i]) : 0;
     if (rc == 0 && *parent != NULL && **parent != '\0')
-        rc = complete(c, parent);
+        rc = complete_id(c, parent);
     return rc;
 }
 
@@ -143,12 +138,26 @@ near_id(struct cli *c, const char *id)
     return near;
 }
 
-static int
-fail_no_task(struct cli *c, const char *id)
+int
+cli_fail_task(struct cli *c, int err, const char *id)
 {
-    struct str near = near_id(c, id);
-    struct task_error e = {.code = ERR_NOT_FOUND, .field = STR("task_id")};
+    struct task_error e = {.code = err, .field = STR("task_id")};
+    struct str near;
 
+    if (err == ERR_NOT_FOUND && cli_is_archived(c, id))
+        return cli_fail(c, err, "%s: archived\nto bring it back, run \"mcptask "
+                        "import %s.archive-DAY\"", id,
+                        c->env->server != NULL ? "LOG" : c->env->log_path);
+    if (err == ERR_GARBLED)
+        return cli_fail(c, err, "%s: damaged, its newest record is not JSON\n"
+                        "run \"mcptask edit\" to continue from the one before, "
+                        "or \"mcptask add --id %s\" to begin it again", id, id);
+    if (err == ERR_FORMAT)
+        return cli_fail(c, err, "%s: this mcptask cannot read its record",
+                        id);
+    if (err != ERR_NOT_FOUND)
+        return cli_fail_store(c, err);
+    near = near_id(c, id);
     e.message = arena_printf(&c->a, "no such task \"%s\"", id);
     e.next = STR("run \"mcptask list --all\"");
     if (near.p != NULL)
@@ -157,23 +166,4 @@ fail_no_task(struct cli *c, const char *id)
     if (e.message.p == NULL || e.next.p == NULL)
         return cli_fail_store(c, ERR_NOMEM);
     return cli_refuse(c, &e);
-}
-
-int
-cli_fail_task(struct cli *c, int err, const char *id)
-{
-    if (err == ERR_NOT_FOUND && cli_is_archived(c, id))
-        return cli_fail(c, err, "%s: archived\nto bring it back, run \"mcptask "
-                        "import %s.archive-DAY\"", id,
-                        c->env->server != NULL ? "LOG" : c->env->log_path);
-    if (err == ERR_NOT_FOUND)
-        return fail_no_task(c, id);
-    if (err == ERR_GARBLED)
-        return cli_fail(c, err, "%s: damaged, its newest record is not JSON\n"
-                        "run \"mcptask edit\" to continue from the one before, "
-                        "or \"mcptask add --id %s\" to begin it again", id, id);
-    if (err == ERR_FORMAT)
-        return cli_fail(c, err, "%s: this mcptask cannot read its record",
-                        id);
-    return cli_fail_store(c, err);
 }

@@ -18,11 +18,13 @@
       they hold, so that the same import stores nothing twice.
    2. The counts printed at the end are of records on disk, and so are the tasks
       that were not taken over exactly.
-   3. No task in a batch is longer than a task may be. */
+   3. No task in a batch is longer than a task may be.
+   4. A broken record costs itself: outside arrays, a line that begins with a
+      brace begins a record, and a line feed in a text ends one. No more of JSON
+      is understood there than finding its end takes. */
 
 #include "cli/import.h"
 #include "cli/args.h"
-#include "cli/input.h"
 #include "cli/store.h"
 #include "cli/text.h"
 #include "base/clock.h"
@@ -55,8 +57,28 @@
 #define FIELD_MAX ((size_t)4 * 1024)    /* of a field, if all of them have */
 #define FIELDS_MAX ((size_t)144 * 1024) /* more than this */
 
+#define INPUT_CHUNK (64 * 1024)
+#define INPUT_MAX (2 * 1024 * 1024) /* bytes of one record */
+
 #define OTHERS "for tasks of other programs, run \"mcptask-import FILE\", " \
     "here or on any machine with Python"
+
+/* A file or a pipe of JSON, cut into records: one after the other, however they
+   are spaced, or the elements of one array. */
+struct input {
+    const char *name;
+    int fd, err;        /* err: errno of a read that failed */
+    int64_t read, size; /* bytes; size 0: unknown */
+    char chunk[INPUT_CHUNK];
+    size_t at, n;        /* position in chunk, and its length */
+    bool array, closed;  /* it is an array; that has ended */
+    uint64_t line;       /* lines that were read */
+    uint64_t number;     /* of the record: its line or element, from 1 */
+    struct buf piece;    /* the record, without the blanks before it */
+    bool long_piece;     /* longer than INPUT_MAX; the rest was dropped */
+    bool string, escape; /* within the record */
+    uint32_t depth;      /* of open brackets */
+};
 
 struct import {
     struct cli *c;
@@ -89,6 +111,108 @@ struct import {
     struct buf told;    /* and lines about the first of them */
     bool again;         /* the batch is tried again */
 };
+
+/* ---- the input, cut into records ---- */
+
+/* Returns the next byte; -1 at the end, or on an error, then in in->err. */
+static int
+peek_byte(struct input *in)
+{
+    ssize_t n;
+
+    if (in->at == in->n && in->err == 0) {
+        while ((n = read(in->fd, in->chunk, INPUT_CHUNK)) < 0 &&
+               errno == EINTR)
+            continue;
+        in->err = n < 0 ? errno : 0;
+        in->at = 0;
+        in->n = n > 0 ? (size_t)n : 0;
+        in->read += n > 0 ? n : 0;
+    }
+    return in->at < in->n ? (uint8_t)in->chunk[in->at] : -1;
+}
+
+/* Takes the byte that peek_byte returned. */
+static void
+pass_byte(struct input *in)
+{
+    in->line += in->chunk[in->at++] == '\n';
+}
+
+/* Skips blanks; returns the next byte, as peek_byte does. */
+static int
+skip_blanks(struct input *in)
+{
+    int ch;
+
+    while ((ch = peek_byte(in)) == ' ' || ch == '\t' || ch == '\n' ||
+           ch == '\r')
+        pass_byte(in);
+    return ch;
+}
+
+/* Takes the byte ch into the record, and follows its brackets and texts. */
+static void
+put_byte(struct input *in, int ch)
+{
+    pass_byte(in);
+    if (in->piece.len < INPUT_MAX)
+        buf_char(&in->piece, (char)ch);
+    else
+        in->long_piece = true;
+    if (in->string) {
+        in->string = in->escape || ch != '"';
+        in->escape = !in->escape && ch == '\\';
+    } else if (ch == '"') {
+        in->string = true;
+    } else if (ch == '[' || ch == '{') {
+        in->depth++;
+    } else if ((ch == ']' || ch == '}') && in->depth > 0) {
+        in->depth--;
+    }
+}
+
+/* Reads the next record. Returns 1, or 0 at the end; ERR_NOMEM, ERR_IO with
+   in->err, ERR_INCOMPLETE if the input ends within the array, ERR_SYNTAX for
+   text after it. An element that is missing is an empty piece. */
+static int
+next_piece(struct input *in)
+{
+    int ch = skip_blanks(in), before = 0;
+    bool ended = false; /* an element, by the comma or bracket after it */
+    bool whole = false; /* a value, on one line or on several */
+
+    buf_reset(&in->piece, INPUT_MAX);
+    in->string = in->escape = in->long_piece = false;
+    in->depth = 0;
+    if (in->closed)
+        return ch >= 0 ? ERR_SYNTAX : 0;
+    in->number = in->array ? in->number + 1 : in->line + 1;
+    while (!ended && !whole && in->piece.err == 0 &&
+           (ch = peek_byte(in)) >= 0) {
+        if (in->array) {
+            ended = !in->string && in->depth == 0 && (ch == ',' || ch == ']');
+            in->closed = ended && ch == ']';
+        } else if ((ch == '\n' && (in->depth == 0 || in->string)) ||
+                   (ch == '{' && before == '\n')) {
+            break;
+        }
+        whole = !in->array && in->depth == 1;
+        if (ended)
+            pass_byte(in);
+        else
+            put_byte(in, ch);
+        whole = whole && in->depth == 0;
+        before = ch;
+    }
+    if (in->err != 0)
+        return ERR_IO;
+    if (in->piece.err != 0)
+        return in->piece.err;
+    if (in->piece.len > 0 || ended)
+        return 1;
+    return in->array ? ERR_INCOMPLETE : 0;
+}
 
 /* ---- what is told ---- */
 
@@ -205,7 +329,7 @@ is_log_line(const struct import *im, struct str piece)
 /* Whether a line of a log is a task in an archive; its state is then in *root.
    Other logs hold many records of each task: export finds the newest. */
 static bool
-take_log_line(struct import *im, struct str line, const struct json_tok **root)
+read_log_line(struct import *im, struct str line, const struct json_tok **root)
 {
     struct record_header h;
     struct store_rec r;
@@ -264,57 +388,39 @@ add_note(struct buf *notes, const char *fmt, ...)
     view_plain(notes, str_of(text), sizeof(text), ' ');
 }
 
-static int
-put_artifact(struct fit *f, struct str name, struct str content)
-{
-    struct import *im = f->im;
-    struct task_blob blob;
-    struct buf *b = &f->artifacts;
-
-    im->end = cli_args_store(im->c, content, &blob);
-    im->stop |= im->end != 0; /* it is told */
-    if (im->end != 0)
-        return ERR_IO;
-    buf_printf(b, "%s{\"artifact_id\":\"import-%u\",\"name\":",
-               b->len > 0 ? "," : "", ++f->n_artifacts);
-    json_quote(b, name);
-    buf_printf(b, ",\"size\":%llu,\"sha256\":\"%s\",\"at\":\"%s\"}",
-               (unsigned long long)blob.size, blob.sha256,
-               time_text(clock_wall_ms()));
-    return b->err;
-}
-
-/* Keeps a whole text of any bytes as an artifact of that name. */
-static int
-keep_artifacts(struct fit *f, struct str name, struct str content)
-{
-    struct str part;
-    int rc = 0;
-
-    for (; rc == 0 && content.len > 0;
-         content = str_from(content, part.len)) {
-        part = utf8_cut(content, ARTIFACT_MAX);
-        if (part.len == 0) /* none of it is UTF-8 */
-            part.len = ARTIFACT_MAX;
-        rc = put_artifact(f, name, part);
-    }
-    return rc;
-}
-
-/* Keeps a raw value, that of the member name, as an artifact. */
+/* Keeps the raw value of the member name whole, as artifacts. */
 static int
 keep_long(struct fit *f, struct str name, struct str raw)
 {
-    struct str text = raw_text(f->a, raw);
+    struct import *im = f->im;
+    struct str text = raw_text(f->a, raw), rest, part;
     struct str file = arena_printf(f->a, "%.*s%s",
                                    STR_ARG(utf8_cut(name, 64)),
                                    text.p != NULL ? ".txt" : ".json");
+    struct buf *b = &f->artifacts;
+    struct task_blob blob;
 
     if (file.p == NULL || (*raw.p == '"' && text.p == NULL))
         return ERR_NOMEM;
     add_note(&f->notes, "%.*s is kept whole as artifact import-%u",
              STR_ARG(file), f->n_artifacts + 1);
-    return keep_artifacts(f, file, text.p != NULL ? text : raw);
+    rest = text.p != NULL ? text : raw;
+    for (; b->err == 0 && rest.len > 0; rest = str_from(rest, part.len)) {
+        part = utf8_cut(rest, ARTIFACT_MAX);
+        if (part.len == 0) /* none of it is UTF-8 */
+            part.len = ARTIFACT_MAX;
+        im->end = cli_args_store(im->c, part, &blob);
+        im->stop |= im->end != 0; /* it is told */
+        if (im->end != 0)
+            return ERR_IO;
+        buf_printf(b, "%s{\"artifact_id\":\"import-%u\",\"name\":",
+                   b->len > 0 ? "," : "", ++f->n_artifacts);
+        json_quote(b, file);
+        buf_printf(b, ",\"size\":%llu,\"sha256\":\"%s\",\"at\":\"%s\"}",
+                   (unsigned long long)blob.size, blob.sha256,
+                   time_text(clock_wall_ms()));
+    }
+    return b->err;
 }
 
 /* Adds a member; before stands before its name. */
@@ -368,18 +474,26 @@ carry_member(struct fit *f, struct str name, struct str raw)
     return f->extra.err;
 }
 
-/* Fields that all fit may be too much together: long ones are then left out,
-   but for those that a task cannot be without. */
+/* Reads the object task into f->args, and stores the contents that are kept
+   beside it. Returns 0; ERR_NOMEM; ERR_IO, and the import stops; or a code that
+   x->e explains. */
 static int
-check_size(struct fit *f)
+fit_task(struct fit *f, struct task_ctx *x, const struct json_tok *task)
 {
+    const struct task_lost lost = {keep_lost, f};
     struct str *v = f->args.v;
+    struct raw_members m;
     size_t all = 0;
-    int i, rc = 0;
+    int rc = task_args_fit(x, task, &lost, &f->args);
 
-    for (i = 0; i < TASK_N_FIELDS; i++)
+    m = raw_members_of(f->args.extra);
+    while (rc == 0 && raw_next(&m) == 1)
+        rc = carry_member(f, m.name, m.value);
+    /* Fields that all fit may be too much together: long ones are then left
+       out, but for those that a task cannot be without. */
+    for (int i = 0; i < TASK_N_FIELDS; i++)
         all += v[i].len;
-    for (i = 0; all > FIELDS_MAX && i < TASK_N_FIELDS && rc == 0; i++) {
+    for (int i = 0; all > FIELDS_MAX && i < TASK_N_FIELDS && rc == 0; i++) {
         if (v[i].len <= FIELD_MAX || i == F_TITLE || i == F_DEPENDS_ON)
             continue;
         add_note(&f->notes, "the task is too long with all of its %.*s",
@@ -390,25 +504,9 @@ check_size(struct fit *f)
     return rc;
 }
 
-/* Reads the object task into f->args, and stores the contents that are kept
-   beside it. Returns 0; ERR_NOMEM; ERR_IO, and the import stops; or a code that
-   x->e explains. */
-static int
-fit_take(struct fit *f, struct task_ctx *x, const struct json_tok *task)
-{
-    const struct task_lost lost = {keep_lost, f};
-    struct raw_members m;
-    int rc = task_args_fit(x, task, &lost, &f->args);
-
-    m = raw_members_of(f->args.extra);
-    while (rc == 0 && raw_next(&m) == 1)
-        rc = carry_member(f, m.name, m.value);
-    return rc == 0 ? check_size(f) : rc;
-}
-
 /* Appends the object that task_import takes. */
 static void
-fit_put(const struct fit *f, struct buf *b, const struct json_tok *task)
+put_fitted(const struct fit *f, struct buf *b, const struct json_tok *task)
 {
     const struct json_tok *updated = json_get(task, "updated_at");
     struct str old = f->args.v[F_ARTIFACTS];
@@ -464,7 +562,7 @@ report_stranger(struct import *im, const struct json_tok *t)
 /* Reads what contrib/mcptask-import tells of a record. Returns whether it is a
    task. */
 static bool
-take_origin(struct import *im, const struct json_tok *from, struct buf *notes)
+read_origin(struct import *im, const struct json_tok *from, struct buf *notes)
 {
     struct arena *a = &im->a;
     struct str file = json_str(a, json_get(from, "file"));
@@ -492,27 +590,36 @@ take_origin(struct import *im, const struct json_tok *from, struct buf *notes)
     return error == NULL && skip == NULL;
 }
 
-static int import_batch(struct import *im);
-
-/* Adds a task to the batch: text, .p NULL: what f has, of the object task. */
+/* Adds the task to the batch: as it is, if all of it fits. */
 static int
-add_piece(struct import *im, const struct fit *f, struct str text,
-          const struct json_tok *task)
+queue_task(struct import *im, struct fit *f, const struct json_tok *task)
 {
-    int rc = im->n == IMPORT_RECORDS ? import_batch(im) : 0;
-    struct str id = raw_inner(f->args.v[F_TASK_ID]);
+    struct task_ctx x = {.a = &im->a, .at = im->c->env->project};
     struct piece *p = &im->piece[im->n];
+    struct str text = json_raw(task), id;
+    int rc = task_args_parse(&x, TOOL_IMPORT, task, &f->args);
+    bool fits = rc == 0 && text.len <= STATE_MAX;
 
-    if (rc != 0)
+    if (rc == ERR_NOMEM)
         return rc;
+    if (!fits) {
+        x.e = (struct task_error){0};
+        rc = fit_task(f, &x, task);
+    }
+    if (rc != 0) {
+        if (rc != ERR_NOMEM && !im->stop)
+            bad_here(im, x.e.message);
+        return rc == ERR_NOMEM ? rc : 0;
+    }
+    id = raw_inner(f->args.v[F_TASK_ID]);
     *p = (struct piece){.at = im->text.len, .note_at = im->notes.len,
                         .place_len = im->place.len, .id_len = id.len,
                         .note_len = f->notes.len,
                         .deps_len = f->args.v[F_DEPENDS_ON].len};
-    if (text.p != NULL)
+    if (fits)
         buf_str(&im->text, text);
     else
-        fit_put(f, &im->text, task);
+        put_fitted(f, &im->text, task);
     p->len = im->text.len - p->at;
     buf_str(&im->notes, im->place);
     buf_str(&im->notes, id);
@@ -524,31 +631,9 @@ add_piece(struct import *im, const struct fit *f, struct str text,
     return im->notes.err != 0 ? im->notes.err : f->notes.err;
 }
 
-/* Takes an object into the batch: as it is, if all of it fits. */
+/* Adds the record that was read to the batch, if it is a task. */
 static int
-take_object(struct import *im, struct fit *f, const struct json_tok *task)
-{
-    struct task_ctx x = {.a = &im->a, .at = im->c->env->project};
-    struct str text = json_raw(task);
-    int rc = task_args_parse(&x, TOOL_IMPORT, task, &f->args);
-
-    if (rc == ERR_NOMEM)
-        return rc;
-    if (rc != 0 || text.len > STATE_MAX) {
-        text = STR_NONE;
-        x.e = (struct task_error){0};
-        rc = fit_take(f, &x, task);
-    }
-    if (rc == 0)
-        return add_piece(im, f, text, task);
-    if (rc != ERR_NOMEM && !im->stop)
-        bad_here(im, x.e.message);
-    return rc == ERR_NOMEM ? rc : 0;
-}
-
-/* Takes the record that was read, if it is a task. */
-static int
-take_record(struct import *im, struct str text)
+add_record(struct import *im, struct str text)
 {
     struct fit f = {.im = im, .a = &im->a};
     const struct json_tok *root, *from;
@@ -563,17 +648,17 @@ take_record(struct import *im, struct str text)
                      : "not JSON from byte %zu on", at + 1));
         return 0;
     }
-    if (is_log_line(im, text) && !take_log_line(im, text, &root))
+    if (is_log_line(im, text) && !read_log_line(im, text, &root))
         return 0;
     from = json_get(root, "import");
-    if (from != NULL && !take_origin(im, from, &f.notes))
+    if (from != NULL && !read_origin(im, from, &f.notes))
         return 0;
     if (root->type != JSON_OBJECT)
         bad_here(im, STR("it is not an object"));
     else if (json_get(root, "task_id") == NULL)
         report_stranger(im, root);
     else
-        rc = take_object(im, &f, root);
+        rc = queue_task(im, &f, root);
     buf_fini(&f.extra);
     buf_fini(&f.artifacts);
     buf_fini(&f.notes);
@@ -607,7 +692,7 @@ by_id(const void *a, const void *b)
 }
 
 static struct visit
-visit(const struct import *im, struct piece *p)
+begin_visit(const struct import *im, struct piece *p)
 {
     struct str id = id_of(im, p);
 
@@ -633,7 +718,7 @@ order_batch(struct import *im)
         qsort(all, im->n, sizeof(*all), by_id);
     for (size_t i = 0; ok && i < im->n; i++) {
         if (!im->piece[i].placed)
-            stack[depth++] = visit(im, &im->piece[i]);
+            stack[depth++] = begin_visit(im, &im->piece[i]);
         while (depth > 0) {
             v = &stack[depth - 1];
             v->dep = raw_list_next(v->deps, v->dep);
@@ -643,7 +728,7 @@ order_batch(struct import *im)
                 depth--;
             } else if ((hit = bsearch(&key, all, im->n, sizeof(*all),
                                       by_id)) != NULL && !hit->p->placed) {
-                stack[depth++] = visit(im, hit->p);
+                stack[depth++] = begin_visit(im, hit->p);
             }
         }
     }
@@ -744,7 +829,7 @@ import_one(struct import *im, struct piece *p)
 
 /* Counts a piece that is on disk, and tells how it is not as it was. */
 static void
-count_taken(struct import *im, const struct piece *p)
+count_stored(struct import *im, const struct piece *p)
 {
     struct str id = id_of(im, p);
     struct str note = {id.p + id.len, p->note_len};
@@ -789,7 +874,7 @@ try_batch(struct import *im)
         rc = rc == 0 || done == ERR_AGAIN ? done : rc;
     }
     for (size_t k = im->done; done == 0 && !im->stop && k < i; k++)
-        count_taken(im, im->piece[k].nth);
+        count_stored(im, im->piece[k].nth);
     arena_reset(&c->a);
     im->done = rc == 0 ? i : im->done;
     return rc;
@@ -827,50 +912,36 @@ note_source(struct import *im)
                              (unsigned long long)im->in.number);
 }
 
-/* Takes one record into the batch. */
+/* Reads the input, and commits whenever there is enough for a batch. Reports
+   what ends too early, or cannot be read. Returns 0, ERR_NOMEM, or an error of
+   the store. */
 static int
-take_piece(struct import *im)
+read_records(struct import *im)
 {
     struct input *in = &im->in;
-    struct str text = buf_view(&in->piece);
-    int rc = 0;
+    int rc = 0, got = 1;
 
-    note_source(im);
-    if (in->long_piece)
-        bad_here(im, STR("longer than 2 MiB"));
-    else if (text.len > 0)
-        rc = take_record(im, text);
-    else if (!(in->closed && in->number == 1))
-        bad_here(im, STR("the element is missing"));
-    arena_reset(&im->a);
-    return rc;
-}
-
-/* Reads the input, and commits whenever there is enough for a batch. Returns 0,
-   ERR_NOMEM, or an error of the store; *got is what input_next returned
-   last. */
-static int
-read_pieces(struct import *im, int *got)
-{
-    int rc = 0;
-
-    while (rc == 0 && !im->stop && (*got = input_next(&im->in)) == 1) {
-        rc = take_piece(im);
-        if (im->in.size > 0)
-            cli_progress(im->c, (uint64_t)im->in.read, (uint64_t)im->in.size);
+    while (rc == 0 && !im->stop && (got = next_piece(in)) == 1) {
+        note_source(im);
+        if (in->long_piece)
+            bad_here(im, STR("longer than 2 MiB"));
+        else if (in->piece.len > 0)
+            rc = add_record(im, buf_view(&in->piece));
+        else if (!(in->closed && in->number == 1))
+            bad_here(im, STR("the element is missing"));
+        arena_reset(&im->a);
+        if (in->size > 0)
+            cli_progress(im->c, (uint64_t)in->read, (uint64_t)in->size);
         if (rc == 0 && (im->n == IMPORT_RECORDS || im->stop ||
                         im->text.len >= IMPORT_BYTES))
             rc = import_batch(im);
     }
-    if (rc == 0 && *got == ERR_NOMEM)
+    if (rc == 0 && got == ERR_NOMEM)
         rc = ERR_NOMEM;
-    return rc == 0 ? import_batch(im) : rc;
-}
-
-/* Reports an input that ends too early, or cannot be read. */
-static void
-end_input(struct import *im, int got)
-{
+    if (rc == 0)
+        rc = import_batch(im);
+    if (rc != 0 || im->stop)
+        return rc;
     note_source(im);
     if (im->counts.archive && got == 0)
         bad_here(im, STR(CUT ", and its end"));
@@ -879,37 +950,39 @@ end_input(struct import *im, int got)
     else if (got == ERR_SYNTAX)
         bad_here(im, STR("there is text after the array"));
     else if (got < 0)
-        im->end = cli_fail(im->c, ERR_INVALID, "%s: %s", im->in.name,
-                           strerror(im->in.err));
-}
-
-static int
-open_input(struct cli *c, struct input *in, const char *name)
-{
-    struct stat st;
-
-    in->fd = STDIN_FILENO;
-    in->name = "standard input";
-    if (strcmp(name, "-") == 0)
-        return 0;
-    in->name = name;
-    in->fd = open(name, O_RDONLY | O_CLOEXEC);
-    if (in->fd < 0)
-        return cli_fail_errno(c, ERR_INVALID, name);
-    if (fstat(in->fd, &st) == 0 && S_ISDIR(st.st_mode))
-        return cli_fail(c, ERR_INVALID, "%s: this is a folder\n" OTHERS, name);
-    in->size = st.st_size;
+        im->end = cli_fail(im->c, ERR_INVALID, "%s: %s", in->name,
+                           strerror(in->err));
     return 0;
 }
 
-/* Whether the input is JSON, from its first byte; else says what it is. */
-static bool
-is_json(struct import *im)
+/* Opens the input. Returns 0; or an exit code after printing that it cannot be
+   read, or is no JSON, by its first byte. */
+static int
+open_input(struct cli *c, struct input *in, const char *name)
 {
-    const struct input *in = &im->in;
-    struct str s = {in->chunk + in->at, in->n - in->at};
+    static const uint8_t bom[] = {0xef, 0xbb, 0xbf};
     const char *is = NULL;
+    struct stat st;
+    struct str s;
 
+    in->fd = STDIN_FILENO;
+    in->name = "standard input";
+    if (strcmp(name, "-") != 0) {
+        in->name = name;
+        in->fd = open(name, O_RDONLY | O_CLOEXEC);
+        if (in->fd < 0)
+            return cli_fail_errno(c, ERR_INVALID, name);
+        if (fstat(in->fd, &st) == 0 && S_ISDIR(st.st_mode))
+            return cli_fail(c, ERR_INVALID, "%s: this is a folder\n" OTHERS,
+                            name);
+        in->size = st.st_size;
+    }
+    for (size_t i = 0; i < sizeof(bom) && peek_byte(in) == bom[i]; i++)
+        pass_byte(in);
+    in->array = skip_blanks(in) == '[';
+    if (in->array)
+        pass_byte(in);
+    s = (struct str){in->chunk + in->at, in->n - in->at};
     if (str_starts(s, "SQLite format 3"))
         is = "an SQLite file\nwrite its tasks out as JSON first, as with "
              "sqlite3 -json FILE 'select * from tasks'";
@@ -917,9 +990,8 @@ is_json(struct import *im)
         is = "Markdown\n" OTHERS;
     else if (s.len > 0 && *s.p != '{' && !in->array)
         is = "no JSON\n" OTHERS;
-    if (is != NULL)
-        im->end = cli_fail(im->c, ERR_INVALID, "%s: this is %s", in->name, is);
-    return is == NULL;
+    return is != NULL ? cli_fail(c, ERR_INVALID, "%s: this is %s", in->name, is)
+                      : 0;
 }
 
 int
@@ -927,7 +999,7 @@ cli_import(struct cli *c)
 {
     struct import im = {.c = c, .in.fd = -1, .by = str_of(env_person(c->env)),
                         .piece = calloc(IMPORT_RECORDS, sizeof(*im.piece))};
-    int got = 1, rc = 0;
+    int rc = 0;
 
     if (c->env->read_only)
         rc = cli_fail_store(c, ERR_READONLY);
@@ -938,20 +1010,13 @@ cli_import(struct cli *c)
     if (rc == 0)
         rc = open_input(c, &im.in, c->operand[0]);
     if (rc == 0) {
-        input_begin(&im.in);
-        if (is_json(&im)) {
-            rc = read_pieces(&im, &got);
-            if (rc == 0 && !im.stop)
-                end_input(&im, got);
-            rc = rc < 0 ? cli_fail_store(c, rc) : im.end;
-            put_summary(&im);
-        } else {
-            rc = im.end;
-        }
+        rc = read_records(&im);
+        rc = rc < 0 ? cli_fail_store(c, rc) : im.end;
+        put_summary(&im);
     }
     if (im.in.fd > STDIN_FILENO)
         close(im.in.fd);
-    input_fini(&im.in);
+    buf_fini(&im.in.piece);
     arena_fini(&im.a);
     free(im.piece);
     buf_fini(&im.text);

@@ -22,14 +22,16 @@
       so that the store takes the first report alone.
    4. In a group's store others can replace the file. Nothing that it says
       decides which process gets a signal: the watcher has the command's number
-      from the command. */
+      from the command.
+   5. The lock of that file is os_lock_file's, which belongs to the open file on
+      every system; those of os_lock may belong to the process. Only its user
+      may open the file: so nobody else holds its lock. */
 
 #include "cli/run.h"
 #include "store/remote.h"
 #include "cli/args.h"
 #include "cli/id.h"
 #include "cli/output.h"
-#include "cli/runs.h"
 #include "cli/store.h"
 #include "cli/text.h"
 #include "base/clock.h"
@@ -47,6 +49,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -57,13 +60,26 @@
 #define DAY_S 86400
 #define LOG_S 600 /* to attach the log; then the result comes without it */
 #define EVERY_S 60
+#define KEY_LEN 32
+
+/* The file runs/ID: what is to be reported if all processes are gone. */
+struct run_file {
+    int fd;           /* of the locked file; -1: not open */
+    const char *path;
+    const char *agent, *command; /* who holds the task; words, safe to store */
+    bool own;         /* the task ends with the command */
+    struct str asked; /* when its end was asked for before it began */
+    char key[KEY_LEN + 1]; /* of the report how it ended; or "" */
+    bool began;       /* the command did */
+    pid_t pid, supervisor; /* for people: nobody reads them back */
+};
 
 struct run {
     struct cli *c;
     const char *id, *title; /* as given, or found out */
     uint64_t lease; /* seconds; UINT64_MAX: not given */
     char **argv;
-    struct runs_file file;
+    struct run_file file;
     bool fresh;  /* the task is to be created with the claim */
     bool detach;
     int watcher; /* to the watcher: the id, and the command's number */
@@ -76,6 +92,100 @@ struct run {
     const char *reason; /* why it was told to end, or NULL */
     char *said;         /* the last progress */
 };
+
+/* ---- the file runs/ID ---- */
+
+/* Opens or creates the file of the task and locks it; wait: for whoever has it.
+   Returns 0, or an exit code after printing the error: CLI_CONFLICT if a
+   command runs, which is printed only if told. */
+static int
+lock_run_file(struct run *r, bool wait, bool told)
+{
+    struct cli *c = r->c;
+    struct run_file *f = &r->file;
+    struct stat mine, there;
+    struct str dir = arena_printf(&c->kept, "%s/runs", c->env->base_dir);
+    int rc, err;
+
+    f->path = arena_printf(&c->kept, "%s/runs/%s", c->env->base_dir, r->id).p;
+    if (dir.p == NULL || f->path == NULL)
+        return cli_fail_store(c, ERR_NOMEM);
+    rc = file_make_dirs(dir.p);
+    if (rc != 0)
+        return cli_fail_path(c, rc, dir.p);
+    for (;;) {
+        f->fd = open(f->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+        err = errno;
+        if (f->fd < 0 && (err != EACCES || access(f->path, F_OK) != 0)) {
+            errno = err;
+            return cli_fail_errno(c, ERR_IO, f->path);
+        }
+        if (f->fd >= 0 && os_lock_file(f->fd, wait) == 0) {
+            if (stat(f->path, &there) == 0 && fstat(f->fd, &mine) == 0 &&
+                there.st_ino == mine.st_ino && there.st_dev == mine.st_dev)
+                return 0;
+            close(f->fd); /* it was removed while this waited */
+            continue;
+        }
+        if (!told)
+            return CLI_CONFLICT;
+        if (f->fd >= 0)
+            return cli_fail(c, ERR_LEASE, "%s: its command still runs\nto end "
+                            "it, run \"mcptask cancel %s\"", r->id, r->id);
+        return cli_fail(c, ERR_LEASE, "%s: another user's command runs for "
+                        "it\nto end it, run \"mcptask cancel %s\"; if that "
+                        "command is dead, remove %s", r->id, r->id, f->path);
+    }
+}
+
+/* Writes into the file what the command is, whether it has begun, and who runs
+   it, and syncs it: what is claimed or started after that is not lost with the
+   power. The length stays the same, so that only the first time needs room.
+   Returns 0, or an exit code after printing the error. */
+static int
+write_run_file(struct run *r)
+{
+    const struct run_file *f = &r->file;
+    struct buf b = {0};
+    int rc;
+
+    /* The agent comes last, since a name may have line feeds. */
+    buf_printf(&b, "%s\n%s\n%.*s\n%s\n%s\n%10ld command\n"
+               "%10ld supervisor\n%10ld watcher\n%s",
+               f->own ? "ends" : "stays", f->command, STR_ARG(f->asked),
+               f->key, f->began ? "started" : "waiting", (long)f->pid,
+               (long)f->supervisor, (long)getsid(0), f->agent);
+    rc = b.err != 0 ? b.err : file_write_at(f->fd, b.p, b.len, 0);
+    if (rc == 0)
+        rc = file_sync(f->fd, os_sync_data);
+    if (rc == 0 && !f->began)
+        rc = file_sync_path_of(f->path);
+    buf_fini(&b);
+    return rc != 0 ? cli_fail_path(r->c, rc, f->path) : 0;
+}
+
+/* Reads it back, all but the numbers of processes, which others may have
+   replaced. False: it ends too early to have led to a claim. */
+static bool
+read_run_file(struct run *r)
+{
+    struct arena *a = &r->c->kept;
+    struct run_file *f = &r->file;
+    char text[2048];
+    ssize_t n = pread(f->fd, text, sizeof(text), 0);
+    struct str rest = {text, n > 0 ? (size_t)n : 0}, key;
+
+    f->own = str_is(str_cut(&rest, '\n'), "ends");
+    f->command = arena_str(a, str_cut(&rest, '\n')).p;
+    f->asked = arena_str(a, str_cut(&rest, '\n'));
+    key = str_cut(&rest, '\n');
+    text_put(f->key, sizeof(f->key), "%.*s", STR_ARG(key));
+    f->began = str_is(str_cut(&rest, '\n'), "started");
+    for (int i = 0; i < 3; i++) /* processes */
+        str_cut(&rest, '\n');
+    f->agent = arena_str(a, rest).p;
+    return rest.len > 0;
+}
 
 /* ---- standard output and error ---- */
 
@@ -127,39 +237,34 @@ read_own_task(struct run *r, struct task *k)
     return cli_fail_task(c, rc, r->id);
 }
 
-/* Stages a new task; its claim commits both. */
-static int
-create(struct run *r, struct task_ctx *x)
-{
-    struct task_receipt receipt;
-
-    begin_report(r);
-    cli_args_put(r->c, "title", r->title != NULL ? r->title : r->file.command);
-    r->c->tool.stays = true;
-    return cli_try_change(r->c, TOOL_CREATE, x, &receipt);
-}
-
-/* Claims the task, and creates it if none was named. */
+/* Claims the task, and creates it if none was named: one commit has both. */
 static int
 claim(struct run *r)
 {
+    struct cli *c = r->c;
     struct task_receipt receipt;
     struct task_ctx x;
     int rc;
 
     do {
-        rc = r->fresh ? create(r, &x) : 0;
+        rc = 0;
+        if (r->fresh) {
+            begin_report(r);
+            cli_args_put(c, "title", r->title != NULL ? r->title
+                                                      : r->file.command);
+            c->tool.stays = true;
+            rc = cli_try_change(c, TOOL_CREATE, &x, &receipt);
+        }
         if (rc == 0) {
             begin_report(r);
             if (r->lease != UINT64_MAX)
-                json_put_int(&r->c->tool.w, "lease_seconds",
-                             (int64_t)r->lease);
-            r->c->tool.once = r->fresh;
-            rc = cli_try_change(r->c, TOOL_CLAIM, &x, &receipt);
+                json_put_int(&c->tool.w, "lease_seconds", (int64_t)r->lease);
+            c->tool.once = r->fresh;
+            rc = cli_try_change(c, TOOL_CLAIM, &x, &receipt);
         }
     } while (rc == ERR_AGAIN);
     r->fresh = false;
-    rc = cli_report_change(r->c, rc, &x, &receipt);
+    rc = cli_report_change(c, rc, &x, &receipt);
     if (rc == 0)
         r->renew_each =
             raw_u64(raw_member(receipt.lease, "seconds")) * 1000 / 3;
@@ -212,39 +317,21 @@ put_report_key(struct run *r)
         cli_args_put(r->c, "idempotency_key", r->file.key);
 }
 
-/* Adds the result of the command to those that the task has. */
-static void
-put_results(struct run *r, const struct task *k, int code, const char *how)
-{
-    struct str old = k->f[F_TEST_RESULTS], item = STR_NONE;
-    struct json_w *w = &r->c->tool.w;
-    size_t n = raw_list_n(old);
-
-    json_put_arr(w, "test_results");
-    while ((item = raw_list_next(old, item)).p != NULL)
-        if (n-- < TASK_MAX_RESULTS)
-            json_splice(w, item);
-    json_obj(w);
-    json_put_z(w, "command", r->file.command);
-    json_put_int(w, code < 0 ? "failed" : "exit_code", code < 0 ? 1 : code);
-    json_put_z(w, "summary", how);
-    json_close(w);
-    json_close(w);
-}
-
 /* Reports how the command ended; code -1: unknown. If another agent has the
    task by now, that agent gets a message. Reports nothing if the task ended
    meanwhile, if that was reported before, or if a command that did not begin
    did not even get the task. Returns an exit code, or ERR_AGAIN. */
 static int
-try_record(struct run *r, int code, const char *how)
+try_report(struct run *r, int code, const char *how)
 {
     const char *status = code == 0 ? "done" : "failed";
     const char *reason = code == 0 ? NULL : how;
+    struct json_w *w = &r->c->tool.w;
+    struct str lines, item = STR_NONE;
     struct task_receipt receipt;
     struct task_ctx x;
-    struct str lines;
     struct task k;
+    size_t n;
     int rc = read_own_task(r, &k);
 
     if (rc != 0)
@@ -259,7 +346,17 @@ try_record(struct run *r, int code, const char *how)
         cli_args_put(r->c, "message",
                      arena_printf(&r->c->a, "%s: %s", r->file.command, how).p);
     } else {
-        put_results(r, &k, code, how);
+        json_put_arr(w, "test_results"); /* the task's, and this one */
+        n = raw_list_n(k.f[F_TEST_RESULTS]);
+        while ((item = raw_list_next(k.f[F_TEST_RESULTS], item)).p != NULL)
+            if (n-- < TASK_MAX_RESULTS)
+                json_splice(w, item);
+        json_obj(w);
+        json_put_z(w, "command", r->file.command);
+        json_put_int(w, code < 0 ? "failed" : "exit_code", code < 0 ? 1 : code);
+        json_put_z(w, "summary", how);
+        json_close(w);
+        json_close(w);
         lines = output_lines(&r->output, &r->c->a, RESULT_LEN);
         if (r->file.own && !k.f[F_RESULT].p && lines.len > 0)
             cli_args_put(r->c, "result", lines.p);
@@ -276,17 +373,17 @@ try_record(struct run *r, int code, const char *how)
 }
 
 static int
-record(struct run *r, int code, const char *how)
+report_end(struct run *r, int code, const char *how)
 {
     int rc;
 
     do
-        rc = try_record(r, code, how);
+        rc = try_report(r, code, how);
     while (rc == ERR_AGAIN);
     if (rc == 0 || rc == CLI_STORE || rc == CLI_NOT_MET || !r->file.own)
         return rc;
     r->file.own = false; /* evidence is missing to end it */
-    return record(r, code, how);
+    return report_end(r, code, how);
 }
 
 /* Does nothing if the command has ended the task, which takes no log then.
@@ -333,13 +430,13 @@ tell_lost(struct run *r)
     struct run then = {.c = r->c, .id = r->id, .file.fd = r->file.fd};
     const char *how;
 
-    if (!runs_read(r->c, &then.file))
+    if (!read_run_file(&then))
         return 0;
     if (then.file.agent == NULL || then.file.command == NULL)
         return cli_fail_store(r->c, ERR_NOMEM);
     how = then.file.began ? lost : never;
     cli_fail(r->c, 0, "%s: %s: %s", r->id, then.file.command, how);
-    return record(&then, -1, how) == CLI_STORE ? CLI_STORE : 0;
+    return report_end(&then, -1, how) == CLI_STORE ? CLI_STORE : 0;
 }
 
 void
@@ -355,7 +452,7 @@ cli_run_tell_lost(const struct cli_env *env, const struct cli_store *s)
         struct run r = {.c = &c, .id = e->d_name, .file.fd = -1};
 
         if (strcmp(r.id, ".") != 0 && strcmp(r.id, "..") != 0 &&
-            runs_lock(&c, r.id, &r.file, false, false) == 0 &&
+            lock_run_file(&r, false, false) == 0 &&
             tell_lost(&r) == 0)
             unlink(r.file.path);
         close(r.file.fd);
@@ -368,12 +465,12 @@ cli_run_tell_lost(const struct cli_env *env, const struct cli_store *s)
 
 /* ---- the supervisor ---- */
 
-static volatile sig_atomic_t ended; /* by SIGTERM */
+static volatile sig_atomic_t terminated; /* by SIGTERM */
 
 static void
 on_signal(int sig)
 {
-    ended |= sig == SIGTERM;
+    terminated |= sig == SIGTERM;
 }
 
 /* Writes a line to another process. */
@@ -434,7 +531,7 @@ become(struct run *r)
     text_put(pid, sizeof(pid), "%ld", (long)r->file.pid);
     say_line(r->watcher, pid);
     r->file.began = true;
-    runs_write(r->c, &r->file);
+    write_run_file(r);
     signal(SIGPIPE, SIG_DFL);
     signal(SIGXFSZ, SIG_DFL);
     signal(SIGTERM, SIG_DFL);
@@ -476,31 +573,27 @@ start_command(struct run *r)
 }
 
 static void
-stop(struct run *r, const char *reason)
+stop_command(struct run *r, const char *reason)
 {
     r->reason = reason != NULL ? reason : "asked to stop";
     r->kill_ms = clock_mono_ms() + KILL_MS;
     kill(-r->file.pid, SIGTERM);
 }
 
-/* Whether the task was ended by its own agent where the command may be one,
-   which then has more to do. */
-static bool
-may_end(const struct run *r, const struct task *k)
-{
-    return r->c->args.close &&
-           str_is(raw_text(&r->c->a, k->ev.by), r->file.agent);
-}
-
-/* Checks whether somebody wants the command to end. */
+/* Ends the command if somebody wants that. */
 static void
-look(struct run *r)
+end_if_wanted(struct run *r)
 {
     struct cli *c = r->c;
     struct str by, why, asked, at;
     struct task k;
 
-    if (r->seen == store_next_n(c->s.store) ||
+    if (r->kill_ms != 0 && clock_mono_ms() >= r->kill_ms)
+        kill(-r->file.pid, SIGKILL);
+    arena_reset(&c->a);
+    store_tend(c->s.store, true);
+    if (store_follow(c->s.store) != 0 || r->kill_ms != 0 ||
+        r->seen == store_next_n(c->s.store) ||
         task_get(c->s.tasks, &c->a, str_of(r->id), &k) != 0)
         return;
     r->seen = store_next_n(c->s.store);
@@ -512,52 +605,38 @@ look(struct run *r)
         r->cancelled = true;
         why = arena_printf(&c->a, "%.*s asked to stop%s%.*s", STR_ARG(by),
                            why.p ? ": " : "", STR_ARG(why));
-        stop(r, output_plain(&c->kept, why, LINE_LEN));
-    } else if (task_status_ended(k.status) && !may_end(r, &k)) {
-        stop(r, "the task has ended");
+        stop_command(r, output_plain(&c->kept, why, LINE_LEN));
+    } else if (task_status_ended(k.status) &&
+               /* With --close the command may be the agent that has ended the
+                  task, and has more to do. */
+               !(c->args.close &&
+                 str_is(raw_text(&c->a, k.ev.by), r->file.agent))) {
+        stop_command(r, "the task has ended");
     }
 }
 
-/* Ends the command if somebody wants that. */
-static void
-obey(struct run *r)
-{
-    if (r->kill_ms != 0 && clock_mono_ms() >= r->kill_ms)
-        kill(-r->file.pid, SIGKILL);
-    arena_reset(&r->c->a);
-    store_tend(r->c->s.store, true);
-    if (store_follow(r->c->s.store) == 0 && r->kill_ms == 0)
-        look(r);
-}
-
-/* Does what is due once a second. */
-static void
-tick(struct run *r)
-{
-    int64_t now = clock_mono_ms();
-
-    if (now < r->tick_ms)
-        return;
-    r->tick_ms = now + TICK_MS;
-    obey(r);
-    if (ended && r->kill_ms == 0)
-        stop(r, "the supervisor was told to end");
-    if (now >= r->progress_ms) {
-        r->progress_ms = now + (int64_t)r->progress_each;
-        renew_lease(r, true);
-    }
-    if (now >= r->renew_ms)
-        renew_lease(r, false);
-}
-
-/* Waits for the command, and passes its output on. Returns its status. */
+/* Waits for the command, passes its output on, and does what is due once a
+   second. Returns its status. */
 static int
-attend(struct run *r)
+attend_command(struct run *r)
 {
+    int64_t now;
     int status;
 
     while (waitpid(r->file.pid, &status, WNOHANG) == 0) {
-        tick(r);
+        now = clock_mono_ms();
+        if (now >= r->tick_ms) {
+            r->tick_ms = now + TICK_MS;
+            end_if_wanted(r);
+            if (terminated && r->kill_ms == 0)
+                stop_command(r, "the supervisor was told to end");
+            if (now >= r->progress_ms) {
+                r->progress_ms = now + (int64_t)r->progress_each;
+                renew_lease(r, true);
+            }
+            if (now >= r->renew_ms)
+                renew_lease(r, false);
+        }
         if (!output_wait(&r->output,
                          r->output.in < 0 ? TICK_MS / 20 : TICK_MS))
             leave_foreground(r);
@@ -573,26 +652,10 @@ attend(struct run *r)
     return status;
 }
 
-/* Waits a second for a store that does not work: a disk is full, or etcd does
-   not answer. False: it has waited long enough. */
-static bool
-wait_for_store(struct run *r, int *waited)
-{
-    if (ended || ++*waited > DAY_S)
-        return false;
-    if (*waited == 1) {
-        cli_fail(r->c, 0, "%s: its result is stored as soon as that works",
-                 r->id);
-        to_dev_null(STDERR_FILENO);
-    }
-    poll(NULL, 0, TICK_MS);
-    store_tend(r->c->s.store, true);
-    return true;
-}
-
-/* Stores the log and the result. Returns the exit code of the command. */
+/* Stores the log and the result, if need be once a second for a day: a disk is
+   full, or etcd does not answer. Returns the exit code of the command. */
 static int
-tell_end(struct run *r, int status)
+store_end(struct run *r, int status)
 {
     bool killed = WIFSIGNALED(status);
     int code = killed ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
@@ -608,65 +671,58 @@ tell_end(struct run *r, int status)
                        r->reason ? ": " : "", r->reason ? r->reason : "");
     if (how.p == NULL)
         return code;
-    do {
+    for (;;) {
         arena_reset(&r->c->a);
         attached = attached || waited > LOG_S || cli_is_gone(r->c) ||
                    attach_log(r) != CLI_STORE;
-        rc = attached ? record(r, code, how.p) : CLI_STORE;
-    } while (rc == CLI_STORE && wait_for_store(r, &waited));
+        rc = attached ? report_end(r, code, how.p) : CLI_STORE;
+        if (rc != CLI_STORE || terminated || ++waited > DAY_S)
+            break;
+        if (waited == 1) {
+            cli_fail(r->c, 0, "%s: its result is stored as soon as that works",
+                     r->id);
+            to_dev_null(STDERR_FILENO);
+        }
+        poll(NULL, 0, TICK_MS);
+        store_tend(r->c->s.store, true);
+    }
     if (rc != CLI_STORE)
         unlink(r->file.path);
     return code;
 }
 
-/* Chooses the id of a new task. Returns 0, or an exit code after printing the
-   error. */
-static int
-make_id(struct run *r)
-{
-    static char id[] = "t-0123456789";
-
-    r->fresh = true;
-    r->id = id;
-    return random_hex(id + 2, 10) == 0 ? 0 : cli_fail_store(r->c, ERR_IO);
-}
-
-/* Notes what somebody asked for before the command began. Returns 0, or an exit
-   code after printing the error. */
-static int
-note_asked(struct run *r)
-{
-    struct task k;
-    int rc = read_own_task(r, &k);
-
-    if (rc != 0)
-        return rc;
-    store_unlock(r->c->s.store);
-    r->seen = store_next_n(r->c->s.store);
-    r->file.asked = raw_text(&r->c->kept,
-                             raw_member(k.f[F_CANCEL_REQUESTED], "at"));
-    return 0;
-}
-
 /* Takes the task and starts the command. Returns 0, or an exit code after
    printing the error. */
 static int
-take_up(struct run *r)
+begin_run(struct run *r)
 {
-    int rc = r->id == NULL ? make_id(r) : 0;
+    static char id[] = "t-0123456789";
+    struct store *s = r->c->s.store;
     bool claimed = false; /* perhaps; a server will say that it never ran */
+    struct task k;
+    int rc;
 
-    if (rc == 0)
-        rc = runs_lock(r->c, r->id, &r->file, false, true);
+    r->fresh = r->id == NULL;
+    if (r->fresh) {
+        r->id = id;
+        if (random_hex(id + 2, 10) != 0)
+            return cli_fail_store(r->c, ERR_IO);
+    }
+    rc = lock_run_file(r, false, true);
     if (rc == 0)
         rc = tell_lost(r);
     if (rc != 0)
         return rc;
-    if (!r->fresh)
-        rc = note_asked(r);
-    if (rc == 0 && random_hex(r->file.key, RUNS_KEY_LEN) != 0)
+    /* What was asked for before the command began is not meant for it. */
+    if (!r->fresh && (rc = read_own_task(r, &k)) == 0) {
+        store_unlock(s);
+        r->seen = store_next_n(s);
+        r->file.asked = raw_text(&r->c->kept,
+                                 raw_member(k.f[F_CANCEL_REQUESTED], "at"));
+    }
+    if (rc == 0 && random_hex(r->file.key, KEY_LEN) != 0)
         rc = cli_fail_store(r->c, ERR_IO);
-    if (rc == 0 && (rc = runs_write(r->c, &r->file)) == 0) {
+    if (rc == 0 && (rc = write_run_file(r)) == 0) {
         say_line(r->watcher, r->id);
         rc = claim(r);
         claimed = rc == 0 || rc == CLI_STORE;
@@ -718,16 +774,16 @@ supervise(struct run *r)
     if (rc == 0)
         c->session = mcp_process_mark(&c->kept, c->s.store);
     c->client = STR(TASK_RUN_CLIENT);
-    rc = rc == 0 ? take_up(r) : rc;
+    rc = rc == 0 ? begin_run(r) : rc;
     if (rc != 0)
         return rc;
     say_line(r->output.out, r->id);
     fcntl(r->output.out, F_SETFL, O_NONBLOCK);
     if (r->detach)
         leave_foreground(r);
-    status = attend(r);
+    status = attend_command(r);
     c->session = STR_NONE; /* what follows gives the lease back */
-    rc = tell_end(r, status);
+    rc = store_end(r, status);
     output_end(&r->output);
     free(r->said);
     return rc;
@@ -735,42 +791,36 @@ supervise(struct run *r)
 
 /* ---- the watcher ---- */
 
-/* Waits until the command of a killed supervisor has ended. Reads what it
-   prints: it would be killed for writing into a pipe that nobody reads. Returns
-   0, or an exit code. */
-static int
-wait_for_command(struct run *r)
-{
-    int rc = runs_lock(r->c, r->id, &r->file, false, false);
-
-    if (rc != CLI_CONFLICT)
-        return rc;
-    runs_read(r->c, &r->file);
-    while (os_lock_file(r->file.fd, false) != 0 && errno == EWOULDBLOCK) {
-        int64_t now = clock_mono_ms();
-
-        if (r->file.pid > 1 && now >= r->tick_ms) {
-            r->tick_ms = now + TICK_MS / 4;
-            obey(r);
-        }
-        output_wait(&r->output, TICK_MS / 4);
-    }
-    close(r->file.fd);
-    /* The file may have been removed. */
-    return runs_lock(r->c, r->id, &r->file, true, false);
-}
-
-/* Attaches what the command of a killed supervisor printed since, and reports
-   that its result is unknown. */
+/* The supervisor was killed. Waits until its command has ended, attaches what
+   that prints, and reports that its result is unknown. Nobody else reads what
+   it prints, and it would be killed for writing into a pipe without a
+   reader. */
 static void
-take_over(struct run *r, int from)
+replace_supervisor(struct run *r, int from)
 {
+    int64_t now;
     char pid[24];
+    int rc;
 
     r->file.pid = read_line(from, pid, sizeof(pid)) ? (pid_t)atol(pid) : 0;
     fcntl(r->output.in, F_SETFL, O_NONBLOCK);
-    if (output_new(&r->output) != 0 || cli_open(r->c, false) != 0 ||
-        wait_for_command(r) != 0)
+    if (output_new(&r->output) != 0 || cli_open(r->c, false) != 0)
+        return;
+    rc = lock_run_file(r, false, false);
+    if (rc == CLI_CONFLICT) {
+        read_run_file(r);
+        while (os_lock_file(r->file.fd, false) != 0 && errno == EWOULDBLOCK) {
+            now = clock_mono_ms();
+            if (r->file.pid > 1 && now >= r->tick_ms) {
+                r->tick_ms = now + TICK_MS / 4;
+                end_if_wanted(r);
+            }
+            output_wait(&r->output, TICK_MS / 4);
+        }
+        close(r->file.fd);
+        rc = lock_run_file(r, true, false); /* the file may have been removed */
+    }
+    if (rc != 0)
         return;
     output_take_rest(&r->output);
     attach_log(r);
@@ -805,7 +855,7 @@ supervise_command(struct run *r)
     if (WIFEXITED(status))
         return WEXITSTATUS(status);
     if (begun)
-        take_over(r, from);
+        replace_supervisor(r, from);
     kill(getpid(), SIGKILL);
     return CLI_NOT_MET;
 }
@@ -822,33 +872,16 @@ on_interrupt(int sig)
     _exit(128 + sig);
 }
 
-/* Copies the output. False: nobody reads it any more. */
-static bool
-copy_output(struct run *r, int from)
-{
-    char chunk[4096];
-    struct buf b = {0};
-    ssize_t n;
-
-    text_put(farewell, sizeof(farewell), "\nmcptask: %s continues; to end "
-             "it, run \"mcptask cancel %s\"\n", r->id, r->id);
-    signal(SIGINT, on_interrupt);
-    while ((n = read(from, chunk, sizeof(chunk))) > 0) {
-        if (r->c->json)
-            continue;
-        buf_put(&b, chunk, (size_t)n);
-        if (!cli_say(STDOUT_FILENO, &b))
-            return false;
-    }
-    return true;
-}
-
+/* Copies the output, and returns the exit code of the command. */
 static int
 run_foreground(struct run *r, int from, pid_t watcher)
 {
     bool named = r->id != NULL, begun = read_id(r, from);
     struct cli *c = r->c;
+    char chunk[4096];
+    struct buf b = {0};
     int status = 0, rc;
+    ssize_t n;
 
     if (begun && r->detach) {
         cli_tell(c, "{task_id}\n", "task_id=%s", r->id);
@@ -856,9 +889,19 @@ run_foreground(struct run *r, int from, pid_t watcher)
     }
     if (begun && !named && !c->json)
         cli_fail(c, 0, "%s: %s", r->id, r->file.command);
-    if (begun && !copy_output(r, from))
-        return cli_fail(c, ERR_NOT_FOUND, "%s continues, but its output "
-                        "is not read here any more", r->id);
+    if (begun) {
+        text_put(farewell, sizeof(farewell), "\nmcptask: %s continues; to end "
+                 "it, run \"mcptask cancel %s\"\n", r->id, r->id);
+        signal(SIGINT, on_interrupt);
+    }
+    while (begun && (n = read(from, chunk, sizeof(chunk))) > 0) {
+        if (c->json)
+            continue;
+        buf_put(&b, chunk, (size_t)n);
+        if (!cli_say(STDOUT_FILENO, &b))
+            return cli_fail(c, ERR_NOT_FOUND, "%s continues, but its output "
+                            "is not read here any more", r->id);
+    }
     while (waitpid(watcher, &status, 0) < 0 && errno == EINTR)
         continue;
     rc = WIFEXITED(status) ? WEXITSTATUS(status)
@@ -869,32 +912,17 @@ run_foreground(struct run *r, int from, pid_t watcher)
     return rc;
 }
 
-/* Checks the options of the claim before anything is changed. Returns 0, or an
-   exit code after printing the error. */
-static int
-check_claim(struct run *r)
-{
-    union cli_value *arg = r->c->arg;
-    struct task_args args;
-    struct task_ctx x;
-    int rc;
-
-    arg[ARG_AGENT].text = r->file.agent;
-    cli_args_begin(r->c, NULL, NULL);
-    rc = cli_args_parse(r->c, TOOL_CLAIM, &x, &args);
-    /* The changes that follow have arguments of their own. */
-    arg[ARG_AGENT].text = NULL;
-    arg[ARG_LEASE_SECONDS].number = UINT64_MAX;
-    return rc;
-}
-
 /* Reads the options. Returns 0, or an exit code after printing the error. */
 static int
 read_options(struct run *r)
 {
     struct cli *c = r->c;
     const struct cli_args *a = &c->args;
-    const char *agent = c->arg[ARG_AGENT].text;
+    union cli_value *arg = c->arg;
+    const char *agent = arg[ARG_AGENT].text;
+    struct task_args args;
+    struct task_ctx x;
+    int rc;
 
     if (c->behind > 1 || c->behind == c->n_operands ||
         *c->operand[c->behind] == '\0')
@@ -906,7 +934,7 @@ read_options(struct run *r)
     if (agent == NULL)
         agent = "run";
     r->file.agent = agent;
-    r->lease = c->arg[ARG_LEASE_SECONDS].number;
+    r->lease = arg[ARG_LEASE_SECONDS].number;
     r->title = a->title;
     r->file.own = r->id == NULL || a->close;
     r->detach = a->detach;
@@ -916,7 +944,14 @@ read_options(struct run *r)
         : output_words(&c->kept, r->argv, LINE_LEN);
     if (r->file.command == NULL)
         return cli_fail_store(c, ERR_NOMEM);
-    return check_claim(r);
+    /* The options of the claim are checked before anything is changed. */
+    arg[ARG_AGENT].text = agent;
+    cli_args_begin(c, NULL, NULL);
+    rc = cli_args_parse(c, TOOL_CLAIM, &x, &args);
+    /* The changes that follow have arguments of their own. */
+    arg[ARG_AGENT].text = NULL;
+    arg[ARG_LEASE_SECONDS].number = UINT64_MAX;
+    return rc;
 }
 
 int
@@ -942,4 +977,37 @@ cli_run(struct cli *c)
     to_dev_null(STDIN_FILENO);
     to_dev_null(STDOUT_FILENO);
     return supervise_command(&r);
+}
+
+/* ---- programs of other commands ---- */
+
+pid_t
+cli_start_program(const struct cli *c, const char *path, char *const argv[],
+                  int in, int out, int err)
+{
+    pid_t pid = fork();
+
+    if (pid != 0)
+        return pid;
+    dup2(in, STDIN_FILENO);
+    dup2(out, STDOUT_FILENO);
+    if (err < 0)
+        close(STDERR_FILENO);
+    signal(SIGPIPE, SIG_DFL);
+    signal(SIGXFSZ, SIG_DFL);
+    execv(path, argv);
+    _exit(cli_fail_errno(c, ERR_NOT_FOUND, path));
+}
+
+int
+cli_wait_program(const struct cli *c, const char *path, pid_t pid)
+{
+    int status = 0;
+
+    if (pid < 0)
+        return cli_fail_errno(c, ERR_NOMEM, path);
+    while (waitpid(pid, &status, 0) < 0)
+        if (errno != EINTR)
+            return cli_fail_errno(c, ERR_IO, path);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }

@@ -11,20 +11,22 @@
       shows it. */
 
 #include "cli/server.h"
-#include "cli/service.h"
 #include "cli/text.h"
 #include "base/clock.h"
+#include "base/env.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "base/token.h"
 #include "http/listen.h"
 #include "http/parse.h"
+#include "task/task.h"
 
 #include <errno.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -138,6 +140,26 @@ find_server(const struct cli *c, struct place *to)
                         "127.0.0.1:8766 HOST\", or accept with --insecure that "
                         "others can read along", server);
     return 0;
+}
+
+/* Writes who may open the socket at path, to follow "is", and how this user
+   joins them. False: there is no such file. */
+static bool
+service_put_closed(const char *path, char *out, size_t cap)
+{
+    char name[FILE_USER_MAX], me[FILE_USER_MAX];
+    struct stat st;
+
+    if (stat(path, &st) != 0)
+        return false;
+    if (st.st_mode & S_IWGRP)
+        text_put(out, cap, "open to the group %s only; run \"sudo usermod -aG "
+                 "%s %s\" and sign in again", file_group(st.st_gid, name), name,
+                 file_user(geteuid(), me));
+    else
+        text_put(out, cap, "open to the user %s only",
+                 file_user(st.st_uid, name));
+    return true;
 }
 
 /* ---- the token ---- */
@@ -588,4 +610,60 @@ server_ask(struct cli *c, const struct server_request *q,
         if (cli_interrupted())
             return CLI_NOT_MET;
     }
+}
+
+/* ---- a service of this machine ---- */
+
+/* A user whose agents use the service finds an empty store with a command that
+   asks no server: nothing else would say why. The places are those of the units
+   in packaging; each of them has the store at SERVICE_STORE. */
+
+#define SERVICE_SOCKET "/run/mcptask/socket" /* of mcptask-group.socket */
+#define SERVICE_STORE "/var/lib/mcptask"
+#define SERVICE_PORT "127.0.0.1:8766"
+
+bool
+service_find(const struct cli *c, struct service *out)
+{
+    struct str log = str_of(c->env->log_path);
+    struct stat st;
+
+    *out = (struct service){.server = NULL};
+    /* With DynamicUser its store is elsewhere. */
+    if (str_starts(log, SERVICE_STORE "/") ||
+        str_starts(log, "/var/lib/private/mcptask/"))
+        return false;
+    if (stat(SERVICE_SOCKET, &st) == 0 && S_ISSOCK(st.st_mode)) {
+        out->server = "unix:" SERVICE_SOCKET;
+        if (access(SERVICE_SOCKET, W_OK) != 0)
+            service_put_closed(SERVICE_SOCKET, out->closed,
+                               sizeof out->closed);
+    } else if (lstat(SERVICE_STORE, &st) == 0) {
+        out->server = SERVICE_PORT;
+    }
+    return out->server != NULL;
+}
+
+void
+service_hint(struct cli *c)
+{
+    struct service s;
+    uint64_t n = 0;
+
+    if (c->s.store == NULL || c->env->remote != NULL || c->json ||
+        env_get("MCP_TASK_BASE_DIR") != NULL ||
+        env_get("MCP_TASK_DB_PATH") != NULL ||
+        cli_terminal(STDERR_FILENO) == 0)
+        return;
+    for (int status = 0; status < TASK_N_STATUSES; status++)
+        n += tasks_count(c->s.tasks, (enum task_status)status);
+    if (n > 0 || !service_find(c, &s))
+        return;
+    if (s.closed[0] != '\0')
+        cli_fail(c, 0, "this store is empty; this machine's service is %s",
+                 s.closed);
+    else
+        cli_fail(c, 0, "this store is empty; for the tasks of this machine's "
+                 "service, run \"mcptask --server %s %s\"", s.server,
+                 c->cmd->store & SERVED ? c->cmd->name : "list");
 }

@@ -33,4 +33,19 @@ struct server_request {
 int server_ask(struct cli *c, const struct server_request *q,
                const struct json_tok **result, const struct json_tok **error);
 
+/* A server that this machine runs as a service, with a store of its own: see
+   docs/install.md. */
+struct service {
+    const char *server; /* for --server */
+    char closed[200];   /* who may open its socket, if this user may not, to
+                           follow "is"; or "" */
+};
+
+/* Looks for one by its files, without connecting to it. False also if its store
+   is that of c. */
+bool service_find(const struct cli *c, struct service *out);
+/* If this user's own store has no task and there is a service, says on a
+   terminal's stderr how to reach that. */
+void service_hint(struct cli *c);
+
 #endif

@@ -183,16 +183,6 @@ lose_connection(struct etcd *e, const char *what)
     return try_next_endpoint(e, e->sent > 0, false);
 }
 
-/* Nothing came. If etcd was restored or set up again, it answers an old token
-   only once its log is as long as it was: a new token is better. */
-static int
-time_out_attempt(struct etcd *e)
-{
-    if (e->alone || e->tries > 0)
-        buf_reset(&e->token, KEEP);
-    return lose_connection(e, "no answer in time");
-}
-
 /* No gateway answers here; one may elsewhere. */
 static int
 reject_endpoint(struct etcd *e)
@@ -222,16 +212,6 @@ extend_due(struct etcd *e)
 }
 
 /* ---- sending ---- */
-
-/* Returns whether a kept connection is as it was left: the other end has
-   neither closed it nor sent anything. */
-static bool
-is_quiet(int fd)
-{
-    char c;
-
-    return recv(fd, &c, 1, MSG_PEEK) < 0 && is_later(errno);
-}
 
 /* Opens a connection to the endpoint in use. 0 or errno. The first write shows
    whether it was made. */
@@ -271,6 +251,7 @@ static int
 start_attempt(struct etcd *e)
 {
     int64_t now = clock_mono_ms();
+    char byte;
     int rc;
 
     if (now < e->due)
@@ -286,7 +267,10 @@ start_attempt(struct etcd *e)
         write_request(e, e->path, buf_view(&e->body));
     if (e->out.err != 0)
         return end_nomem(e);
-    if (e->fd >= 0 && !is_quiet(e->fd))
+    /* A kept connection is good if its other end has neither closed it nor sent
+       anything. */
+    if (e->fd >= 0 &&
+        (recv(e->fd, &byte, 1, MSG_PEEK) >= 0 || !is_later(errno)))
         disconnect(e);
     rc = e->fd < 0 ? open_connection(e) : 0;
     if (rc != 0)
@@ -320,7 +304,7 @@ send_more(struct etcd *e)
 
 /* Notes the token in an answer to a login; "": the cluster needs none. */
 static int
-take_token(struct etcd *e, struct str token)
+keep_token(struct etcd *e, struct str token)
 {
     size_t i;
 
@@ -336,32 +320,22 @@ take_token(struct etcd *e, struct str token)
     return schedule_attempt(e, 0);
 }
 
-/* Authenticates, once for each request. */
 static int
-begin_login(struct etcd *e)
-{
-    if (e->login.len == 0 || e->logged_in)
-        return finish_request(e, ERR_UNAUTHORIZED);
-    e->logging_in = e->logged_in = true;
-    return schedule_attempt(e, 0);
-}
-
-static int
-judge_login(struct etcd *e, const struct json_tok *root, int64_t code)
+handle_login(struct etcd *e, const struct json_tok *root, int64_t code)
 {
     struct str token = json_str(&e->arena, json_get(root, "token"));
 
     if (e->status == 200 && token.len > 0)
-        return take_token(e, token);
+        return keep_token(e, token);
     if (code == 9) /* authentication is not enabled */
-        return take_token(e, STR_NONE);
+        return keep_token(e, STR_NONE);
     if (code == 3)
         return finish_request(e, ERR_UNAUTHORIZED);
     return try_next_endpoint(e, false, true);
 }
 
 static int
-judge_error(struct etcd *e, int64_t code)
+handle_error(struct etcd *e, int64_t code)
 {
     size_t i = 0;
 
@@ -374,14 +348,17 @@ judge_error(struct etcd *e, int64_t code)
         return try_next_endpoint(e, i == sizeof rows / sizeof *rows, true);
     if (rows[i].then == ERR_FORMAT)
         return reject_endpoint(e);
-    if (rows[i].then == LOGIN)
-        return begin_login(e);
-    return finish_request(e, rows[i].then);
+    if (rows[i].then != LOGIN)
+        return finish_request(e, rows[i].then);
+    if (e->login.len == 0 || e->logged_in) /* once for each request */
+        return finish_request(e, ERR_UNAUTHORIZED);
+    e->logging_in = e->logged_in = true;
+    return schedule_attempt(e, 0);
 }
 
 /* An answer is whole. */
 static int
-judge_answer(struct etcd *e)
+handle_answer(struct etcd *e)
 {
     const struct json_tok *root = NULL, *message;
     int64_t code = 0, took = clock_mono_us() - e->begun_us;
@@ -402,7 +379,7 @@ judge_answer(struct etcd *e)
         text_put(what, sizeof what, "status %d: etcd's JSON gateway does not "
                  "answer on this port", e->status);
     set_why(e, what);
-    return e->logging_in ? judge_login(e, root, code) : judge_error(e, code);
+    return e->logging_in ? handle_login(e, root, code) : handle_error(e, code);
 }
 
 /* ---- receiving ---- */
@@ -429,7 +406,7 @@ skew_of(struct str date)
 
 /* n more bytes have come, after in.len: some or all of the body. */
 static int
-take_answer_body(struct etcd *e, size_t n)
+add_body(struct etcd *e, size_t n)
 {
     size_t used = e->length - e->in.len, data;
     bool done;
@@ -455,34 +432,7 @@ take_answer_body(struct etcd *e, size_t n)
         return 1;
     if (!e->keep || used < n)
         disconnect(e);
-    return judge_answer(e);
-}
-
-static int
-take_answer_head(struct etcd *e)
-{
-    struct http_head head;
-    int n = http_parse_answer(&e->scan, e->in.p, e->in.len, &head);
-    size_t rest;
-
-    if (n == ERR_INCOMPLETE)
-        return 1;
-    if (n < 0 && *e->in.p != 'H') {
-        set_why(e, "this port does not speak HTTP");
-        return reject_endpoint(e);
-    }
-    if (n < 0)
-        return lose_connection(e, "the answer is malformed");
-    e->status = head.status;
-    e->chunked = head.chunked;
-    e->length = head.content_length;
-    e->keep = head.keep_alive;
-    e->skew_ms = skew_of(http_field_of(&head, "date"));
-    buf_consume(&e->in, (size_t)n);
-    rest = e->in.len;
-    e->in.len = 0;
-    e->phase = BODY;
-    return take_answer_body(e, rest);
+    return handle_answer(e);
 }
 
 static int
@@ -490,6 +440,9 @@ receive_answer(struct etcd *e)
 {
     char *p = buf_room(&e->in, READ_SIZE);
     ssize_t n = p != NULL ? recv(e->fd, p, READ_SIZE, 0) : 0;
+    struct http_head head;
+    size_t rest;
+    int len;
 
     if (p == NULL)
         return lose_connection(e, "out of memory");
@@ -501,9 +454,27 @@ receive_answer(struct etcd *e)
                                   "answer");
     extend_due(e);
     if (e->phase == BODY)
-        return take_answer_body(e, (size_t)n);
+        return add_body(e, (size_t)n);
     e->in.len += (size_t)n;
-    return take_answer_head(e);
+    len = http_parse_answer(&e->scan, e->in.p, e->in.len, &head);
+    if (len == ERR_INCOMPLETE)
+        return 1;
+    if (len < 0 && *e->in.p != 'H') {
+        set_why(e, "this port does not speak HTTP");
+        return reject_endpoint(e);
+    }
+    if (len < 0)
+        return lose_connection(e, "the answer is malformed");
+    e->status = head.status;
+    e->chunked = head.chunked;
+    e->length = head.content_length;
+    e->keep = head.keep_alive;
+    e->skew_ms = skew_of(http_field_of(&head, "date"));
+    buf_consume(&e->in, (size_t)len);
+    rest = e->in.len;
+    e->in.len = 0;
+    e->phase = BODY;
+    return add_body(e, rest);
 }
 
 /* ---- what the header declares ---- */
@@ -531,31 +502,13 @@ read_endpoint(struct endpoint *to, struct str text)
            (to->address.ss_family == AF_INET6) == (*text.p == '[');
 }
 
-static int
-read_endpoints(struct etcd *e, struct str list, char why[256])
-{
-    struct str one;
-
-    while (list.p != NULL) {
-        one = str_cut(&list, ',');
-        text_put(why, 256, "'%.*s': not an endpoint such as 127.0.0.1:2379 or "
-                 "[::1]:2379",
-                 (int)(one.len < 64 ? one.len : 64), one.p);
-        if (e->n == ETCD_MAX_ENDPOINTS)
-            text_put(why, 256, "more than %d endpoints", ETCD_MAX_ENDPOINTS);
-        if (e->n == ETCD_MAX_ENDPOINTS || !read_endpoint(&e->at[e->n], one))
-            return ERR_INVALID;
-        e->n++;
-    }
-    return 0;
-}
-
 int
 etcd_new(struct etcd **out, const struct etcd_options *o, char why[256])
 {
     struct etcd *e = calloc(1, sizeof *e);
+    struct str list = o->endpoints, one;
     struct json_w w;
-    int rc = ERR_NOMEM;
+    int rc = 0;
 
     text_put(why, 256, "out of memory");
     if (e == NULL)
@@ -566,9 +519,19 @@ etcd_new(struct etcd **out, const struct etcd_options *o, char why[256])
         json_put_str(&w, "name", o->user);
         json_put_str(&w, "password", o->password);
         json_end(&w);
+        rc = e->login.err != 0 ? ERR_NOMEM : 0;
     }
-    if (e->login.err == 0)
-        rc = read_endpoints(e, o->endpoints, why);
+    while (rc == 0 && list.p != NULL) {
+        one = str_cut(&list, ',');
+        text_put(why, 256, "'%.*s': not an endpoint such as 127.0.0.1:2379 or "
+                 "[::1]:2379",
+                 (int)(one.len < 64 ? one.len : 64), one.p);
+        if (e->n == ETCD_MAX_ENDPOINTS)
+            text_put(why, 256, "more than %d endpoints", ETCD_MAX_ENDPOINTS);
+        if (e->n == ETCD_MAX_ENDPOINTS || !read_endpoint(&e->at[e->n], one))
+            rc = ERR_INVALID;
+        e->n++;
+    }
     if (rc != 0)
         etcd_free(e);
     else
@@ -632,21 +595,6 @@ etcd_begin_at(struct etcd *e, unsigned i, const char *path, struct str body,
     return rc;
 }
 
-static int
-step_phase(struct etcd *e)
-{
-    switch (e->phase) {
-    case IDLE:
-        return ERR_PENDING;
-    case PAUSE:
-        return start_attempt(e);
-    case SEND:
-        return send_more(e);
-    default:
-        return receive_answer(e);
-    }
-}
-
 int
 etcd_step(struct etcd *e, struct etcd_answer *out)
 {
@@ -655,11 +603,29 @@ etcd_step(struct etcd *e, struct etcd_answer *out)
 
     do {
         reads = e->phase > SEND;
-        rc = step_phase(e);
+        switch (e->phase) {
+        case IDLE:
+            rc = ERR_PENDING;
+            break;
+        case PAUSE:
+            rc = start_attempt(e);
+            break;
+        case SEND:
+            rc = send_more(e);
+            break;
+        default:
+            rc = receive_answer(e);
+        }
         if (rc > 0 && reads) /* invariant 6 */
             rc = ERR_PENDING;
-        if (rc == ERR_PENDING && e->phase >= SEND && clock_mono_ms() >= e->due)
-            rc = time_out_attempt(e);
+        if (rc == ERR_PENDING && e->phase >= SEND &&
+            clock_mono_ms() >= e->due) {
+            /* If etcd was restored or set up again, it answers an old token
+               only once its log is as long as it was: a new one is better. */
+            if (e->alone || e->tries > 0)
+                buf_reset(&e->token, KEEP);
+            rc = lose_connection(e, "no answer in time");
+        }
     } while (rc > 0);
     *out = (struct etcd_answer){STR_NONE, "", e->skew_ms, e->maybe};
     if (rc == 0)

@@ -300,17 +300,6 @@ on_contents(struct engine *e, const struct txn_answer *t)
     return rc == 0 ? e->lines.err : rc;
 }
 
-/* hex "": from the beginning. */
-static int
-request_contents(struct engine *e, const char *hex)
-{
-    txn_then(&e->body);
-    txn_first(&e->body,
-              head_key(ALL "/%s%s", hex, hex[0] != '\0' ? "." : "").z, "a0",
-              LIST);
-    return engine_send_txn(e, on_contents);
-}
-
 int
 content_begin(struct engine *e, const char *dir, const char *hex,
               enum remote_content what)
@@ -324,8 +313,13 @@ content_begin(struct engine *e, const char *dir, const char *hex,
     e->content.damaged = false;
     if (what == REMOTE_FETCH)
         return request_content_part(e);
-    if (what == REMOTE_LIST)
-        return request_contents(e, hex);
+    if (what == REMOTE_LIST) { /* hex "": from the beginning */
+        txn_then(&e->body);
+        txn_first(&e->body,
+                  head_key(ALL "/%s%s", hex, hex[0] != '\0' ? "." : "").z,
+                  "a0", LIST);
+        return engine_send_txn(e, on_contents);
+    }
     if (what == REMOTE_DROP)
         return request_both(e, on_drop);
     rc = read_file(e, dir);

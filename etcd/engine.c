@@ -7,7 +7,7 @@
    that it takes.
 
    One request is under way at a time, for two kinds of work: operations, for
-   which the store waits, and upkeep (tend.c), for which no one waits. When an
+   which the store waits, and upkeep (remote.c), for which no one waits. When an
    operation begins while a request of upkeep is under way, that request is not
    cancelled, since its effect would be unknown and its connection lost. The
    operation's first request stays in e->body and is sent once the answer to the

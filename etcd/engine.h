@@ -5,18 +5,19 @@
 
 #include "etcd/client.h"
 #include "etcd/content.h"
-#include "etcd/examine.h"
-#include "etcd/meta.h"
-#include "etcd/tend.h"
+#include "etcd/remote.h"
 #include "etcd/txn.h"
-#include "etcd/url.h"
+
+#define LIFE_MAX 1024 /* living processes that are known */
+#define LIFE_DOUBTS 256
+#define KEY_LEN 32    /* of the key that signs sessions */
 
 struct engine;
 /* One request is under way at a time. An operation of the store follows one
    that belongs to none. */
 enum engine_state {
     ENGINE_IDLE,    /* no request is under way */
-    ENGINE_TENDS,   /* a request of no operation is under way (tend.c) */
+    ENGINE_TENDS,   /* a request of no operation is under way */
     ENGINE_WAITS,   /* likewise; body is the first one of an operation */
     ENGINE_OPERATES /* one of an operation is, or is about to be sent */
 };
@@ -41,7 +42,7 @@ struct engine {
     struct arena mem;  /* of the answer */
     char why[256];
 
-    char key[32];      /* offered by make */
+    char key[KEY_LEN];      /* offered by make */
     struct meta meta;  /* of the store as of the last attach */
     int64_t meta_mod, head_mod; /* revisions of meta and head; 0: none */
     const char *attached; /* the endpoint at which this process has seen that
@@ -74,7 +75,7 @@ struct engine {
     } file;
 
     struct content content;
-    struct {           /* see etcd/upload.c */
+    struct {           /* see etcd/snapshot.c */
         int state, fd;
         int64_t end, due_ms, revision;
         struct meta meta;    /* as it will be; its parts are those put */
@@ -89,8 +90,28 @@ struct engine {
         char epoch[HEAD_EPOCH + 1];
         uint64_t base, from;
     } sweep;
-    struct life life;
-    struct examine examine;
+    struct { /* processes: this one, and those of other hosts */
+        uint64_t instance;   /* 0: not needed yet */
+        int64_t lease;       /* 0: not granted */
+        bool put;            /* the key is there */
+        int64_t due_ms, renewed_ms;
+        int64_t rest_ms;     /* until then nothing is sent: memory ran out */
+        int64_t wanted_ms;   /* when remote_alive was last called */
+        int64_t requested_ms; /* when the list under way was requested, */
+        int64_t list_ms;      /* and when the one in living was */
+        uint64_t living[LIFE_MAX];
+        size_t n_living;
+        struct {
+            uint64_t instance;
+            int64_t since_ms;
+        } doubt[LIFE_DOUBTS];
+        unsigned next_doubt;
+    } life;
+    struct {           /* the examination of one endpoint */
+        unsigned at;
+        char version[24]; /* of its etcd */
+        int64_t sent_ms;
+    } examine;
 };
 
 /* Sets why and returns err. */

@@ -23,13 +23,13 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "etcd/content.h"
-#include "etcd/key.h"
+#include "etcd/engine.h"
 #include "etcd/snapshot.h"
-#include "etcd/tend.h"
-#include "etcd/upload.h"
 #include "store/record.h"
 
+#include <ctype.h>
 #include <fcntl.h>
+#include <stdio.h> /* rename */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -42,6 +42,63 @@
 #define AHEAD_MS (60 * 1000) /* more than any host that may write */
 #define AUTH_MAX 256    /* bytes of "user:password" */
 
+#define OLDEST "3.4.0"   /* of etcd */
+#define BAD_FROM "3.5.0" /* they can lose data */
+#define BAD_TO "3.5.3"   /* the first that cannot */
+
+#define LEASE "15" /* seconds */
+#define RENEW_MS 5000
+#define REST_MS 1000 /* after a failure */
+#define DOUBT_MS 3000
+#define GONE_MS 60000 /* a host that was cut off may come back before */
+#define LOOK_MS 60000 /* how long after a question the list is kept current */
+
+#define SCHEME "etcd://"
+#define PATIENCE_MS 5000
+#define PATIENCE_MAX_MS 600000
+#define ARTIFACTS_MIB 512
+#define ARTIFACTS_MAX_MIB (1024 * 1024)
+
+/* ---- the key ---- */
+
+/* The key in <log>.key is the same on all hosts of a store: what one of them
+   signs is good on each. mcp/sign.c uses the file. */
+
+/* Reads the key at path. False: there is none, or others may know it. */
+static bool
+read_key_file(const char *path, char out[KEY_LEN])
+{
+    const char *why;
+    size_t len;
+    int fd = file_open_private(path, O_NOFOLLOW, &len, &why);
+    bool ok;
+
+    if (fd < 0)
+        return false;
+    ok = len == KEY_LEN && file_read_at(fd, out, KEY_LEN, 0) == KEY_LEN;
+    close(fd);
+    return ok;
+}
+
+/* Makes the store's key that of this host. A file that cannot be written is for
+   mcp/sign.c to report. */
+static void
+keep_key(struct engine *e, struct str key)
+{
+    char *path = engine_path(e, ".key"), *temp = engine_path(e, ".key-");
+    char own[KEY_LEN];
+
+    if (path != NULL && temp != NULL && key.len == KEY_LEN &&
+        (!read_key_file(path, own) || memcmp(own, key.p, KEY_LEN) != 0)) {
+        unlink(temp);
+        if (file_write_new(temp, e->log, key, true) == 0 &&
+            rename(temp, path) != 0)
+            unlink(temp);
+    }
+    free(path);
+    free(temp);
+}
+
 /* ---- what follows the replica ---- */
 
 static void
@@ -50,19 +107,6 @@ put_window(struct engine *e, uint64_t from)
     txn_range(&e->body, "head", NULL);
     txn_range(&e->body, head_key(HEAD_BATCH, (unsigned long long)from).z,
               head_key(HEAD_BATCH, (unsigned long long)(from + e->window)).z);
-}
-
-static bool
-are_whole(struct engine *e, struct str lines)
-{
-    struct store_rec r;
-
-    while (lines.len > 0) {
-        if (record_parse(str_cut(&lines, '\n'), &r) != 0)
-            return false;
-        batch_check(&r, e->url.prefix, &e->reported);
-    }
-    return true;
 }
 
 /* A host whose clock is right, or that knows it to be wrong, commits no such
@@ -92,7 +136,15 @@ check_batch_time(struct engine *e, const struct batch *b)
 static int
 add_batch(struct engine *e, struct head *at, const struct batch *b)
 {
-    if (!are_whole(e, b->lines) || b->first != at->n + 1)
+    struct str lines = b->lines;
+    struct store_rec r;
+
+    while (lines.len > 0) {
+        if (record_parse(str_cut(&lines, '\n'), &r) != 0)
+            return ERR_FORMAT;
+        batch_check(&r, e->url.prefix, &e->reported);
+    }
+    if (b->first != at->n + 1)
         return ERR_FORMAT;
     if (strcmp(b->before, at->wid) != 0) {
         e->doubt = DOUBT_CHAIN;
@@ -244,7 +296,7 @@ static int
 on_store_made(struct engine *e, const struct txn_answer *t)
 {
     (void)t;
-    key_keep(e, (struct str){e->key, KEY_LEN});
+    keep_key(e, (struct str){e->key, KEY_LEN});
     e->attached = etcd_endpoint(e->client);
     e->mine = e->meta.snap.head;
     head_text(&e->mine, e->news.head);
@@ -252,14 +304,18 @@ on_store_made(struct engine *e, const struct txn_answer *t)
                ? replace_replica(e, false) : 0;
 }
 
-/* Puts the log into etcd, and this head. If another host was faster, attaches
-   to its own. */
+/* Puts the log into etcd, this head, and the key of this host or a new one. If
+   another host was faster, attaches to its own. */
 static int
 put_log(struct engine *e, const struct head *head)
 {
-    int rc = key_offer(e, e->key);
+    char *path = engine_path(e, ".key");
+    int rc = 0;
 
-    return rc == 0 ? upload_push(e, head, on_store_made) : rc;
+    if (path == NULL || !read_key_file(path, e->key))
+        rc = random_bytes(e->key, KEY_LEN);
+    free(path);
+    return rc == 0 ? snapshot_push(e, head, on_store_made) : rc;
 }
 
 /* Puts an epoch that begins where the log ends. */
@@ -294,9 +350,10 @@ create_store(struct engine *e)
     return rc == 0 ? make_epoch(e) : rc;
 }
 
-/* Returns whether the log has the record of a head. */
-static bool
-log_has_record(const struct engine *e, const struct head *head)
+/* Continues the log in etcd, if it has the newest record there. If they are
+   equal, etcd may still have lost its snapshot. */
+static int
+continue_at(struct engine *e, const struct head *head)
 {
     struct record_reader rd = {.fd = open(e->log, O_RDONLY | O_CLOEXEC)};
     bool found = head->n == 0;
@@ -309,15 +366,7 @@ log_has_record(const struct engine *e, const struct head *head)
     record_reader_fini(&rd);
     if (rd.fd >= 0)
         close(rd.fd);
-    return found;
-}
-
-/* Continues the log in etcd, if it follows what etcd has. If they are equal,
-   etcd may still have lost its snapshot. */
-static int
-continue_at(struct engine *e, const struct head *head)
-{
-    if (!log_has_record(e, head))
+    if (!found)
         return engine_fail(e, ERR_FORMAT, "the log %.80s lacks record %llu of "
                            "etcd at %.80s; push to another prefix",
                            e->log, (unsigned long long)head->n,
@@ -375,8 +424,8 @@ find_mine(struct engine *e, const struct txn_answer *t,
 /* Decides what the replica is. The window then shows whether the next batch has
    the id of its newest one. */
 static int
-judge_replica(struct engine *e, const struct txn_answer *t,
-              const struct head *head)
+classify_replica(struct engine *e, const struct txn_answer *t,
+                 const struct head *head)
 {
     int rc = 0;
 
@@ -406,7 +455,7 @@ attach_to_store(struct engine *e, const struct txn_answer *t,
                            "at %.100s; its id is %s, not %s",
                            e->log, e->url.prefix, e->at.id, e->meta.id);
     e->attached = etcd_endpoint(e->client);
-    upload_sweep(e);
+    snapshot_sweep(e);
     if (e->at.push == REMOTE_CONTINUE && e->at.n > 0 && e->at.n >= head->n)
         return continue_at(e, head);
     if (e->at.push == REMOTE_PUSH && e->at.n > 0 &&
@@ -416,7 +465,7 @@ attach_to_store(struct engine *e, const struct txn_answer *t,
     if (e->at.g == 0 || !same || e->at.push == REMOTE_PUSH)
         return replace_replica(e, false);
     if (e->at.n > 0) {
-        rc = judge_replica(e, t, head);
+        rc = classify_replica(e, t, head);
     } else {
         e->mine = head_first(head->epoch);
         if (e->doubt != DOUBT_NO)
@@ -437,7 +486,7 @@ on_attach(struct engine *e, const struct txn_answer *t)
     int rc, head_rc;
 
     if (txn_only(&e->mem, t, 3, &key) == 0)
-        key_keep(e, key.value);
+        keep_key(e, key.value);
     rc = read_store_meta(e, t);
     head_rc = read_store_head(e, t, 1, &head);
     if (rc == ERR_NOT_FOUND && head_rc == ERR_NOT_FOUND)
@@ -506,6 +555,226 @@ on_commit(struct engine *e, const struct txn_answer *t)
     return 0;
 }
 
+/* ---- examine: the version of one endpoint, and then a read ---- */
+
+/* It answers, as only a member with a majority can: reports how fast, or that
+   its clock is wrong, or that it is not in the cluster that has the store,
+   since nodes that were set up apart seem healthy. */
+static int
+on_examined_head(struct engine *e, const struct txn_answer *t)
+{
+    const char *name = etcd_endpoint(e->client);
+    struct txn_kv kv;
+    struct head h;
+
+    if (e->attached && (txn_only(&e->mem, t, 0, &kv) != 0 ||
+                        !head_parse(kv.value, &h) ||
+                        strcmp(h.epoch, e->meta.epoch) != 0))
+        return engine_fail(e, ERR_FORMAT, "%s: in another cluster than %s, "
+                           "without this store; join them as in "
+                           "docs/cluster.md",
+                           name, e->attached);
+    if (llabs(e->skew_ms) > REMOTE_SKEW_MS)
+        return engine_fail(e, ERR_SKEW, "%s: its clock is %lld ms %s this "
+                           "host's; correct the wrong clock", name,
+                           llabs(e->skew_ms),
+                           e->skew_ms > 0 ? "ahead of" : "behind");
+    return engine_fail(e, 0, "%s: etcd %s, answers in %lld ms", name,
+                       e->examine.version,
+                       (long long)(clock_mono_ms() - e->examine.sent_ms));
+}
+
+static int
+on_version(struct engine *e, const struct txn_answer *t)
+{
+    struct str v = json_str(&e->mem, json_get(t->root, "etcdserver"));
+
+    text_put(e->examine.version, sizeof(e->examine.version), "%.*s",
+             STR_ARG(v));
+    if (meta_is_newer(STR(OLDEST), v) ||
+        (!meta_is_newer(STR(BAD_FROM), v) && meta_is_newer(STR(BAD_TO), v)))
+        return engine_fail(e, ERR_VERSION, "%s: etcd %s; use 3.4 or newer, but "
+                           "not 3.5.0 to 3.5.2, which can lose data",
+                           etcd_endpoint(e->client), e->examine.version);
+    txn_then(&e->body);
+    txn_range(&e->body, "head", NULL);
+    txn_end(&e->body);
+    e->examine.sent_ms = clock_mono_ms();
+    return engine_send_to(e, e->examine.at, TXN, on_examined_head);
+}
+
+/* ---- upkeep, between operations ---- */
+
+/* A process that holds questions has a key P/i/<instance>, bound to a lease of
+   15 s. It renews that every 5 s, and every second if that fails. An instance
+   in another host's record counts as alive until a list of the keys lacks it
+   that was requested after some seconds of doubt: a new process puts its key a
+   moment after it first uses its number. Snapshots and the sweep after them are
+   upkeep, too. One request at a time, so an operation waits for no more than
+   one. */
+
+static int
+on_living(struct engine *e, const struct txn_answer *t)
+{
+    const struct json_tok *kv = NULL;
+    size_t skip = strlen(e->url.prefix) + 3;
+    struct txn_kv v;
+    uint64_t n;
+
+    e->life.due_ms = clock_mono_ms() + REST_MS;
+    if (t == NULL) {
+        if (!e->life.put)
+            e->life.lease = 0; /* it may have ended */
+        return 0;
+    }
+    e->life.due_ms = clock_mono_ms() + RENEW_MS;
+    e->life.put = e->life.lease != 0;
+    e->life.n_living = 0;
+    while ((kv = txn_next(t, 0, kv)) != NULL)
+        if (txn_kv(&e->mem, kv, &v) == 0 && v.key.len > skip &&
+            str_u64(str_from(v.key, skip), &n) &&
+            e->life.n_living < LIFE_MAX)
+            e->life.living[e->life.n_living++] = n;
+    e->life.list_ms = e->life.requested_ms;
+    return 0;
+}
+
+static int
+on_grant(struct engine *e, const struct txn_answer *t)
+{
+    e->life.due_ms = clock_mono_ms() + REST_MS;
+    e->life.put = false;
+    if (t != NULL && (e->life.lease = txn_number(t->root, "ID")) != 0)
+        e->life.due_ms = 0; /* puts the key */
+    return 0;
+}
+
+/* A lease that has ended comes back without its time to live. */
+static int
+on_renewed(struct engine *e, const struct txn_answer *t)
+{
+    e->life.due_ms = clock_mono_ms() + REST_MS;
+    if (t == NULL)
+        return 0;
+    e->life.due_ms = 0; /* the list is next, or a new lease */
+    e->life.renewed_ms = clock_mono_ms();
+    if (txn_number(json_get(t->root, "result"), "TTL") == 0)
+        e->life.lease = 0;
+    return 0;
+}
+
+static int
+send_life(struct engine *e)
+{
+    int64_t now = clock_mono_ms();
+
+    if (e->life.instance != 0 && e->life.lease == 0) {
+        buf_z(&e->body.b, "{\"TTL\":\"" LEASE "\"}");
+        return engine_send(e, "/v3/lease/grant", on_grant);
+    }
+    if (e->life.lease != 0 && e->life.put &&
+        now - e->life.renewed_ms >= RENEW_MS) {
+        buf_printf(&e->body.b, "{\"ID\":\"%lld\"}", (long long)e->life.lease);
+        return engine_send(e, "/v3/lease/keepalive", on_renewed);
+    }
+    e->life.requested_ms = now;
+    txn_then(&e->body);
+    txn_range(&e->body, "i/", "i0");
+    if (e->life.lease != 0 && !e->life.put)
+        txn_put(&e->body,
+                head_key("i/%llu", (unsigned long long)e->life.instance).z,
+                str_of(e->host), e->life.lease);
+    return engine_send_txn(e, on_living);
+}
+
+/* Returns whether there is a lease to renew or a list to keep. */
+static bool
+life_is_needed(const struct engine *e)
+{
+    return e->attached &&
+           (e->life.instance != 0 ||
+            e->life.wanted_ms + LOOK_MS > clock_mono_ms());
+}
+
+/* When upkeep sends next; INT64_MAX: never. */
+static int64_t
+upkeep_due(const struct engine *e)
+{
+    int64_t due = snapshot_due(e);
+
+    if (life_is_needed(e) && e->life.due_ms < due)
+        due = e->life.due_ms;
+    return due < e->life.rest_ms ? e->life.rest_ms : due;
+}
+
+/* Sends the next request that is due. Returns whether there is one. */
+static bool
+send_upkeep(struct engine *e)
+{
+    int64_t now = clock_mono_ms();
+    bool sent;
+
+    if (now < upkeep_due(e))
+        return false;
+    e->state = ENGINE_TENDS;
+    if (life_is_needed(e) && now >= e->life.due_ms)
+        sent = send_life(e) == ERR_PENDING;
+    else
+        sent = snapshot_send(e) == ERR_PENDING;
+    if (!sent)
+        e->state = ENGINE_IDLE;
+    e->life.rest_ms = sent ? 0 : now + REST_MS;
+    return sent;
+}
+
+/* The place of an instance that was missing when it was last asked for, or
+   LIFE_DOUBTS. */
+static size_t
+find_doubt(const struct engine *e, uint64_t instance)
+{
+    size_t i = 0;
+
+    while (i < LIFE_DOUBTS && e->life.doubt[i].instance != instance)
+        i++;
+    return i;
+}
+
+static bool
+remote_alive(void *ctx, uint64_t instance)
+{
+    struct engine *e = ctx;
+    int64_t now = clock_mono_ms();
+    size_t i, doubt = find_doubt(e, instance);
+
+    if (instance < REMOTE_INSTANCES)
+        return false; /* a process that uses no engine */
+    e->life.wanted_ms = now;
+    for (i = 0; i < e->life.n_living; i++)
+        if (e->life.living[i] == instance) {
+            if (doubt < LIFE_DOUBTS)
+                e->life.doubt[doubt].instance = 0;
+            return true;
+        }
+    if (i == LIFE_MAX) /* there may be more */
+        return true;
+    if (doubt < LIFE_DOUBTS)
+        return e->life.list_ms < e->life.doubt[doubt].since_ms + DOUBT_MS;
+    i = e->life.next_doubt++ % LIFE_DOUBTS;
+    e->life.doubt[i].instance = instance;
+    e->life.doubt[i].since_ms = now;
+    return true;
+}
+
+static bool
+remote_gone(void *ctx, uint64_t instance)
+{
+    const struct engine *e = ctx;
+    size_t i = find_doubt(e, instance);
+
+    return instance >= REMOTE_INSTANCES && i < LIFE_DOUBTS &&
+           e->life.list_ms >= e->life.doubt[i].since_ms + GONE_MS;
+}
+
 /* ---- the table ---- */
 
 /* The operation is over, or was abandoned. */
@@ -519,7 +788,7 @@ end_operation(struct engine *e)
     buf_reset(&e->body.b, 0);
     buf_fini(&e->content.buf);
     if (e->up.pushed != NULL)
-        upload_drop(e);
+        snapshot_stop(e);
 }
 
 static void
@@ -597,7 +866,7 @@ remote_commit(void *ctx, const struct remote_at *at, struct str lines,
 
 /* What a failed request means for an operation. */
 static int
-judge_failure(struct engine *e, int rc, const struct etcd_answer *a)
+handle_failure(struct engine *e, int rc, const struct etcd_answer *a)
 {
     if (a->why[0] != '\0')
         engine_fail(e, 0, rc == ERR_FULL ? "%s; run etcdctl compact, defrag, "
@@ -612,60 +881,41 @@ judge_failure(struct engine *e, int rc, const struct etcd_answer *a)
 }
 
 static int
-read_answer(struct engine *e, const struct etcd_answer *a,
-            struct txn_answer *t)
-{
-    e->skew_ms = a->skew_ms;
-    arena_reset(&e->mem);
-    return txn_read(&e->mem, a->body, e->is_txn, t);
-}
-
-/* Handles the answer to a request of upkeep, and sends that of an operation
-   which waited for it. As an engine_fn. */
-static int
-take_tended_answer(struct engine *e, int rc, const struct etcd_answer *a)
-{
-    struct txn_answer t;
-
-    e->then(e, rc == 0 && read_answer(e, a, &t) == 0 ? &t : NULL);
-    if (e->state == ENGINE_TENDS) {
-        e->state = ENGINE_IDLE;
-        return ERR_PENDING;
-    }
-    e->state = ENGINE_OPERATES;
-    return engine_send(e, TXN, e->first);
-}
-
-/* Handles the answer to a request of the operation. As an engine_fn. */
-static int
-take_operation_answer(struct engine *e, int rc, const struct etcd_answer *a)
-{
-    struct txn_answer t;
-
-    if (rc == 0) {
-        rc = read_answer(e, a, &t);
-        if (rc != 0 && e->committing)
-            rc = fail_unread(e);
-    }
-    rc = rc == 0 ? e->then(e, &t) : judge_failure(e, rc, a);
-    return rc == ERR_AGAIN ? attach_replica(e) : rc;
-}
-
-static int
 remote_step(void *ctx, struct remote_news *news)
 {
     struct engine *e = ctx;
     struct etcd_answer a;
-    int rc;
+    struct txn_answer t;
+    int rc, read;
 
     do {
-        if (e->state == ENGINE_IDLE && !tend(e))
+        if (e->state == ENGINE_IDLE && !send_upkeep(e))
             return ERR_PENDING;
         rc = etcd_step(e->client, &a);
         if (rc == ERR_PENDING)
             return rc;
-        rc = e->state == ENGINE_OPERATES ? take_operation_answer(e, rc, &a)
-                                         : take_tended_answer(e, rc, &a);
+        read = rc;
+        if (rc == 0) {
+            e->skew_ms = a.skew_ms;
+            arena_reset(&e->mem);
+            read = txn_read(&e->mem, a.body, e->is_txn, &t);
+        }
+        if (e->state != ENGINE_OPERATES) { /* the answer is for upkeep */
+            e->then(e, read == 0 ? &t : NULL);
+            rc = ERR_PENDING;
+            if (e->state == ENGINE_WAITS) {
+                e->state = ENGINE_OPERATES;
+                rc = engine_send(e, TXN, e->first);
+            } else {
+                e->state = ENGINE_IDLE;
+            }
+            continue;
+        }
+        if (rc == 0 && read != 0 && e->committing)
+            read = fail_unread(e);
+        rc = read == 0 ? e->then(e, &t) : handle_failure(e, read, &a);
+        if (rc == ERR_AGAIN)
+            rc = attach_replica(e);
     } while (rc == ERR_PENDING);
     end_operation(e);
     if (rc == 0) {
@@ -682,7 +932,7 @@ remote_watch(void *ctx, bool *write, int64_t *due_ms)
     if (e->state != ENGINE_IDLE)
         return etcd_watch(e->client, write, due_ms);
     *write = false;
-    *due_ms = tend_due(e);
+    *due_ms = upkeep_due(e);
     return -1;
 }
 
@@ -698,7 +948,8 @@ remote_examine(void *ctx, unsigned i)
     e->state = ENGINE_IDLE;
     begin_operation(e, &at);
     e->committing = false;
-    return begin_result(e, examine_begin(e, i));
+    e->examine.at = i;
+    return begin_result(e, engine_send_to(e, i, "/version", on_version));
 }
 
 static const char *
@@ -718,22 +969,16 @@ remote_why(void *ctx)
     return e->why;
 }
 
-static bool
-remote_alive(void *ctx, uint64_t instance)
-{
-    return tend_alive(ctx, instance);
-}
-
 static void
 remote_instance(void *ctx, uint64_t instance)
 {
-    tend_instance(ctx, instance);
-}
+    struct engine *e = ctx;
 
-static bool
-remote_gone(void *ctx, uint64_t instance)
-{
-    return tend_gone(ctx, instance);
+    if (e->life.instance == instance)
+        return;
+    e->life.instance = instance;
+    e->life.put = false;
+    e->life.due_ms = 0;
 }
 
 static void
@@ -745,7 +990,7 @@ remote_compacted(void *ctx, const char *path, const char *head, int64_t end)
                                           : -1;
 
     if (fd >= 0)
-        upload_begin(e, fd, end, &h);
+        snapshot_upload(e, fd, end, &h);
 }
 
 static int
@@ -761,10 +1006,95 @@ remote_content(void *ctx, const char *dir, const char *hex,
     return begin_result(e, content_begin(e, dir, hex, what));
 }
 
-static bool
-remote_uploads(void *ctx, uint64_t *done, uint64_t *all)
+/* ---- the URL ---- */
+
+/* Parses one "name=value". Returns NULL, or an error text. */
+static const char *
+read_option(struct str name, struct str value, struct etcd_url *out)
 {
-    return upload_is_under_way(ctx, done, all);
+    uint64_t v;
+
+    if (str_is(name, "reads")) {
+        out->local_reads = str_is(value, "local");
+        return out->local_reads || str_is(value, "linear")
+                   ? NULL : "reads needs linear or local";
+    }
+    if (str_is(name, "shared")) {
+        out->shared = str_is(value, "1");
+        return out->shared || str_is(value, "0") ? NULL
+                                                 : "shared needs 0 or 1";
+    }
+    if (str_is(name, "artifacts"))
+        return str_u64(value, &out->artifacts_mib) &&
+                       out->artifacts_mib <= ARTIFACTS_MAX_MIB
+                   ? NULL : "artifacts needs MiB from 0 to 1048576";
+    if (!str_is(name, "patience"))
+        return "unknown option; use artifacts, reads, shared or patience";
+    if (!str_u64(value, &v) || v < 100 || v > PATIENCE_MAX_MS)
+        return "patience needs milliseconds from 100 to 600000";
+    out->patience_ms = (int64_t)v;
+    return NULL;
+}
+
+static const char *
+read_prefix(struct str prefix, struct etcd_url *out)
+{
+    static const char others[] = "/._-";
+
+    if (prefix.p == NULL || prefix.len == 0)
+        return "needs a prefix after the addresses, such as /mcptask/main";
+    if (prefix.len > HEAD_PREFIX)
+        return "the prefix is longer than 128 bytes";
+    if (prefix.p[0] == '/' || prefix.p[prefix.len - 1] == '/')
+        return "a prefix cannot begin or end with a slash";
+    for (size_t i = 0; i < prefix.len; i++) {
+        char c = prefix.p[i];
+        bool next_ends = i + 2 >= prefix.len || prefix.p[i + 2] == '/';
+
+        if (!isalnum((uint8_t)c) && (c == '\0' || strchr(others, c) == NULL))
+            return "a prefix may have only letters, digits and . _ - /";
+        if (c == '/' && next_ends) /* a store at a/s would be swept by one at a,
+                                      whose snapshots are there */
+            return "each part after a slash needs at least two characters";
+    }
+    memcpy(out->prefix, prefix.p, prefix.len);
+    out->prefix[prefix.len] = '\0';
+    return NULL;
+}
+
+int
+etcd_url_read(struct str text, struct etcd_url *out, char why[256])
+{
+    struct str rest = text, options;
+    const char *wrong;
+
+    *out = (struct etcd_url){.patience_ms = PATIENCE_MS,
+                              .artifacts_mib = ARTIFACTS_MIB};
+    wrong = str_starts(rest, SCHEME) ? NULL : "must start with etcd://";
+    if (wrong == NULL) {
+        rest = str_from(rest, sizeof(SCHEME) - 1);
+        out->endpoints = str_cut(&rest, '/');
+        options = rest;
+        if (rest.p != NULL)
+            rest = str_cut(&options, '?');
+        wrong = read_prefix(rest, out);
+        if (memchr(out->endpoints.p, '@', out->endpoints.len) != NULL) {
+            /* It is not shown: it may be a password. */
+            text = STR(SCHEME "...@");
+            wrong = "set MCP_TASK_STORE_AUTH to a file with USER:PASSWORD";
+        }
+        while (wrong == NULL && options.p != NULL) {
+            struct str value = str_cut(&options, '&');
+            struct str name = str_cut(&value, '=');
+
+            wrong = read_option(name, value, out);
+        }
+    }
+    if (wrong == NULL)
+        return 0;
+    text_put(why, 256, "%.*s: %s", text.len < 120 ? (int)text.len : 120,
+             text.p, wrong);
+    return ERR_INVALID;
 }
 
 /* ---- making it ---- */
@@ -806,7 +1136,7 @@ remote_new(const struct remote **out, struct str url, struct str auth,
     b->table = (struct remote){
         &b->e, b->e.url.local_reads, remote_pull, remote_commit, remote_step,
         remote_watch, remote_examine, remote_member, remote_why, remote_alive,
-        remote_instance, remote_gone, remote_compacted, remote_uploads,
+        remote_instance, remote_gone, remote_compacted, snapshot_uploads,
         b->e.url.artifacts_mib > 0 ? remote_content : NULL, remote_free};
     *out = &b->table;
     return 0;
@@ -820,7 +1150,7 @@ remote_free(const struct remote *r)
     if (b == NULL)
         return;
     snapshot_drop(&b->e);
-    upload_drop(&b->e);
+    snapshot_stop(&b->e);
     buf_fini(&b->e.body.b);
     buf_fini(&b->e.lines);
     buf_fini(&b->e.content.buf);
@@ -829,47 +1159,33 @@ remote_free(const struct remote *r)
     free(b);
 }
 
-/* Reads "user:password" from the file in MCP_TASK_STORE_AUTH; "" if that is not
-   set. */
-static int
-read_auth(char auth[AUTH_MAX], char why[256])
-{
-    const char *path = env_get("MCP_TASK_STORE_AUTH"), *wrong;
-    struct str text, line;
-    size_t len;
-    ssize_t n;
-    int fd;
-
-    auth[0] = '\0';
-    if (path == NULL)
-        return 0;
-    fd = file_open_private(path, 0, &len, &wrong);
-    n = fd < 0 ? -1 : read(fd, auth, AUTH_MAX - 1);
-    if (fd >= 0)
-        close(fd);
-    text = (struct str){auth, n > 0 ? (size_t)n : 0};
-    line = str_line(&text);
-    memmove(auth, line.p, line.len);
-    auth[line.len] = '\0';
-    if (auth[0] != ':' && strchr(auth, ':') != NULL)
-        return 0;
-    text_put(why, 256, "MCP_TASK_STORE_AUTH: %.150s: %s", path,
-             fd < 0 ? wrong : "needs a line USER:PASSWORD");
-    return ERR_INVALID;
-}
-
 int
 remote_join(const struct remote **out, const char *url, const char *path,
             char why[256])
 {
     const char *named = url == env_get("MCP_TASK_STORE") ? "MCP_TASK_STORE"
                                                          : "--store";
+    const char *auth_path = env_get("MCP_TASK_STORE_AUTH"), *wrong_file;
     char auth[AUTH_MAX], wrong[256];
-    int rc = read_auth(auth, why);
+    struct str text, line = STR("");
+    size_t len;
+    ssize_t n;
+    int fd, rc;
 
-    if (rc != 0)
-        return rc;
-    rc = remote_new(out, str_of(url), str_of(auth), path, wrong);
+    if (auth_path != NULL) { /* it has "user:password" */
+        fd = file_open_private(auth_path, 0, &len, &wrong_file);
+        n = fd < 0 ? -1 : read(fd, auth, AUTH_MAX - 1);
+        if (fd >= 0)
+            close(fd);
+        text = (struct str){auth, n > 0 ? (size_t)n : 0};
+        line = str_line(&text);
+        if (str_starts(line, ":") || memchr(line.p, ':', line.len) == NULL) {
+            text_put(why, 256, "MCP_TASK_STORE_AUTH: %.150s: %s", auth_path,
+                     fd < 0 ? wrong_file : "needs a line USER:PASSWORD");
+            return ERR_INVALID;
+        }
+    }
+    rc = remote_new(out, str_of(url), line, path, wrong);
     if (rc != 0)
         text_put(why, 256, "%s: %s", named, wrong);
     return rc;

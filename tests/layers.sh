@@ -44,7 +44,7 @@ task/task task/view
 tools/look tools/resources tools/tools
 '
 
-starters='cli/config cli/doctor cli/editor cli/run'
+starters='cli/run'
 
 # Prints FILE OTHER SYMBOL for every use, and FILE OTHER .h for every include.
 # shellcheck disable=SC2046 # a word a file

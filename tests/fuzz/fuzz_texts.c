@@ -7,9 +7,8 @@
       when it is written again. */
 
 #include "base/token.h"
-#include "etcd/meta.h"
+#include "etcd/remote.h"
 #include "etcd/txn.h"
-#include "etcd/url.h"
 #include "tests/fuzz/fuzz_store.h"
 
 static bool
