@@ -141,4 +141,8 @@ page {
     text = substr($0, at + 1)
     next
 }
+# Of what help says of a command, the page has the first line.
+name == "commands" && !options && text ~ /[^ ]/ {
+    next
+}
 { text = text " " $0 }
