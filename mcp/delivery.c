@@ -170,11 +170,11 @@ mcp_delivery_wanted(const struct request *r)
 static void
 forget_follow(struct mcp_follow **at)
 {
-    struct mcp_follow *gone = *at;
+    struct mcp_follow *old = *at;
 
-    *at = gone->next;
-    buf_fini(&gone->notes);
-    free(gone);
+    *at = old->next;
+    buf_fini(&old->notes);
+    free(old);
 }
 
 struct mcp_follow *
@@ -394,9 +394,9 @@ notify_question(struct mcp_session *s, struct mcp_channel *to,
     uint32_t bit = UINT32_C(1) << q->i;
 
     if (q->answer != NULL || at->cancelled || call_status_ended(k->status)) {
-        if (was_sent && !(at->gone & bit))
+        if (was_sent && !(at->withdrawn & bit))
             withdraw_question(s, to, at, q);
-        at->gone |= bit;
+        at->withdrawn |= bit;
         return;
     }
     if (!was_sent && h->task.p == NULL && /* else it has the question */
