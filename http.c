@@ -165,7 +165,7 @@ most_input(const struct http_conn *c)
         return c->head_len + (c->head->chunked ? HTTP_MAX_BODY + CHUNK_END
                                                : c->head->content_length);
     if (has_forgotten(c))
-        return HTTP_MAX_BEHIND;
+        return HTTP_MAX_AHEAD;
     if (c->eof)
         return 0;
     return c->head != NULL ? c->in.cap - c->pos : READ_LEN; /* invariant 5 */
@@ -608,21 +608,6 @@ judge_room(struct http_conn *c, size_t cap)
     return 0;
 }
 
-/* The capacity for a buffer that needs this much: doubled to limit copying, but
-   no more than its request can need, and not beyond c's part only because of
-   doubling. */
-static size_t
-doubled_cap(const struct http_conn *c, size_t need)
-{
-    size_t cap = 2 * c->in.cap, most = most_input(c) + HTTP_SPARE;
-
-    if (cap > most)
-        cap = most;
-    if (cap > own_part(c) && need <= own_part(c))
-        cap = own_part(c);
-    return cap > need ? cap : need;
-}
-
 /* Why make_space looks as it does. While a handler looks at a request, slices
    of its head and body are in use, so the buffer must not move (invariant 5).
    Before that it may, and c->moved then makes read_request_body parse the head
@@ -637,16 +622,26 @@ static bool
 make_space(struct http_conn *c, size_t n)
 {
     bool reading = c->state == HEAD || c->state == BODY;
-    size_t cap = c->in.len - c->pos + n + (reading ? HTTP_SPARE : 0);
+    size_t need = c->in.len - c->pos + n + (reading ? HTTP_SPARE : 0);
+    size_t cap = need;
     int status;
 
-    if (cap <= c->in.cap - c->pos)
+    if (need <= c->in.cap - c->pos)
         return true;
     buf_consume(&c->in, c->pos);
     c->pos = 0;
     c->moved = true;
-    if (reading)
-        cap = doubled_cap(c, cap);
+    if (reading) {
+        /* Doubled to limit copying, but no more than the request can need, and
+           not beyond c's part only because of doubling. */
+        cap = 2 * c->in.cap;
+        if (cap > most_input(c) + HTTP_SPARE)
+            cap = most_input(c) + HTTP_SPARE;
+        if (cap > own_part(c) && need <= own_part(c))
+            cap = own_part(c);
+        if (cap < need)
+            cap = need;
+    }
     status = judge_room(c, cap);
     if (status == 0)
         buf_reserve(&c->in, cap);

@@ -15,8 +15,8 @@
 #define HTTP_REQUEST_MS 10000             /* for a complete head or body */
 #define HTTP_UNREAD_MS 60000              /* the same, of one that sends faster
                                              than the server reads */
-#define HTTP_MAX_BEHIND ((size_t)8 * 1024) /* bytes a client may send during a
-                                              long wait */
+#define HTTP_MAX_AHEAD ((size_t)8 * 1024) /* bytes that a client may send ahead
+                                             during a long wait */
 #define HTTP_IDLE_MS 60000                /* between requests of known
                                              clients */
 #define HTTP_WRITE_MS 30000               /* without progress in a reply */
@@ -100,7 +100,7 @@ void http_know(struct http_conn *c);
 void http_share(struct http_conn *c, uint64_t who);
 /* For a long reply, begun or not: frees the request; its head is then NULL and
    its body empty. From then on a client that closes, even for writing only, is
-   dropped, as is one that sends more than HTTP_MAX_BEHIND bytes. */
+   dropped, as is one that sends more than HTTP_MAX_AHEAD bytes. */
 void http_forget(struct http_conn *c);
 /* Whether its client was sent more than it, or the system, could take so far;
    what was added since the last turn of the loop does not count. */

@@ -130,7 +130,7 @@ time_text(int64_t ms)
 
 /* Parses exactly n digits. */
 static bool
-take_digits(struct str *s, size_t n, int *out)
+cut_digits(struct str *s, size_t n, int *out)
 {
     for (*out = 0; n > 0; n--, s->p++, s->len--) {
         if (s->len == 0 || *s->p < '0' || *s->p > '9')
@@ -142,7 +142,7 @@ take_digits(struct str *s, size_t n, int *out)
 
 /* Parses c, a letter in either case. */
 static bool
-take_char(struct str *s, char c)
+cut_char(struct str *s, char c)
 {
     if (s->len == 0 || (*s->p != c && (c < 'A' || *s->p != (c | 0x20))))
         return false;
@@ -150,29 +150,18 @@ take_char(struct str *s, char c)
     return true;
 }
 
-/* Parses date and time, up to the seconds. */
-static bool
-take_parts(struct str *s, int part[N_PARTS])
-{
-    for (int i = YEAR; i <= SECOND; i++)
-        if ((i > YEAR && !take_char(s, part_end[i - 1])) ||
-            !take_digits(s, (size_t)part_len[i], &part[i]))
-            return false;
-    return true;
-}
-
 /* Parses the digits after the decimal point, truncated to milliseconds. */
 static bool
-take_fraction(struct str *s, int *ms)
+cut_fraction(struct str *s, int *ms)
 {
     int digit, unit = 100, n = 0;
 
     *ms = 0;
-    if (!take_char(s, '.'))
+    if (!cut_char(s, '.'))
         return true;
     /* From the fourth digit on the unit is 0. This truncates, since rounding up
        could carry into the next year. */
-    for (; take_digits(s, 1, &digit); n++) {
+    for (; cut_digits(s, 1, &digit); n++) {
         *ms += digit * unit;
         unit /= 10;
     }
@@ -181,44 +170,44 @@ take_fraction(struct str *s, int *ms)
 
 /* -00:00 means an unknown zone; the instant is the same as for Z. */
 static bool
-take_zone(struct str *s, int *minutes)
+cut_zone(struct str *s, int *minutes)
 {
-    bool west = take_char(s, '-');
+    bool west = cut_char(s, '-');
     int h, m;
 
     *minutes = 0;
-    if (!west && take_char(s, 'Z'))
+    if (!west && cut_char(s, 'Z'))
         return true;
-    if ((!west && !take_char(s, '+')) || !take_digits(s, 2, &h) ||
-        !take_char(s, ':') || !take_digits(s, 2, &m) || h > 23 || m > 59)
+    if ((!west && !cut_char(s, '+')) || !cut_digits(s, 2, &h) ||
+        !cut_char(s, ':') || !cut_digits(s, 2, &m) || h > 23 || m > 59)
         return false;
     *minutes = west ? -(h * 60 + m) : h * 60 + m;
     return true;
 }
 
-static bool
-is_date(int y, int m, int d)
-{
-    static const char len[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-    bool leap = y % 4 == 0 && (y % 100 != 0 || y % 400 == 0);
-
-    return m >= 1 && m <= 12 && d >= 1 && d <= len[m - 1] + (m == 2 && leap);
-}
-
 bool
 time_parse(struct str s, int64_t *ms)
 {
-    int part[N_PARTS], zone;
+    static const char len[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    int part[N_PARTS], zone, y, m, d;
     int64_t minute;
+    bool leap;
 
-    if (!take_parts(&s, part) || !take_fraction(&s, &part[MILLI]) ||
-        !take_zone(&s, &zone) || s.len != 0)
+    for (int i = YEAR; i <= SECOND; i++)
+        if ((i > YEAR && !cut_char(&s, part_end[i - 1])) ||
+            !cut_digits(&s, (size_t)part_len[i], &part[i]))
+            return false;
+    if (!cut_fraction(&s, &part[MILLI]) || !cut_zone(&s, &zone) || s.len != 0)
         return false;
-    if (!is_date(part[YEAR], part[MONTH], part[DAY]) || part[HOUR] > 23 ||
-        part[MINUTE] > 59 || part[SECOND] > 60)
+    y = part[YEAR];
+    m = part[MONTH];
+    d = part[DAY];
+    leap = y % 4 == 0 && (y % 100 != 0 || y % 400 == 0);
+    if (m < 1 || m > 12 || d < 1 || d > len[m - 1] + (m == 2 && leap) ||
+        part[HOUR] > 23 || part[MINUTE] > 59 || part[SECOND] > 60)
         return false;
-    minute = INT64_C(1440) * days_of_date(part[YEAR], part[MONTH], part[DAY]) +
-             part[HOUR] * 60 + part[MINUTE] - zone;
+    minute = INT64_C(1440) * days_of_date(y, m, d) + part[HOUR] * 60 +
+             part[MINUTE] - zone;
     if (part[SECOND] == 60) {
         /* A leap second ends a UTC day. This scale has no number for it, so it
            becomes the last millisecond before it. */

@@ -73,29 +73,24 @@ http_tcp_address(struct sockaddr_storage *to, const char *host, uint16_t port)
     return 0;
 }
 
-static socklen_t
-unix_address(union address *a, const char *path)
-{
-    size_t n = strlen(path);
-
-    if (n == 0 || n >= sizeof a->un.sun_path)
-        return 0;
-    a->un.sun_family = AF_UNIX;
-    memcpy(a->un.sun_path, path, n + 1);
-    return sizeof a->un;
-}
-
 /* Returns the length of the address in o, or 0 if it is not one we accept. */
 static socklen_t
 address_of(const struct http_options *o, union address *a)
 {
     socklen_t len = sizeof *a;
+    size_t n;
 
     memset(a, 0, sizeof *a);
-    if (o->fd < 0)
-        return o->unix_path != NULL ? unix_address(a, o->unix_path)
-                                    : http_tcp_address(&a->any, o->host,
-                                                       o->port);
+    if (o->fd < 0 && o->unix_path == NULL)
+        return http_tcp_address(&a->any, o->host, o->port);
+    if (o->fd < 0) {
+        n = strlen(o->unix_path);
+        if (n == 0 || n >= sizeof a->un.sun_path)
+            return 0;
+        a->un.sun_family = AF_UNIX;
+        memcpy(a->un.sun_path, o->unix_path, n + 1);
+        return sizeof a->un;
+    }
     if (getsockname(o->fd, &a->sa, &len) != 0)
         return 0;
     return a->sa.sa_family == AF_INET || a->sa.sa_family == AF_INET6 ||
@@ -165,50 +160,34 @@ clear_path(const union address *a)
     return dead && unlink(a->un.sun_path) == 0;
 }
 
-/* The umask ensures invariant 1. */
-static bool
-bind_to(int fd, const union address *a, socklen_t len)
-{
-    mode_t old = umask(0177);
-    int on = 1, rc;
-
-    if (a->sa.sa_family != AF_UNIX)
-        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    rc = bind(fd, &a->sa, len);
-    umask(old);
-    return rc == 0;
-}
-
 /* A new listening socket, or -1 with errno. */
 static int
 open_socket(const union address *a, socklen_t len)
 {
-    bool bound = false;
-    int fd, why;
+    bool file = a->sa.sa_family == AF_UNIX, bound = false;
+    int fd, why, on = 1;
+    mode_t old;
 
-    if (a->sa.sa_family == AF_UNIX && !clear_path(a))
+    if (file && !clear_path(a))
         return -1;
     fd = socket(a->sa.sa_family, SOCK_STREAM, 0);
     if (fd < 0)
         return -1;
-    if (http_prepare_fd(fd) && (bound = bind_to(fd, a, len)) &&
-        listen(fd, BACKLOG) == 0)
+    if (http_prepare_fd(fd)) {
+        if (!file)
+            setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+        old = umask(0177); /* invariant 1 */
+        bound = bind(fd, &a->sa, len) == 0;
+        umask(old);
+    }
+    if (bound && listen(fd, BACKLOG) == 0)
         return fd;
     why = errno;
-    if (bound && a->sa.sa_family == AF_UNIX)
+    if (bound && file)
         unlink(a->un.sun_path);
     close(fd);
     errno = why;
     return -1;
-}
-
-static bool
-is_listening(int fd)
-{
-    int on = 0;
-    socklen_t len = sizeof on;
-
-    return getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &on, &len) == 0 && on;
 }
 
 int
@@ -216,13 +195,15 @@ http_listen(const struct http_options *o, int *out,
             char address[HTTP_MAX_ADDRESS], char why[256])
 {
     union address a;
-    socklen_t len = address_of(o, &a);
-    int fd = o->fd;
+    socklen_t len = address_of(o, &a), on_len = sizeof(int);
+    int fd = o->fd, on = 0;
 
     if (fd >= 0) {
         text_put(why, 256, "descriptor %d: not a listening TCP or Unix socket",
                  fd);
-        if (len == 0 || !is_listening(fd) || !http_prepare_fd(fd))
+        if (len == 0 ||
+            getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &on, &on_len) != 0 ||
+            !on || !http_prepare_fd(fd))
             return ERR_INVALID;
     } else {
         text_put(why, 256, o->unix_path != NULL

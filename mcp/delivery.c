@@ -71,8 +71,8 @@ mcp_was_delivered_to(const struct mcp_session *s, const struct mcp_delivery *h)
             (lasts && !store_alive(s->m->store, by)));
 }
 
-/* What to do about a question for a session, which may follow its call. 0:
-   nothing; 1: ask the session; 2: a process that is gone has asked it. */
+/* What to do about a question for a session that follows its call. 0: nothing;
+   1: ask the session; 2: a process that is gone has asked it. */
 static int
 wants_delivery(const struct mcp_session *s, const struct mcp_follow *at,
                const struct mcp_question *q)
@@ -83,7 +83,7 @@ wants_delivery(const struct mcp_session *s, const struct mcp_follow *at,
 
     if (q->answer != NULL || me == 0 || q->i >= MCP_MAX_DELIVERED ||
         (mcp_cap_of(q->method) & s->caps) == 0 ||
-        (at != NULL && (at->refused >> q->i & 1)))
+        (at->refused >> q->i & 1))
         return 0;
     if (mcp_was_delivered_to(s, &h))
         return (uint64_t)h.by == me ? 0 : 2;
@@ -134,32 +134,6 @@ mcp_deliver_to(const struct mcp_session *s, struct mcp_question *q)
     };
 }
 
-/* Delivers to s all questions of k that it can be asked, and returns k's
-   questions in the form of a record, in a. at: how s follows k, or NULL.
-   .p NULL: memory ran out, or nothing changed. */
-static struct str
-deliver_all(const struct mcp_session *s, struct mcp_follow *at,
-            struct arena *a, const struct call *k)
-{
-    struct mcp_question *all;
-    bool news = false;
-
-    if (mcp_read_questions(a, k->questions, &all) != 0)
-        return STR_NONE;
-    for (struct mcp_question *q = all; q != NULL; q = q->next) {
-        int what = wants_delivery(s, at, q);
-
-        if (what == 1)
-            mcp_deliver_to(s, q);
-        if (what == 2 && at != NULL && at->sent_n < (uint64_t)q->delivery.n)
-            at->sent_n = (uint64_t)q->delivery.n;
-        if (what == 2)
-            q->delivery.by = (int64_t)store_instance(s->m->store);
-        news |= what != 0;
-    }
-    return news ? mcp_raw_questions(s->m, a, all) : STR_NONE;
-}
-
 bool
 mcp_delivery_wanted(const struct request *r)
 {
@@ -170,11 +144,11 @@ mcp_delivery_wanted(const struct request *r)
 static void
 forget_follow(struct mcp_follow **at)
 {
-    struct mcp_follow *gone = *at;
+    struct mcp_follow *old = *at;
 
-    *at = gone->next;
-    buf_fini(&gone->notes);
-    free(gone);
+    *at = old->next;
+    buf_fini(&old->notes);
+    free(old);
 }
 
 struct mcp_follow *
@@ -235,26 +209,43 @@ mcp_follow_later(struct mcp_session *s, struct mcp_follow *at)
 void
 mcp_deliver(struct request *r, struct call *k)
 {
+    struct mcp_session *s = r->m->s;
     struct mcp *m = r->m->m;
+    struct mcp_question *all, *q;
     struct mcp_follow *at;
     struct call now = *k;
+    bool news = false;
 
     mcp_follow(r, k, false);
-    at = mcp_follow_of(r->m->s, k->id);
+    at = mcp_follow_of(s, k->id);
     if (at != NULL && waits_for_call(r)) {
         at->send_ms = 0;
         m->follows_due |= at->due;
     }
     if (at == NULL || !takes_requests(r) || !store_locked(m->store) ||
-        k->status != CALL_INPUT_REQUIRED || calls_is_marked(m->calls, k->id))
+        k->status != CALL_INPUT_REQUIRED ||
+        calls_is_marked(m->calls, k->id) ||
+        mcp_read_questions(r->call.arena, k->questions, &all) != 0)
         return;
-    now.questions = deliver_all(r->m->s, at, r->call.arena, k);
-    if (now.questions.p != NULL &&
-        calls_stage(m->calls, &now, "ask") == 0) {
+    for (q = all; q != NULL; q = q->next) {
+        int what = wants_delivery(s, at, q);
+
+        if (what == 1)
+            mcp_deliver_to(s, q);
+        if (what == 2 && at->sent_n < (uint64_t)q->delivery.n)
+            at->sent_n = (uint64_t)q->delivery.n;
+        if (what == 2)
+            q->delivery.by = (int64_t)store_instance(m->store);
+        news |= what != 0;
+    }
+    if (!news)
+        return;
+    now.questions = mcp_raw_questions(m, r->call.arena, all);
+    if (now.questions.p != NULL && calls_stage(m->calls, &now, "ask") == 0) {
         *k = now;
         if (!waits_for_call(r))
             at->send_ms = clock_mono_ms() + SEND_MS;
-        mcp_follow_later(r->m->s, at);
+        mcp_follow_later(s, at);
     }
 }
 
@@ -394,9 +385,9 @@ notify_question(struct mcp_session *s, struct mcp_channel *to,
     uint32_t bit = UINT32_C(1) << q->i;
 
     if (q->answer != NULL || at->cancelled || call_status_ended(k->status)) {
-        if (was_sent && !(at->gone & bit))
+        if (was_sent && !(at->withdrawn & bit))
             withdraw_question(s, to, at, q);
-        at->gone |= bit;
+        at->withdrawn |= bit;
         return;
     }
     if (!was_sent && h->task.p == NULL && /* else it has the question */

@@ -22,7 +22,7 @@ struct mcp_follow {
     uint64_t sent_n;       /* deliveries up to this n have been sent */
     uint32_t fetch;        /* a bit for each question: its client's task has
                               ended */
-    uint32_t gone;         /* and: it was withdrawn */
+    uint32_t withdrawn;    /* and: nobody waits for it any more */
     uint32_t refused;      /* and: it will not ask its user */
     bool cancelled;        /* its client wants no more of the call */
     int64_t poll_ms;       /* when its client's tasks are polled; 0: never */

@@ -26,25 +26,16 @@ is_unix(const char *address)
     return str_starts(str_of(address), "unix:");
 }
 
-/* "host:port" without ":port". */
-static struct str
-host_of(const char *address)
-{
-    const char *colon = strrchr(address, ':');
-
-    return (struct str){address, (size_t)(colon - address)};
-}
-
 /* Removes a word, in upper or lower case, from the front of s. */
 static bool
-take_word(struct str *s, struct str word)
+cut_word(struct str *s, struct str word)
 {
-    bool taken = word.len <= s->len &&
+    bool found = word.len <= s->len &&
                  strncasecmp(s->p, word.p, word.len) == 0;
 
-    if (taken)
+    if (found)
         *s = str_from(*s, word.len);
-    return taken;
+    return found;
 }
 
 /* Invariant 1. */
@@ -53,7 +44,7 @@ is_host_named(struct str host, struct str name)
 {
     uint64_t port;
 
-    if (!take_word(&host, name))
+    if (!cut_word(&host, name))
         return false;
     return host.len == 0 ||
            (host.p[0] == ':' &&
@@ -64,12 +55,14 @@ is_host_named(struct str host, struct str name)
 static bool
 is_allowed(const struct web_options *o, const char *address, struct str host)
 {
+    /* "host:port" without ":port" */
+    struct str own = {address, (size_t)(strrchr(address, ':') - address)};
     size_t i;
 
     if (is_host_named(host, STR("localhost")) ||
         is_host_named(host, STR("127.0.0.1")) ||
         is_host_named(host, STR("[::1]")) ||
-        (!is_unix(address) && is_host_named(host, host_of(address))))
+        (!is_unix(address) && is_host_named(host, own)))
         return true;
     for (i = 0; i < WEB_MAX_ALLOW && o->allow_host[i] != NULL; i++)
         if (is_host_named(host, str_of(o->allow_host[i])))
@@ -146,7 +139,7 @@ bearer_of(const struct http_head *h)
 {
     struct str v = http_field_of(h, "authorization");
 
-    return take_word(&v, STR("Bearer ")) ? str_trim(v) : STR_NONE;
+    return cut_word(&v, STR("Bearer ")) ? str_trim(v) : STR_NONE;
 }
 
 int

@@ -247,26 +247,20 @@ cut_input_line(struct stdio *io, struct str *line)
     return true;
 }
 
-static bool
-is_blank_line(struct str line)
-{
-    size_t i;
-
-    for (i = 0; i < line.len; i++)
-        if (line.p[i] != ' ' && line.p[i] != '\t' && line.p[i] != '\r')
-            return false;
-    return true;
-}
-
 /* Pushes one line; false: it has to wait for those before it. */
 static bool
 push_line(struct stdio *io, struct str line)
 {
+    size_t blank = 0;
     int err;
 
     if (line.len > 0 && line.p[line.len - 1] == '\r')
         line.len--;
-    if (is_blank_line(line))
+    while (blank < line.len && (line.p[blank] == ' ' ||
+                                line.p[blank] == '\t' ||
+                                line.p[blank] == '\r'))
+        blank++;
+    if (blank == line.len)
         return true;
     if (line.len > STDIO_MAX_LINE) {
         refuse_line(io, line, STDIO_MAX_LINE);

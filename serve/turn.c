@@ -428,31 +428,6 @@ has_work(const struct turn *t, bool *writes)
     return any;
 }
 
-/* Locks the store, or reads what others wrote. If that fails, reads are
-   answered from the state in memory. */
-static void
-begin_turn(struct turn *t, bool writes)
-{
-    int err = 0;
-
-    t->out.len = t->notes.len = 0;
-    t->n_ran = 0;
-    t->first_staged = MAX_RUN;
-    t->full_ms = clock_mono_ms() + MAX_TURN_MS;
-    t->last = NULL;
-    t->refuse = 0;
-    t->failures = t->no_room = 0;
-    if (writes)
-        err = t->waiting ? store_lock_wait(t->store) : store_lock(t->store);
-    t->waiting = false;
-    t->locked = writes && err == 0;
-    if (t->locked)
-        return;
-    store_follow(t->store);
-    if (err != ERR_BUSY) /* another process has the lock */
-        t->refuse = err;
-}
-
 /* Runs message i of the turn and notes where its answer is. Unless refuse is 0,
    the store refuses writes with it. */
 static void
@@ -478,15 +453,8 @@ run_message(struct turn *t, size_t i, int refuse)
         t->first_staged = i;
 }
 
-static bool
-turn_is_full(const struct turn *t)
-{
-    return t->n_ran == MAX_RUN || t->out.len + t->notes.len >= MAX_OUT ||
-           store_batch_is_full(t->store) ||
-           mcp_runs_len(t->mcp) >= MAX_MEMORY ||
-           (t->n_ran > 0 && clock_mono_ms() >= t->full_ms);
-}
-
+/* Runs the messages of p, until the turn is full or one has to wait for the
+   lock. */
 static void
 run_peer(struct turn *t, struct peer *p)
 {
@@ -509,8 +477,11 @@ run_peer(struct turn *t, struct peer *p)
                 }
             }
         }
-        if (turn_is_full(t))
-            return;
+        if (t->n_ran == MAX_RUN || t->out.len + t->notes.len >= MAX_OUT ||
+            store_batch_is_full(t->store) ||
+            mcp_runs_len(t->mcp) >= MAX_MEMORY ||
+            (t->n_ran > 0 && clock_mono_ms() >= t->full_ms))
+            return; /* invariant 4 */
         r->peer = p;
         r->msg = p->head;
         r->refuse = refuse;
@@ -708,12 +679,28 @@ try_end_turn(struct turn *t)
 static void
 run_queues(struct turn *t)
 {
+    bool settle = mcp_marked_due_ms(t->mcp) <= loop_now(t->loop), locks;
     struct peer *p;
-    bool settle = mcp_marked_due_ms(t->mcp) <= loop_now(t->loop);
+    int err = 0;
 
     if (!has_work(t, &t->writes) && !settle)
         return;
-    begin_turn(t, t->writes || settle);
+    t->out.len = t->notes.len = 0;
+    t->n_ran = 0;
+    t->first_staged = MAX_RUN;
+    t->full_ms = clock_mono_ms() + MAX_TURN_MS;
+    t->last = NULL;
+    t->refuse = 0;
+    t->failures = t->no_room = 0;
+    locks = t->writes || settle;
+    if (locks)
+        err = t->waiting ? store_lock_wait(t->store) : store_lock(t->store);
+    t->locked = locks && err == 0;
+    if (!t->locked) { /* if that fails, reads are answered from memory */
+        store_follow(t->store);
+        if (err != ERR_BUSY) /* another process has the lock */
+            t->refuse = err;
+    }
     t->waiting = settle && !t->locked && t->refuse == 0;
     for (p = t->busy; p != NULL; p = p->next)
         if (!p->channel->blocked)

@@ -562,7 +562,7 @@ TEST(half_closed_clients)
 TEST(input_during_a_wait)
 {
     struct client kept, gone, much;
-    char more[HTTP_MAX_BEHIND];
+    char more[HTTP_MAX_AHEAD];
     int i;
 
     memset(more, 'x', sizeof more);
