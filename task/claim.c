@@ -22,7 +22,7 @@
 #include <string.h>
 
 #define READY_BYTES (TASK_READ_MAX / 4) /* under the lock: others wait */
-#define N_PLACES 64
+#define N_PROJECTS 64
 #define N_OWNERS 512
 
 struct search {
@@ -37,7 +37,7 @@ struct search {
     struct {
         uint32_t atom;
         bool known, asked;
-    } place[N_PLACES];
+    } project_of[N_PROJECTS];
     /* Whether what is addressed to an owner is for the caller. */
     struct {
         uint32_t atom;
@@ -63,18 +63,18 @@ static bool
 is_here(struct search *s, const struct task_entry *e)
 {
     const struct task_want *w = s->w;
-    uint32_t atom = e->atom[ATOM_REPO_PATH], i = atom % N_PLACES;
+    uint32_t atom = e->atom[ATOM_REPO_PATH], i = atom % N_PROJECTS;
     struct str repo_path;
 
-    if (!s->place[i].known || s->place[i].atom != atom) {
+    if (!s->project_of[i].known || s->project_of[i].atom != atom) {
         repo_path = task_entry_text(s->t, e, ATOM_REPO_PATH);
-        s->place[i].known = true;
-        s->place[i].atom = atom;
-        s->place[i].asked = w->repo_path.p
+        s->project_of[i].known = true;
+        s->project_of[i].atom = atom;
+        s->project_of[i].asked = w->repo_path.p
                                 ? project_matches(w->repo_path, repo_path)
                                 : project_offers(w->who.repo, repo_path);
     }
-    return s->place[i].asked ||
+    return s->project_of[i].asked ||
            (!w->repo_path.p && e->status == TASK_HANDOFF_READY &&
             task_entry_is_offered(s->t, e, &w->who));
 }

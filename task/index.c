@@ -214,7 +214,7 @@ session_of(struct tasks *t, const struct task_entry *e)
    in held, or else searched for from the task `behind` on, if e still comes
    after that. */
 static void
-find_place(struct tasks *t, struct task_entry *e, struct task_entry *behind)
+find_in_queue(struct tasks *t, struct task_entry *e, struct task_entry *behind)
 {
     const struct task_queue *q = queue_of(t, e);
 
@@ -348,13 +348,13 @@ link_entry(struct tasks *t, struct task_entry *e, bool in)
 /* ---- parks ---- */
 
 static void
-move_to(struct tasks *t, struct task_entry *e, bool parked, uint32_t blocker,
-        struct task_entry *behind)
+move_in_queues(struct tasks *t, struct task_entry *e, bool parked,
+               uint32_t blocker, struct task_entry *behind)
 {
     link_queue(t, e, false);
     e->parked = parked;
     e->blocker = blocker;
-    find_place(t, e, behind);
+    find_in_queue(t, e, behind);
     link_queue(t, e, true);
 }
 
@@ -368,7 +368,7 @@ task_entry_park(struct tasks *t, struct task_entry *e, struct str dep)
 
     if (!e->parked && task_entry_free(t, e, now) &&
         !task_entry_kept_for(t, e, now).p && !tasks_is_done(t, dep))
-        move_to(t, e, true, (uint32_t)str_hash(raw_inner(dep)), NULL);
+        move_in_queues(t, e, true, (uint32_t)str_hash(raw_inner(dep)), NULL);
 }
 
 /* If e is done, puts the tasks that waited for it back into their queues. They
@@ -387,7 +387,7 @@ unpark(struct tasks *t, const struct task_entry *e)
         next = p->later;
         if (p->blocker != h)
             continue;
-        move_to(t, p, false, 0, behind[p->priority]);
+        move_in_queues(t, p, false, 0, behind[p->priority]);
         behind[p->priority] = p;
     }
 }
@@ -588,7 +588,7 @@ answers_key(const struct store_rec *r, const struct task_event *ev)
 }
 
 static int
-apply(void *ctx, struct store_entry *se, const struct store_rec *r)
+apply_task(void *ctx, struct store_entry *se, const struct store_rec *r)
 {
     struct tasks *t = ctx;
     struct task_entry *e = (struct task_entry *)se, now = *e;
@@ -625,7 +625,7 @@ apply(void *ctx, struct store_entry *se, const struct store_rec *r)
     now.parked = now.checked = now.passed = false;
     now.newer = NULL;
     now.older = *list_of(t, &now);
-    find_place(t, &now, NULL);
+    find_in_queue(t, &now, NULL);
     *e = now;
     link_entry(t, e, true);
     unpark(t, e);
@@ -633,7 +633,7 @@ apply(void *ctx, struct store_entry *se, const struct store_rec *r)
 }
 
 static void
-undo(void *ctx, struct store_entry *se, struct store_entry *old_se)
+undo_task(void *ctx, struct store_entry *se, struct store_entry *old_se)
 {
     struct tasks *t = ctx;
     struct task_entry *e = (struct task_entry *)se;
@@ -648,7 +648,7 @@ undo(void *ctx, struct store_entry *se, struct store_entry *old_se)
         atoms_hold_again(&t->atoms, old->atom[i]);
     old->e.chain = e->e.chain; /* the store's own */
     old->passed = false;
-    find_place(t, old, old->sooner);
+    find_in_queue(t, old, old->sooner);
     *e = *old;
     link_entry(t, e, true);
     unpark(t, e);
@@ -667,7 +667,7 @@ keep_record(void *ctx, const struct store_rec *r, bool newest, int64_t now_ms)
 }
 
 static void
-reset(void *ctx)
+reset_tasks(void *ctx)
 {
     struct tasks *t = ctx;
 
@@ -703,10 +703,10 @@ tasks_kind(struct tasks *t, struct store_kind *out)
         .prefix = TASK_PREFIX,
         .entry_size = sizeof(struct task_entry),
         .ctx = t,
-        .apply = apply,
-        .undo = undo,
+        .apply = apply_task,
+        .undo = undo_task,
         .keep = keep_record,
-        .reset = reset,
+        .reset = reset_tasks,
     };
 }
 
@@ -775,7 +775,7 @@ tasks_release(struct tasks *t, int64_t now_ms)
         e->released = true;
         e->gone = gone;
         t->n_gone += gone;
-        find_place(t, e, behind[e->priority]);
+        find_in_queue(t, e, behind[e->priority]);
         link_queue(t, e, true);
         behind[e->priority] = e;
     }
@@ -797,7 +797,7 @@ tasks_free(struct tasks *t)
 {
     if (!t)
         return;
-    reset(t);
+    reset_tasks(t);
     buf_fini(&t->body);
     free(t);
 }
@@ -910,7 +910,7 @@ tasks_is_failed(struct tasks *t, struct str dep)
 /* Whether a path of one list (raw) is one of the other, or a directory above
    it. */
 static bool
-lists_meet(struct str one, struct str two)
+paths_overlap(struct str one, struct str two)
 {
     struct str x = STR_NONE, y, a, b;
     size_t n;
@@ -930,12 +930,12 @@ lists_meet(struct str one, struct str two)
 /* Whether the task of e is held, is of the same project, and has paths that
    overlap these. */
 static bool
-meets(const struct tasks *t, const struct task_entry *e, struct str repo_path,
-      struct str paths, int64_t now_ms)
+overlaps(const struct tasks *t, const struct task_entry *e,
+         struct str repo_path, struct str paths, int64_t now_ms)
 {
     return e->atom[ENTRY_PATHS] &&
            project_same(repo_path, task_entry_text(t, e, ATOM_REPO_PATH)) &&
-           lists_meet(paths, task_entry_text(t, e, ENTRY_PATHS)) &&
+           paths_overlap(paths, task_entry_text(t, e, ENTRY_PATHS)) &&
            !task_entry_free(t, e, now_ms);
 }
 
@@ -963,7 +963,7 @@ task_find_clashes(struct tasks *t, struct arena *a, struct task *k)
         return 0;
     now = store_now_ms(t->store);
     for (; e && n < TASK_CLASHES; e = e->later) {
-        if (!meets(t, e, k->f[F_REPO_PATH], k->f[F_PATHS], now) ||
+        if (!overlaps(t, e, k->f[F_REPO_PATH], k->f[F_PATHS], now) ||
             is_related(t, e, k->ev.id, k->f[F_PARENT_ID]) ||
             task_entry_sight(t, e) == SIGHT_GONE)
             continue;
@@ -993,8 +993,8 @@ task_entry_clash(struct tasks *t, const struct task_entry *e,
     if (!paths)
         return 0;
     if (c->paths != paths || c->repo != repo) {
-        while (o && (!meets(t, o, task_entry_text(t, e, ATOM_REPO_PATH),
-                            task_entry_text(t, e, ENTRY_PATHS), now) ||
+        while (o && (!overlaps(t, o, task_entry_text(t, e, ATOM_REPO_PATH),
+                               task_entry_text(t, e, ENTRY_PATHS), now) ||
                      actor_is(who, task_entry_text(t, o, ATOM_OWNER)) ||
                      task_entry_sight(t, o) == SIGHT_GONE))
             o = o->later;
