@@ -77,19 +77,6 @@ put_members(struct buf *b, char before, const void *of,
 #define N(array) (sizeof(array) / sizeof *(array))
 #define AT(field) offsetof(struct task, field)
 
-/* What no record holds: the last of a whole task, and before the reasons of a
-   summary. */
-static const struct member derived[] = {
-    {"ready", AT(ready), IF_SO}, {"blocked_by", AT(blocked_by), RAW},
-    {"deps_failed", AT(deps_failed), RAW}, {"overlaps", AT(clashes), RAW},
-    {"parent_waits", AT(above), RAW}, {"needs_input", AT(needs_input), IF_SO},
-    {"lease_expired", AT(lease_expired), IF_SO},
-    {"agent_gone", AT(gone), IF_SO}, {"stale", AT(stale), IF_SO},
-};
-static const struct member last_change[] = {
-    {"seq", AT(ev.r.n), NUMBER}, {"updated_at", AT(ev.r.time), TEXT},
-};
-
 static bool
 is_to_close(const struct task *k)
 {
@@ -101,7 +88,14 @@ is_to_close(const struct task *k)
 static void
 put_task_derived(struct buf *b, const struct task *k)
 {
-    static const struct member members[] = {
+    static const struct member derived[] = {
+        {"ready", AT(ready), IF_SO}, {"blocked_by", AT(blocked_by), RAW},
+        {"deps_failed", AT(deps_failed), RAW}, {"overlaps", AT(clashes), RAW},
+        {"parent_waits", AT(above), RAW},
+        {"needs_input", AT(needs_input), IF_SO},
+        {"lease_expired", AT(lease_expired), IF_SO},
+        {"agent_gone", AT(gone), IF_SO}, {"stale", AT(stale), IF_SO},
+    }, parts[] = {
         {"total", AT(parts.total), NUMBER},
         {"unfinished", AT(parts.unfinished), NUMBER},
         {"done", AT(parts.done), NUMBER}, {"failed", AT(parts.failed), NUMBER},
@@ -112,7 +106,7 @@ put_task_derived(struct buf *b, const struct task *k)
     if (k->parts.total == 0)
         return;
     buf_z(b, ",\"parts\":");
-    put_members(b, '{', k, members, N(members));
+    put_members(b, '{', k, parts, N(parts));
     if (k->part_list.p && is_to_close(k))
         buf_z(b, ",\"next\":\"" TASK_CLOSE "\"");
     buf_char(b, '}');
@@ -121,7 +115,11 @@ put_task_derived(struct buf *b, const struct task *k)
 void
 view_derived_json(struct buf *b, const struct task *k)
 {
-    put_members(b, ',', k, last_change, N(last_change));
+    static const struct member members[] = {
+        {"seq", AT(ev.r.n), NUMBER}, {"updated_at", AT(ev.r.time), TEXT},
+    };
+
+    put_members(b, ',', k, members, N(members));
     put_task_derived(b, k);
 }
 
@@ -154,65 +152,6 @@ put_tests(struct buf *b, struct str results)
                    (unsigned long long)passed, (unsigned long long)failed);
 }
 
-struct why {
-    struct str question, note, handoff, exhausted;
-};
-
-/* Why the task has its status: its open question, who gave it up or handed it
-   over, or the reason of the update that set the status. */
-static struct why
-why_of(const struct task *k)
-{
-    struct why why = {0};
-
-    if (k->needs_input)
-        why.question = task_open_question(k->f[F_QUESTIONS]);
-    if (str_is(k->ev.op, "update") &&
-        raw_list_has(k->ev.set, STR("\"status\"")))
-        why.note = k->ev.note;
-    else if (k->status == TASK_HANDOFF_READY)
-        why.handoff = k->f[F_HANDOFF];
-    else if (k->status == TASK_EXHAUSTED)
-        why.exhausted = k->f[F_EXHAUSTED];
-    return why;
-}
-
-/* Leaves out a part that costs more than there is room for. */
-static bool
-cut_part(struct str *part, size_t *room)
-{
-    size_t cost = json_cost(*part);
-
-    if (cost > *room) {
-        *part = STR_NONE;
-        return true;
-    }
-    *room -= cost;
-    return false;
-}
-
-/* Leaves out what a summary has no room for. Returns whether there was any. */
-static bool
-trim(struct task *k, struct why *why)
-{
-    struct str *const parts[] = { /* those that count most come first */
-        &k->f[F_TITLE], &k->match, &k->f[F_CURRENT_OWNER], &k->f[F_LEASE],
-        &why->question, &why->handoff, &why->exhausted, &why->note,
-        &k->deps_failed, &k->blocked_by, &k->clashes,
-    };
-    size_t room = SUMMARY_COST;
-    bool cut = false;
-
-    for (size_t i = 0; i < N(parts); i++)
-        cut |= cut_part(parts[i], &room);
-    for (int i = 0; i < TASK_N_FIELDS; i++)
-        if (task_rows[i].shown & IN_SUMMARY &&
-            !(task_rows[i].flags & FIXED) && i != F_CURRENT_OWNER &&
-            i != F_LEASE)
-            cut |= cut_part(&k->f[i], &room);
-    return cut;
-}
-
 /* A lease (.p NULL: none) without what only tells sessions apart, and without
    its agent, which is the owner. */
 static void
@@ -227,40 +166,66 @@ put_lease_end(struct buf *b, struct str lease)
 void
 view_summary_json(struct buf *b, const struct task *of)
 {
-    struct task own = *of, *k = &own;
-    struct why why = why_of(k);
-    bool cut = trim(k, &why);
-    static const struct member reasons[] = {
-        {"question", offsetof(struct why, question), RAW},
-        {"note", offsetof(struct why, note), RAW},
-        {"handoff", offsetof(struct why, handoff), RAW},
-        {"exhausted", offsetof(struct why, exhausted), RAW},
-    };
     static const struct member first[] = {
         {"task_id", AT(f[F_TASK_ID]), RAW}, {"title", AT(f[F_TITLE]), RAW},
         {"match", AT(match), RAW},
-    }, version[] = {
-        {"version", AT(version), NUMBER},
+    }, last[] = {
+        {"question", AT(f[F_QUESTIONS]), RAW}, {"note", AT(ev.note), RAW},
+        {"handoff", AT(f[F_HANDOFF]), RAW},
+        {"exhausted", AT(f[F_EXHAUSTED]), RAW},
+        {"version", AT(version), NUMBER}, {"seq", AT(ev.r.n), NUMBER},
+        {"updated_at", AT(ev.r.time), TEXT},
     };
-    size_t done, total;
+    struct task own = *of, *k = &own; /* without what is left out */
+    struct str *f = k->f, *parts[11 + TASK_N_FIELDS] = {
+        /* those that count most come first */
+        &f[F_TITLE], &k->match, &f[F_CURRENT_OWNER], &f[F_LEASE],
+        &f[F_QUESTIONS], &f[F_HANDOFF], &f[F_EXHAUSTED], &k->ev.note,
+        &k->deps_failed, &k->blocked_by, &k->clashes,
+    };
+    size_t done, total, n = 11, room = SUMMARY_COST, cost;
+    bool noted = str_is(k->ev.op, "update") &&
+                 raw_list_has(k->ev.set, STR("\"status\""));
+    bool cut = false;
+
+    /* Why the task has its status: its open question, who gave it up or handed
+       it over, or the reason of the update that set the status. */
+    f[F_QUESTIONS] = k->needs_input ? task_open_question(f[F_QUESTIONS])
+                                    : STR_NONE;
+    if (!noted)
+        k->ev.note = STR_NONE;
+    if (noted || k->status != TASK_HANDOFF_READY)
+        f[F_HANDOFF] = STR_NONE;
+    if (noted || k->status != TASK_EXHAUSTED)
+        f[F_EXHAUSTED] = STR_NONE;
+    for (int i = 0; i < TASK_N_FIELDS; i++)
+        if (task_rows[i].shown & IN_SUMMARY && !(task_rows[i].flags & FIXED) &&
+            i != F_CURRENT_OWNER && i != F_LEASE)
+            parts[n++] = &f[i];
+    for (size_t i = 0; i < n; i++) {
+        cost = json_cost(*parts[i]);
+        if (cost > room) { /* it is too long */
+            *parts[i] = STR_NONE;
+            cut = true;
+        } else {
+            room -= cost;
+        }
+    }
 
     task_steps(k, &done, &total);
     put_members(b, '{', k, first, N(first));
     for (int i = 0; i < TASK_N_FIELDS; i++)
-        if (task_rows[i].shown & IN_SUMMARY && k->f[i].p && i != F_LEASE &&
-            !(i == F_PRIORITY && str_is(k->f[i], TASK_PRIORITY)) &&
+        if (task_rows[i].shown & IN_SUMMARY && f[i].p && i != F_LEASE &&
+            !(i == F_PRIORITY && str_is(f[i], TASK_PRIORITY)) &&
             (i != F_NOT_BEFORE || k->early))
-            buf_printf(b, ",\"%s\":%.*s", task_rows[i].name,
-                       STR_ARG(k->f[i]));
-    put_lease_end(b, k->f[F_LEASE]);
+            buf_printf(b, ",\"%s\":%.*s", task_rows[i].name, STR_ARG(f[i]));
+    put_lease_end(b, f[F_LEASE]);
     put_task_derived(b, k);
     if (total > 0)
         buf_printf(b, ",\"steps_done\":%zu,\"steps_total\":%zu", done,
                    total);
-    put_tests(b, k->f[F_TEST_RESULTS]);
-    put_members(b, ',', &why, reasons, N(reasons));
-    put_members(b, ',', k, version, N(version));
-    put_members(b, ',', k, last_change, N(last_change));
+    put_tests(b, f[F_TEST_RESULTS]);
+    put_members(b, ',', k, last, N(last));
     if (k->garbled)
         buf_z(b, ",\"damaged\":\"its newest record is not JSON\"");
     buf_z(b, cut ? ",\"truncated\":true}" : "}");
