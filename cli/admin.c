@@ -294,7 +294,7 @@ each_unnamed(struct artifacts *u)
         rc = cli_fail_errno(u->c, ERR_IO, dir);
     else if (names == NULL)
         rc = cli_fail(u->c, ERR_NOMEM, "out of memory");
-    while (rc == 0 && d != NULL && n > 0) {
+    while (rc == 0 && d != NULL && names != NULL && n > 0) {
         memset(names, 0, NAMES_ROOM * sizeof(*names));
         for (n = 0; n < NAMES_MAX && (e = readdir(d)) != NULL;) {
             if (artifact_is_name(str_of(e->d_name))) {
