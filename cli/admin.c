@@ -294,7 +294,7 @@ each_unnamed(struct artifacts *u)
         rc = cli_fail_errno(u->c, ERR_IO, dir);
     else if (names == NULL)
         rc = cli_fail(u->c, ERR_NOMEM, "out of memory");
-    while (rc == 0 && d != NULL && n > 0) {
+    while (rc == 0 && d != NULL && names != NULL && n > 0) {
         memset(names, 0, NAMES_ROOM * sizeof(*names));
         for (n = 0; n < NAMES_MAX && (e = readdir(d)) != NULL;) {
             if (artifact_is_name(str_of(e->d_name))) {
@@ -997,7 +997,7 @@ tell(struct doctor *d, const char *check, const char *fix, const char *fmt, ...)
    returns it; "" if there is none. The path that the text may begin with can
    have semicolons, too. */
 static char *
-advice(char *why)
+cut_advice(char *why)
 {
     char *path_end = *why == '/' ? strstr(why, ": ") : NULL;
     char *next = path_end != NULL ? path_end : why, *at = NULL;
@@ -1048,7 +1048,7 @@ check_store(struct doctor *d)
     }
     if (err != 0 && !is_unusable(c, st))
         file_why(err, path, why);
-    fix = advice(why);
+    fix = cut_advice(why);
     if (*fix == '\0' && err != 0)
         fix = "let this user write it, or set MCP_TASK_BASE_DIR";
     else if (*fix == '\0' && rc == 0 && st->err == ERR_READONLY)
@@ -1111,7 +1111,7 @@ check_hosts(struct doctor *d)
         rc = try_writing(d->c);
     d->st = *store_state(s); /* etcd may have given it an id */
     text_put(why, sizeof(why), "%s", d->st.why);
-    fix = advice(why);
+    fix = cut_advice(why);
     if (rc != 0)
         tell(d, "hosts", *fix != '\0' ? fix : hosts_advice(rc, why), "%s",
              why[0] != '\0' ? why : err_name(rc));
@@ -1123,7 +1123,7 @@ check_hosts(struct doctor *d)
     for (unsigned i = 0; (rc = store_examine(s, i, &said)) != ERR_NOT_FOUND;
          i++) {
         text_put(what, sizeof(what), "%s", said);
-        fix = advice(what);
+        fix = cut_advice(what);
         if (*fix == '\0')
             fix = hosts_advice(rc, what);
         tell(d, "node", rc == 0 ? NULL : fix, "%s", what);
@@ -1304,8 +1304,8 @@ check_tokens(struct doctor *d)
 /* Sends the request and reads into got until that contains want. Returns
    whether it came. */
 static bool
-answers(int to, int from, const char *request, const char *want,
-        char got[ANSWER_MAX])
+server_answers(int to, int from, const char *request, const char *want,
+               char got[ANSWER_MAX])
 {
     int64_t until = clock_mono_ms() + ANSWER_MS, left;
     struct pollfd p = {.fd = from, .events = POLLIN};
@@ -1341,11 +1341,12 @@ check_stdio(struct doctor *d)
     close(in[0]);
     close(out[1]);
     ok = pid > 0 &&
-         answers(in[1], out[0], "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":"
-                 "\"initialize\",\"params\":{\"protocolVersion\":"
-                 "\"2025-11-25\",\"capabilities\":{},\"clientInfo\":{"
-                 "\"name\":\"doctor\",\"version\":\"1\"}}}\n",
-                 "\"version\":\"" MCPTASK_VERSION, got);
+         server_answers(in[1], out[0],
+                        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":"
+                        "\"initialize\",\"params\":{\"protocolVersion\":"
+                        "\"2025-11-25\",\"capabilities\":{},\"clientInfo\":{"
+                        "\"name\":\"doctor\",\"version\":\"1\"}}}\n",
+                        "\"version\":\"" MCPTASK_VERSION, got);
     close(in[1]);
     close(out[0]);
     if (pid > 0) {
@@ -1381,8 +1382,9 @@ check_http(struct doctor *d)
     if (fix == NULL && fd >= 0 &&
         connect(fd, (struct sockaddr *)&to, sizeof(to)) == 0) {
         found = "answers /health, on the same store";
-        if (!answers(fd, fd, "GET /health HTTP/1.1\r\nHost: localhost\r\n"
-                     "Connection: close\r\n\r\n", "\"}", got) ||
+        if (!server_answers(fd, fd, "GET /health HTTP/1.1\r\n"
+                            "Host: localhost\r\nConnection: close\r\n\r\n",
+                            "\"}", got) ||
             strstr(got, "{\"status\":\"ok\"") == NULL) {
             found = "no answer, or not from mcptask";
             fix = "serve on another --port";

@@ -107,7 +107,7 @@ add_number(struct cli *c, struct launch *l, bool wanted, const char *name,
 
 /* The path in a form that holds wherever the client starts. */
 static const char *
-absolute(struct arena *a, const char *path)
+absolute_path(struct arena *a, const char *path)
 {
     char *found = env_absolute(path);
 
@@ -129,7 +129,7 @@ cli_own_path(struct cli *c)
         found = arena_str(&c->a, (struct str){name, n});
     else if (strchr(called, '/') == NULL)
         found = find_program(&c->a, called);
-    else if ((path = absolute(&c->a, called)) != NULL)
+    else if ((path = absolute_path(&c->a, called)) != NULL)
         found = str_of(path);
     return found.p != NULL ? found : str_of(called);
 }
@@ -171,7 +171,7 @@ find_launch(struct cli *c, struct launch *l)
     add_env(l, env_get("MCP_TASK_DB_PATH") != NULL, "MCP_TASK_DB_PATH",
             e->log_path);
     add_env(l, auth != NULL, "MCP_TASK_STORE_AUTH",
-            auth != NULL ? absolute(&c->a, auth) : NULL);
+            auth != NULL ? absolute_path(&c->a, auth) : NULL);
     add_env(l, env_get("MCP_TASK_ARTIFACTS_DIR") != NULL,
             "MCP_TASK_ARTIFACTS_DIR", e->artifacts_dir);
     add_env(l, e->debug, "MCP_DEBUG", "1");
@@ -363,7 +363,7 @@ value_named_at(const char **t)
 /* Follows a template: skips what is left out and brackets. Returns the next
    character of its text, or '$'. */
 static const char *
-next_of(const char *t, const struct launch *l)
+next_in_template(const char *t, const struct launch *l)
 {
     bool empty;
 
@@ -389,7 +389,7 @@ next_of(const char *t, const struct launch *l)
 static void
 put_servers(struct buf *b, const struct client *k, const struct launch *l)
 {
-    const char *t = next_of(l->url.p != NULL ? k->http : k->stdio, l);
+    const char *t = next_in_template(l->url.p != NULL ? k->http : k->stdio, l);
     struct words all = {.n = 0};
 
     add_word(&all, l->command);
@@ -409,7 +409,7 @@ put_servers(struct buf *b, const struct client *k, const struct launch *l)
             else
                 json_quote(b, v == URL ? l->url : l->command);
         }
-        t = next_of(t, l);
+        t = next_in_template(t, l);
     }
 }
 
@@ -422,7 +422,7 @@ put_client_words(struct cli *c, const char *t, const struct launch *l,
     struct buf b = {0};
     size_t len;
 
-    for (t = next_of(t, l); *t != '\0'; t = next_of(t, l)) {
+    for (t = next_in_template(t, l); *t != '\0'; t = next_in_template(t, l)) {
         len = strcspn(t, " <>$");
         if (len > 0)
             add_word(w, arena_str(&c->a, (struct str){t, len}));

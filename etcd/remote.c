@@ -802,6 +802,7 @@ begin_operation(struct engine *e, const struct remote_at *at)
     e->why[0] = '\0';
     e->reported = false;
     e->news = (struct remote_news){0};
+    e->committing = false;
     e->at = *at;
     e->known = head_parse(str_of(at->head), &e->mine) && e->mine.n == at->n;
     e->doubt = DOUBT_NO;
@@ -825,7 +826,6 @@ remote_pull(void *ctx, const struct remote_at *at)
     int rc;
 
     begin_operation(e, at);
-    e->committing = false;
     rc = e->attached && e->known && at->push == REMOTE_FOLLOW &&
                  strcmp(e->mine.epoch, e->meta.epoch) == 0
              ? request_window(e) : attach_replica(e);
@@ -939,15 +939,13 @@ remote_watch(void *ctx, bool *write, int64_t *due_ms)
 static int
 remote_examine(void *ctx, unsigned i)
 {
-    struct remote_at at = {.n = 0};
     struct engine *e = ctx;
 
     if (i >= etcd_places(e->client))
         return ERR_NOT_FOUND;
     etcd_cancel(e->client);
     e->state = ENGINE_IDLE;
-    begin_operation(e, &at);
-    e->committing = false;
+    begin_operation(e, &(struct remote_at){.n = 0});
     e->examine.at = i;
     return begin_result(e, engine_send_to(e, i, "/version", on_version));
 }
@@ -997,11 +995,9 @@ static int
 remote_content(void *ctx, const char *dir, const char *hex,
                enum remote_content what)
 {
-    struct remote_at at = {.n = 0};
     struct engine *e = ctx;
 
-    begin_operation(e, &at);
-    e->committing = false;
+    begin_operation(e, &(struct remote_at){.n = 0});
     e->window = WINDOW_MIN;
     return begin_result(e, content_begin(e, dir, hex, what));
 }
