@@ -27,7 +27,6 @@
 #include "cli/store.h"
 #include "cli/text.h"
 #include "base/gunzip.h"
-#include "task/parts.h"
 
 #include <stdlib.h>
 #include <string.h>
