@@ -391,25 +391,25 @@ put_servers(struct buf *b, const struct client *k, const struct launch *l)
 {
     const char *t = next_in_template(l->url.p != NULL ? k->http : k->stdio, l);
     struct words all = {.n = 0};
+    enum value v;
 
     add_word(&all, l->command);
     add_all(&all, &l->args);
-    while (*t != '\0') {
-        if (*t++ != '$') {
-            buf_char(b, t[-1]);
-        } else {
-            enum value v = value_named_at(&t);
-
-            if (v == ARGS || v == LAUNCH)
-                put_word_list(b, v == ARGS ? &l->args : &all, ", ");
-            else if (v == ENV || v == HEADER || v == TABLE)
-                put_pairs(b, l->env, l->n_env, v == TABLE ? "\" = " : "\": ");
-            else if (v == TOKEN)
-                json_quote(b, str_of(l->token_env));
-            else
-                json_quote(b, v == URL ? l->url : l->command);
+    for (; *t != '\0'; t = next_in_template(t, l)) {
+        if (*t != '$') {
+            buf_char(b, *t++);
+            continue;
         }
-        t = next_in_template(t, l);
+        t++;
+        v = value_named_at(&t);
+        if (v == ARGS || v == LAUNCH)
+            put_word_list(b, v == ARGS ? &l->args : &all, ", ");
+        else if (v == ENV || v == HEADER || v == TABLE)
+            put_pairs(b, l->env, l->n_env, v == TABLE ? "\" = " : "\": ");
+        else if (v == TOKEN)
+            json_quote(b, str_of(l->token_env));
+        else
+            json_quote(b, v == URL ? l->url : l->command);
     }
 }
 
@@ -423,14 +423,13 @@ put_client_words(struct cli *c, const char *t, const struct launch *l,
     size_t len;
 
     for (t = next_in_template(t, l); *t != '\0'; t = next_in_template(t, l)) {
-        len = strcspn(t, " <>$");
-        if (len > 0)
-            add_word(w, arena_str(&c->a, (struct str){t, len}));
-        t += len;
-        if (*t == ' ')
-            t++;
-        if (len > 0 || *t != '$')
+        if (*t != '$') {
+            len = strcspn(t, " <>$");
+            if (len > 0)
+                add_word(w, arena_str(&c->a, (struct str){t, len}));
+            t += len > 0 ? len : 1; /* a blank */
             continue;
+        }
         t++;
         switch (value_named_at(&t)) {
         case ARGS:

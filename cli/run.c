@@ -264,7 +264,7 @@ claim(struct run *r)
         }
     } while (rc == ERR_AGAIN);
     r->fresh = false;
-    rc = cli_report_change(c, rc, &x, &receipt);
+    rc = cli_report_change(r->c, rc, &x, &receipt);
     if (rc == 0)
         r->renew_each =
             raw_u64(raw_member(receipt.lease, "seconds")) * 1000 / 3;
