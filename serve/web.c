@@ -130,6 +130,7 @@ request_field(const struct exchange *x, const char *name)
     return http_field_of(http_request(x->c), name);
 }
 
+/* The revision in the request's header field, or -1. */
 static int
 request_version(const struct exchange *x)
 {
@@ -261,7 +262,7 @@ end_exchange(struct exchange *x)
     }
 }
 
-/* Invariant 2. */
+/* Frees exchanges that have parted with their connections: invariant 2. */
 static void
 sweep_exchanges(void *ctx)
 {
