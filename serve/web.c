@@ -496,7 +496,7 @@ refuse_over_rate(struct exchange *x)
     bool request = mcp_too_many(&b, http_body(x->c), x->wait_ms);
 
     answer_request(x, modern || !request ? MCP_TOO_MANY : MCP_OK,
-                    buf_view(&b), NULL);
+                   buf_view(&b), NULL);
     buf_fini(&b);
 }
 
