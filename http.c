@@ -687,7 +687,6 @@ read_request_body(struct http_conn *c)
     if (c->moved) { /* in.p, which the head points into */
         n = http_parse_head(&c->scan, c->in.p + c->pos, c->head_len, c->head,
                             &status);
-
         ASSERT(n == (int)c->head_len);
     }
     c->state = BUSY;
