@@ -685,9 +685,8 @@ read_request_body(struct http_conn *c)
         c->body_len = len;
     }
     if (c->moved) { /* in.p, which the head points into */
-        n = http_parse_head(&c->scan, c->in.p + c->pos, c->head_len,
-                                c->head, &status);
-
+        n = http_parse_head(&c->scan, c->in.p + c->pos, c->head_len, c->head,
+                            &status);
         ASSERT(n == (int)c->head_len);
     }
     c->state = BUSY;

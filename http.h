@@ -22,8 +22,10 @@
 #define HTTP_WRITE_MS 30000               /* without progress in a reply */
 #define HTTP_PING_MS 15000                /* of silence on a stream */
 #define HTTP_MAX_UNSENT ((size_t)1024 * 1024)       /* bytes, per stream */
-#define HTTP_BUDGET ((size_t)32 * 1024 * 1024) /* bytes: all input not done with
-                                                  and all unsent output */
+/* Bytes of all input not done with and all unsent output. Half of it is 64 KiB
+   for each of HTTP_CONNECTIONS, or a head for each that select allows; the
+   other half is two of the largest bodies at the same time. */
+#define HTTP_BUDGET ((size_t)32 * 1024 * 1024)
 
 struct http;
 struct http_conn; /* a connection and its current request */

@@ -97,8 +97,8 @@ struct mcp_channel {
     bool (*behind)(void *ctx);
     /* Whether its client has left and no longer waits for an answer. */
     bool (*gone)(void *ctx);
-    /* This turn has no more answers for it: time to write, and to push more if
-       turn_pending (serve/turn.h) is false. */
+    /* This turn has no more answers for it: time to write and, if no message
+       of its client is left, to push more. */
     void (*done)(void *ctx);
     void *ctx;
     bool blocked;             /* see mcp_channel_block */

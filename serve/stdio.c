@@ -171,21 +171,6 @@ out_of_memory(struct stdio *io)
     turn_fail(io->turn, ERR_NOMEM);
 }
 
-/* Adds a line of output. False: memory ran out. The change that it reports is
-   on disk even so. */
-static bool
-add_out_line(struct stdio *io, struct str line)
-{
-    bool fits = buf_room(&io->out, line.len + 1) != NULL;
-
-    if (fits) {
-        buf_str(&io->out, line);
-        buf_char(&io->out, '\n');
-    }
-    io->out.err = 0;
-    return fits;
-}
-
 /* ---- input ---- */
 
 /* Answers a line that is not kept with an error; line is its last part, limit
@@ -339,13 +324,20 @@ on_readable(void *ctx, int fd, int events)
 /* ---- the channel ---- */
 
 /* Writes a message of ours immediately, if that cannot block, and answers all
-   together once the turn has no more. */
+   together once the turn has no more. If memory runs out, the change that an
+   answer reports is on disk even so. */
 static bool
 send_line(void *ctx, const struct mcp_out *o)
 {
     struct stdio *io = ctx;
-    bool fits = o->text.len == 0 || add_out_line(io, o->text);
+    struct str line = o->text;
+    bool fits = line.len == 0 || buf_room(&io->out, line.len + 1) != NULL;
 
+    if (fits && line.len > 0) {
+        buf_str(&io->out, line);
+        buf_char(&io->out, '\n');
+    }
+    io->out.err = 0;
     if ((!fits && o->to == NULL) || o->status == MCP_LOST)
         out_of_memory(io);
     if (o->to != NULL)

@@ -49,7 +49,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_RUN 256                     /* messages in a turn */
+#define MAX_RUN TURN_MAX_QUEUE          /* messages in a turn: all of a peer */
 #define MAX_TURN_MS MCP_SLICE_MS        /* then the turn runs no more */
 #define MAX_OUT ((size_t)1024 * 1024)   /* then the turn runs no more */
 /* For what is judged of new messages, and for runs. Transports limit texts. */

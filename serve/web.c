@@ -130,6 +130,7 @@ request_field(const struct exchange *x, const char *name)
     return http_field_of(http_request(x->c), name);
 }
 
+/* The revision in the request's header field, or -1. */
 static int
 request_version(const struct exchange *x)
 {
@@ -261,7 +262,7 @@ end_exchange(struct exchange *x)
     }
 }
 
-/* Invariant 2. */
+/* Frees exchanges that have parted with their connections: invariant 2. */
 static void
 sweep_exchanges(void *ctx)
 {
@@ -495,7 +496,7 @@ refuse_over_rate(struct exchange *x)
     bool request = mcp_too_many(&b, http_body(x->c), x->wait_ms);
 
     answer_request(x, modern || !request ? MCP_TOO_MANY : MCP_OK,
-                    buf_view(&b), NULL);
+                   buf_view(&b), NULL);
     buf_fini(&b);
 }
 
