@@ -45,7 +45,9 @@ struct search {
     } owner[N_OWNERS];
 };
 
-/* Reads the task of e, whose memory the next one reuses. */
+/* Reads the task of e, whose memory the next one reuses. 1; 0: it cannot be
+   read, since its record is not JSON (k->garbled) or from a newer version; or
+   an error. */
 static int
 read_candidate(struct search *s, struct task_entry *e, struct task *k)
 {
@@ -55,7 +57,12 @@ read_candidate(struct search *s, struct task_entry *e, struct task *k)
     s->bytes += e->e.len;
     arena_reset(&s->a);
     rc = task_entry_event(s->t, e, &s->a, &ev);
-    return rc == 0 ? task_of(s->t, &s->a, &ev, k) : rc;
+    if (rc == 0)
+        rc = task_of(s->t, &s->a, &ev, k);
+    k->garbled = rc == ERR_GARBLED;
+    if (rc == 0)
+        return 1;
+    return rc == ERR_FORMAT || rc == ERR_GARBLED ? 0 : rc;
 }
 
 /* Whether the task of e is of the project that is asked for. */
@@ -144,12 +151,12 @@ examine_free(struct search *s, struct task_entry *e)
         return 0;
     }
     rc = read_candidate(s, e, &k);
-    if (rc == ERR_FORMAT || rc == ERR_GARBLED)
-        return 0;
-    if (rc == 0 && k.blocked)
-        task_entry_park(s->t, e, raw_list_next(k.blocked_by, STR_NONE));
-    if (rc != 0 || !k.able)
+    if (rc != 1)
         return rc;
+    if (k.blocked)
+        task_entry_park(s->t, e, raw_list_next(k.blocked_by, STR_NONE));
+    if (!k.able)
+        return 0;
     /* What the caller handed to its own product is meant for another session of
        that. */
     if (k.kept && actor_gave(who, &k) && !actor_is(who, k.f[F_CURRENT_OWNER])) {
@@ -205,8 +212,8 @@ is_inherited(struct search *s, struct task_entry *e)
         (!own && task_entry_sight(s->t, e) == SIGHT_ALIVE))
         return 0;
     rc = read_candidate(s, e, &k);
-    if (rc != 0)
-        return rc == ERR_FORMAT || rc == ERR_GARBLED ? 0 : rc;
+    if (rc != 1)
+        return rc;
     holder = task_holder_of(&k);
     left = k.sight == SIGHT_GONE || raw_member(k.f[F_LEASE], "left").p;
     return (actor_is(who, holder.name) ||
@@ -239,7 +246,7 @@ find_left(struct search *s, const struct task_queue *q, struct str *out)
            which its task is kept. Without the lock, and if the disk is full,
            the next search notes that. */
         rc = read_candidate(s, e, &k);
-        if (rc == 0 && k.gone)
+        if (rc == 1 && k.gone)
             rc = s->w->leave(s->t, &s->a, &k);
         rc = rc == ERR_NOMEM ? rc : 0;
     }
@@ -391,8 +398,8 @@ note_could(struct search *s, struct arena *a, struct task_entry *e,
     if (i == TASK_COULD || !who->name.p)
         return 0;
     rc = read_candidate(s, e, &k);
-    if (rc != 0)
-        return rc == ERR_FORMAT || rc == ERR_GARBLED ? 0 : rc;
+    if (rc != 1)
+        return rc;
     why = may(who, &k, ACT_CLAIM);
     if ((why != MAY_NOT_LEFT && why != MAY_NOT_KEPT) ||
         may(who, &k, ACT_TAKE_OVER) != MAY_YES || actor_clash(who, &k).p)
@@ -438,11 +445,10 @@ count_blocked(struct search *s, struct arena *a, struct task_entry *e,
     struct task k;
     int rc = read_candidate(s, e, &k);
 
-    out->damaged += rc == ERR_GARBLED;
-    if (rc == ERR_FORMAT || rc == ERR_GARBLED)
-        return 0;
-    if (rc != 0)
+    out->damaged += k.garbled;
+    if (rc != 1)
         return rc;
+    rc = 0;
     if (!k.blocked && k.clashes.p) {
         out->held++;
         first = raw_list_next(k.clashes, STR_NONE);
@@ -469,12 +475,12 @@ count_elsewhere(struct search *s, struct arena *a, struct task_entry *e,
     bool reads = e->has_deps || e->atom[ENTRY_PATHS];
     struct task k = {.ready = !reads};
     struct task_reason *r;
-    int rc = reads ? read_candidate(s, e, &k) : 0;
+    int rc = reads ? read_candidate(s, e, &k) : 1;
 
-    if (rc == ERR_FORMAT || rc == ERR_GARBLED)
-        return 0;
-    if (rc != 0 || !k.ready)
+    if (rc != 1)
         return rc;
+    if (!k.ready)
+        return 0;
     out->elsewhere++;
     return count_reason(a, out->projects, repo.p ? repo : STR("null"), &r);
 }

@@ -315,8 +315,7 @@ link_queue(struct tasks *t, struct task_entry *e, bool in)
         of->last = e->sooner;
 }
 
-/* What became of a part; one that only a newer version can read may not have
-   ended. */
+/* See tasks_fate. */
 static int
 fate_of(const struct task_entry *e)
 {
@@ -367,7 +366,7 @@ task_entry_park(struct tasks *t, struct task_entry *e, struct str dep)
     int64_t now = store_now_ms(t->store);
 
     if (!e->parked && task_entry_free(t, e, now) &&
-        !task_entry_kept_for(t, e, now).p && !tasks_is_done(t, dep))
+        !task_entry_kept_for(t, e, now).p && tasks_fate(t, dep) != PARTS_DONE)
         move_in_queues(t, e, true, (uint32_t)str_hash(raw_inner(dep)), NULL);
 }
 
@@ -380,7 +379,7 @@ unpark(struct tasks *t, const struct task_entry *e)
     struct task_entry *p, *next, *behind[TASK_N_PRIORITIES] = {NULL};
     uint32_t h;
 
-    if (t->n_parked == 0 || (e->status != TASK_DONE && !e->was_done))
+    if (t->n_parked == 0 || fate_of(e) != PARTS_DONE)
         return;
     h = (uint32_t)str_hash(task_entry_id(e));
     for (p = t->parks[h % TASK_PARKS].first; p; p = next) {
@@ -884,21 +883,12 @@ tasks_parts(const struct tasks *t, struct str id)
     };
 }
 
-bool
-tasks_is_done(struct tasks *t, struct str dep)
+int
+tasks_fate(struct tasks *t, struct str dep)
 {
     const struct task_entry *e = tasks_find(t, raw_inner(dep));
 
-    return e && (e->status == TASK_DONE || e->was_done);
-}
-
-bool
-tasks_is_failed(struct tasks *t, struct str dep)
-{
-    const struct task_entry *e = tasks_find(t, raw_inner(dep));
-
-    return e && (e->archived ? !e->was_done : e->status == TASK_FAILED ||
-                                              e->status == TASK_CANCELLED);
+    return e ? fate_of(e) : PARTS_UNFINISHED;
 }
 
 /* ---- tasks whose paths overlap ----

@@ -172,14 +172,13 @@ struct str tasks_unseen(const struct tasks *t, struct arena *a,
    meant; or .p NULL. */
 struct str task_entry_kept_for(const struct tasks *t,
                                const struct task_entry *e, int64_t now_ms);
-/* Returns whether dep (a raw JSON string) is the id of a failed or cancelled
-   task. */
-bool tasks_is_failed(struct tasks *t, struct str dep);
+/* What became of the task whose id is dep (a raw JSON string): one of PARTS_*.
+   One that is missing, or that only a newer version can read, may not have
+   ended. */
+int tasks_fate(struct tasks *t, struct str dep);
 /* Takes e, which has been found blocked by dep (a raw JSON string), out of its
    queue until that is done, or e changes. */
 void task_entry_park(struct tasks *t, struct task_entry *e, struct str dep);
-/* Whether dep (a raw JSON string) is the id of a task that is done. */
-bool tasks_is_done(struct tasks *t, struct str dep);
 /* Reads the newest record of e and splits it, as task_event_of. */
 int task_entry_event(struct tasks *t, struct task_entry *e,
                      struct arena *a, struct task_event *out);

@@ -115,12 +115,12 @@ task_find_blockers(struct tasks *t, struct arena *a, struct task *k)
     struct str dep = STR_NONE;
 
     while ((dep = raw_list_next(k->f[F_DEPENDS_ON], dep)).p) {
-        bool ended;
+        int fate = tasks_fate(t, dep);
+        bool ended = fate != PARTS_UNFINISHED; /* and is not done */
 
-        if (tasks_is_done(t, dep) ||
+        if (fate == PARTS_DONE ||
             tasks_is_above(t, raw_inner(dep), k->f[F_PARENT_ID]))
             continue;
-        ended = tasks_is_failed(t, dep);
         k->blocked_by = raw_list_edit(a, k->blocked_by, STR_NONE, dep);
         if (ended)
             k->deps_failed = raw_list_edit(a, k->deps_failed, STR_NONE, dep);

@@ -584,7 +584,7 @@ dump(const struct tasks *t, struct buf *b)
 
         buf_printf(b, "%d%d:%llu/%llu+%llu/%llu ",
                    tasks_is_archived((struct tasks *)t, raw_inner(quoted_id)),
-                   tasks_is_done((struct tasks *)t, quoted_id),
+                   tasks_fate((struct tasks *)t, quoted_id) == PARTS_DONE,
                    (unsigned long long)parts.unfinished,
                    (unsigned long long)parts.done,
                    (unsigned long long)parts.failed,
