@@ -13,9 +13,7 @@
 #include "cli/id.h"
 #include "cli/store.h"
 #include "cli/text.h"
-#include "base/base64.h"
 #include "base/clock.h"
-#include "base/utf8.h"
 #include "mcp/mark.h"
 #include "task/artifact.h"
 #include "task/project.h"
@@ -193,40 +191,6 @@ cli_args_store(struct cli *c, struct str content, struct task_blob *out)
     rc = store_share(c->s.store, c->env->artifacts_dir, str_of(out->sha256),
                      REMOTE_PUT);
     return rc == 0 ? 0 : cli_fail(c, rc, "%s", store_content_why(c->s.store));
-}
-
-/* Puts the content itself, for a server. */
-static void
-put_attached(struct cli *c, struct str content)
-{
-    struct buf b = {0};
-
-    if (utf8_is_valid(content)) {
-        json_put_str(&c->tool.w, "content", content);
-        return;
-    }
-    base64_encode(&b, content);
-    json_put_str(&c->tool.w, "content", buf_view(&b));
-    json_put_z(&c->tool.w, "encoding", "base64");
-    c->tool.b.err |= b.err;
-    buf_fini(&b);
-}
-
-int
-cli_args_attach(struct cli *c, const char *id, struct str content,
-                const char *type)
-{
-    struct task_blob blob = {.stored = false};
-    int rc = c->env->server != NULL ? 0 : cli_args_store(c, content, &blob);
-
-    if (rc != 0)
-        return rc;
-    cli_args_begin(c, NULL, id);
-    cli_args_put(c, "type", type);
-    c->tool.blob = blob;
-    if (c->env->server != NULL)
-        put_attached(c, content);
-    return 0;
 }
 
 struct str
@@ -420,20 +384,6 @@ cli_say_receipt(struct cli *c, struct str receipt)
         cli_fail(c, 0, "already yours; lease renewed");
 }
 
-/* The receipt as a tool answers it, in c->a; .p NULL if memory ran out. */
-static struct str
-receipt_json(struct cli *c, const struct task_receipt *r)
-{
-    struct buf b = {0};
-
-    view_receipt_json(&b, r);
-    if (r->renewed && b.err == 0) {
-        b.len--;
-        buf_z(&b, ",\"renewed\":true}");
-    }
-    return buf_take(&b, &c->a);
-}
-
 int
 cli_refuse_call(struct cli *c, struct task_error *e)
 {
@@ -488,15 +438,11 @@ cli_try_change(struct cli *c, enum task_tool tool, struct task_ctx *x,
 }
 
 int
-cli_report_change(struct cli *c, int rc, struct task_ctx *x,
-                  const struct task_receipt *r)
+cli_report_change(struct cli *c, int rc, struct task_ctx *x)
 {
-    if (rc != 0)
-        return x->e.code != 0 ? cli_refuse_call(c, &x->e)
-                              : cli_fail_store(c, rc);
-    if (r->id.p != NULL) /* else there was no task to claim */
-        cli_say_receipt(c, receipt_json(c, r));
-    return 0;
+    if (rc == 0)
+        return 0;
+    return x->e.code != 0 ? cli_refuse_call(c, &x->e) : cli_fail_store(c, rc);
 }
 
 int
@@ -505,12 +451,11 @@ cli_change(struct cli *c, enum task_tool tool, struct task_receipt *r)
     struct task_ctx x;
     int rc = cli_try_change(c, tool, &x, r);
 
-    return cli_report_change(c, rc, &x, r);
+    return cli_report_change(c, rc, &x);
 }
 
-/* cli_call on the server. */
-static int
-call_server(struct cli *c, enum task_tool tool, struct str *receipt)
+int
+cli_call(struct cli *c, enum task_tool tool, struct str *receipt)
 {
     struct task_error e;
     int rc = call_tool(c, tool, cli_args_end(c), 0, receipt, &e);
@@ -523,24 +468,8 @@ call_server(struct cli *c, enum task_tool tool, struct str *receipt)
 }
 
 int
-cli_call(struct cli *c, enum task_tool tool, struct str *receipt)
-{
-    struct task_receipt r;
-    int rc;
-
-    if (c->env->server != NULL)
-        return call_server(c, tool, receipt);
-    rc = cli_change(c, tool, &r);
-    if (rc != 0)
-        return rc;
-    *receipt = receipt_json(c, &r);
-    return receipt->p != NULL ? 0 : cli_fail_store(c, ERR_NOMEM);
-}
-
-int
 cli_change_and_tell(struct cli *c, enum task_tool tool)
 {
-    struct task_error e;
     struct str receipt;
     struct task k;
     int rc = cli_call(c, tool, &receipt);
@@ -553,7 +482,7 @@ cli_change_and_tell(struct cli *c, enum task_tool tool)
         return 0;
     }
     receipt = raw_inner(raw_member(receipt, "task_id"));
-    if (cli_task(c, arena_str(&c->a, receipt).p, &k, &e) == 0)
+    if (cli_task(c, arena_str(&c->a, receipt).p, &k) == 0)
         human_put_task(c, &k);
     return 0;
 }

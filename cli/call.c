@@ -8,6 +8,7 @@
 
 #include "cli/call.h"
 #include "cli/server.h"
+#include "cli/store.h"
 #include "cli/text.h"
 #include "base/base64.h"
 #include "base/clock.h"
@@ -28,21 +29,21 @@ cli_now_ms(const struct cli *c)
 }
 
 void
-cli_put_summary_json(const struct cli *c, struct buf *b, const struct task *k)
-{
-    if (c->env->server != NULL)
-        buf_str(b, k->ev.v);
-    else
-        view_summary_json(b, k);
-}
-
-void
 cli_put_task_json(const struct cli *c, struct buf *b, const struct task *k)
 {
     if (c->env->server != NULL)
         buf_str(b, k->ev.v);
     else
         view_task_json(b, k);
+}
+
+void
+cli_put_summary_json(const struct cli *c, struct buf *b, const struct task *k)
+{
+    if (c->env->server != NULL)
+        buf_str(b, k->ev.v);
+    else
+        view_summary_json(b, k);
 }
 
 /* ---- errors ---- */
@@ -105,6 +106,39 @@ read_error(struct cli *c, struct str raw, struct task_error *e)
 
 /* ---- requests ---- */
 
+#define META "io.modelcontextprotocol/"
+
+/* Makes the message of q with these members of params, and runs it: on the
+   server or, without one, here, where the command is no client of ours but acts
+   for itself. Returns what server_ask does. */
+static int
+ask(struct cli *c, struct server_request *q, struct str params,
+    const struct json_tok **result, const struct json_tok **error)
+{
+    static const char client[] = ",\"" META "clientInfo\":{\"name\":"
+        "\"mcptask\",\"version\":\"" MCPTASK_VERSION "\"}";
+    const struct json_tok *root;
+    struct str answer;
+    int rc;
+
+    q->body = arena_printf(&c->a, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":"
+        "\"%s\",\"params\":{%.*s,\"_meta\":{\"" META "protocolVersion\":\""
+        SERVER_REV "\"%s,\"" META "clientCapabilities\":{}}}}", q->method,
+        STR_ARG(params), c->env->server != NULL ? client : "");
+    if (params.p == NULL || q->body.p == NULL)
+        return cli_fail_store(c, ERR_NOMEM);
+    if (c->env->server != NULL)
+        return server_ask(c, q, result, error);
+    rc = cli_run_message(c, q->body, q->person, &answer);
+    if (rc == 0)
+        rc = json_parse(&c->a, answer, &root, NULL);
+    if (rc != 0)
+        return rc < 0 ? cli_fail_store(c, rc) : rc;
+    *result = json_get(root, "result");
+    *error = json_get(root, "error");
+    return 0;
+}
+
 /* The text, if it is an object as this program writes it; else .p NULL. */
 static struct str
 object_of(struct str text)
@@ -136,14 +170,11 @@ call_tool(struct cli *c, enum task_tool tool, struct str args,
     *e = (struct task_error){.code = 0};
     if (args.p == NULL)
         return cli_fail_store(c, ERR_NOMEM);
-    if (q.writes && c->env->read_only)
+    if (q.writes && c->env->read_only && c->env->server != NULL)
         return cli_fail(c, ERR_READONLY, "%s: leave --read-only out to change "
                         "tasks", c->cmd->name);
-    q.params = arena_printf(&c->a, "\"name\":\"%s\",\"arguments\":%.*s", name,
-                            STR_ARG(args));
-    if (q.params.p == NULL)
-        return cli_fail_store(c, ERR_NOMEM);
-    rc = server_ask(c, &q, &result, &error);
+    rc = ask(c, &q, arena_printf(&c->a, "\"name\":\"%s\",\"arguments\":%.*s",
+                                 name, STR_ARG(args)), &result, &error);
     if (rc != 0)
         return rc;
     if (result == NULL)
@@ -173,10 +204,10 @@ read_resource(struct cli *c, struct str uri, const struct json_tok **content,
     const struct json_tok *result, *list;
     int rc;
 
-    q.params = arena_printf(&c->a, "\"uri\":\"%.*s\"", STR_ARG(uri));
-    if (uri.p == NULL || q.params.p == NULL)
+    if (uri.p == NULL)
         return cli_fail_store(c, ERR_NOMEM);
-    rc = server_ask(c, &q, &result, error);
+    rc = ask(c, &q, arena_printf(&c->a, "\"uri\":\"%.*s\"", STR_ARG(uri)),
+             &result, error);
     if (rc != 0)
         return rc;
     if (result == NULL)
@@ -279,12 +310,15 @@ call_task(struct cli *c, const char *id, uint64_t version, struct task *k,
 }
 
 int
-cli_task(struct cli *c, const char *id, struct task *k, struct task_error *e)
+cli_task(struct cli *c, const char *id, struct task *k)
 {
-    *e = (struct task_error){.code = 0};
-    return c->env->server != NULL
-               ? call_task(c, id, 0, k, e)
-               : task_get(c->s.tasks, &c->a, str_of(id), k);
+    struct task_error e;
+    int rc;
+
+    if (c->env->server != NULL)
+        return call_task(c, id, 0, k, &e);
+    rc = task_get(c->s.tasks, &c->a, str_of(id), k);
+    return rc == 0 ? tasks_list_parts(c->s.tasks, &c->a, k) : rc;
 }
 
 /* The arguments of list_tasks: args, and what a part of the list needs. */
@@ -439,13 +473,10 @@ call_ids(struct cli *c, struct str start, struct str *ids, int max)
     const struct json_tok *result, *error, *list, *item;
     int rc, n = 0;
 
-    q.params = arena_printf(&c->a, "\"ref\":{\"type\":\"ref/resource\","
-                            "\"uri\":\"task://{task_id}\"},\"argument\":{"
-                            "\"name\":\"task_id\",\"value\":\"%.*s\"}",
-                            STR_ARG(start));
-    if (q.params.p == NULL)
-        return -cli_fail_store(c, ERR_NOMEM);
-    rc = server_ask(c, &q, &result, &error);
+    rc = ask(c, &q, arena_printf(&c->a, "\"ref\":{\"type\":\"ref/resource\","
+                                 "\"uri\":\"task://{task_id}\"},\"argument\":{"
+                                 "\"name\":\"task_id\",\"value\":\"%.*s\"}",
+                                 STR_ARG(start)), &result, &error);
     if (rc != 0)
         return -rc;
     if (result == NULL)

@@ -32,9 +32,9 @@ int call_tool(struct cli *c, enum task_tool tool, struct str args,
 int call_task(struct cli *c, const char *id, uint64_t version,
               struct task *k, struct task_error *e);
 /* The same without a version, with a server or without: 0; an error, of the
-   store or as above, with *e for one of the server; or an exit code. */
-int cli_task(struct cli *c, const char *id, struct task *k,
-             struct task_error *e);
+   store or as above; or an exit code. The tool would answer with less: a task
+   has the note of its last event. */
+int cli_task(struct cli *c, const char *id, struct task *k);
 /* Reads a task of a list, or another one, as task_of_json does. */
 int call_task_of(struct cli *c, struct str raw, struct task *k);
 /* Reads one part of a list, as tasks_list does: tasks is a raw array of

@@ -22,6 +22,8 @@ struct cli_store {
     struct store *store;
     struct tasks *tasks;
     struct calls *calls;
+    struct tools *tools; /* and what runs them, once one has to run */
+    struct mcp *mcp;
 };
 
 /* The arguments of a tool, being written: see cli/args.h. */

@@ -97,10 +97,9 @@ put_answers(struct cli *c, const char *id)
 {
     struct wanted_words w = {.c = c};
     struct str answers, answer = STR_NONE;
-    struct task_error e;
     struct task k;
 
-    if (cli_task(c, id, &k, &e) != 0)
+    if (cli_task(c, id, &k) != 0)
         return;
     answers = human_answers(human_open_question(&k, STR_NONE));
     while ((answer = raw_list_next(answers, answer)).p != NULL)

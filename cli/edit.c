@@ -6,8 +6,11 @@
 #include "cli/call.h"
 #include "cli/editor.h"
 #include "cli/id.h"
+#include "cli/store.h"
 #include "cli/text.h"
+#include "base/base64.h"
 #include "base/file.h"
+#include "base/utf8.h"
 #include "task/artifact.h"
 #include "task/may.h"
 #include "task/project.h"
@@ -137,9 +140,8 @@ ask_or_cancel(struct cli *c, const char *id, struct str words)
 {
     struct task_actor who = {.name = STR_NONE};
     struct task_holder holder;
-    struct task_error e;
     struct task k;
-    int rc = cli_task(c, id, &k, &e);
+    int rc = cli_task(c, id, &k);
 
     if (rc > 0)
         return rc;
@@ -281,11 +283,26 @@ cli_attach(struct cli *c)
 {
     const char *path = c->operand[1], **name = &c->arg[ARG_NAME].text;
     struct str content;
+    struct buf b = {0};
     int rc = read_content(c, path, &content);
 
+    if (rc != 0)
+        return rc;
+    /* On a full disk the file would take what is left to others. */
+    if (c->env->server == NULL && !cli_make_room(c))
+        return cli_fail_store(c, ERR_FULL);
     if (*name == NULL)
         *name = file_name(path);
-    if (rc == 0)
-        rc = cli_args_attach(c, c->operand[0], content, content_type(*name));
-    return rc != 0 ? rc : cli_change_and_tell(c, TOOL_ATTACH);
+    cli_args_begin(c, NULL, c->operand[0]);
+    cli_args_put(c, "type", content_type(*name));
+    if (utf8_is_valid(content)) {
+        json_put_str(&c->tool.w, "content", content);
+    } else {
+        base64_encode(&b, content);
+        json_put_str(&c->tool.w, "content", buf_view(&b));
+        json_put_z(&c->tool.w, "encoding", "base64");
+        c->tool.b.err |= b.err;
+        buf_fini(&b);
+    }
+    return cli_change_and_tell(c, TOOL_ATTACH);
 }

@@ -70,40 +70,10 @@ export_record(void *ctx, const struct store_rec *r)
     return 0;
 }
 
-/* Exports a task of the server. Returns 0, or an exit code after printing the
-   error; ERR_NOT_FOUND without printing it. */
-static int
-export_asked(struct export *x, const char *id)
-{
-    struct task_error e;
-    struct task k;
-    int rc = call_task(x->c, id, 0, &k, &e);
-
-    return rc == 0 ? export_task(x, &k) : rc;
-}
-
 static bool
 export_each(void *ctx, const struct task *k)
 {
     return export_task(ctx, k) == 0;
-}
-
-static int
-export_named(struct export *x, const char *id)
-{
-    struct cli *c = x->c;
-    struct task_event ev;
-    int rc;
-
-    if (c->env->server != NULL) {
-        rc = export_asked(x, id);
-        return rc < 0 ? cli_fail_task(c, rc, id) : rc;
-    }
-    rc = task_event_last(c->s.tasks, &c->a, str_of(id), &ev);
-
-    if (rc == 0)
-        rc = export_event(x, &ev);
-    return rc < 0 ? cli_fail_task(c, rc, id) : rc;
 }
 
 int
@@ -112,20 +82,25 @@ cli_export(struct cli *c)
     const char *format = c->args.format;
     struct export x = {.c = c, .md = format != NULL &&
                                      strcmp(format, "md") == 0};
+    struct task k;
     int rc = 0;
 
     if (format != NULL && !x.md && strcmp(format, "jsonl") != 0)
         return cli_fail(c, ERR_INVALID, "unknown format \"%s\"\nchoose jsonl "
                         "or md", format);
     c->exact = !x.md;
-    for (char **id = c->operand; *id != NULL && rc == 0; id++)
-        rc = export_named(&x, *id);
+    for (char **id = c->operand; *id != NULL && rc == 0; id++) {
+        rc = cli_task(c, *id, &k);
+        if (rc < 0)
+            return cli_fail_task(c, rc, *id);
+        rc = rc == 0 ? export_task(&x, &k) : rc;
+    }
+    if (c->n_operands > 0)
+        return rc;
     if (c->env->server != NULL)
-        return rc != 0 || c->n_operands > 0
-                   ? rc : cli_each_whole(c, export_each, &x);
+        return cli_each_whole(c, export_each, &x);
     x.head = store_next_n(c->s.store);
-    if (c->n_operands == 0)
-        rc = store_scan(c->s.store, 1, export_record, &x);
+    rc = store_scan(c->s.store, 1, export_record, &x);
     if (rc == 0 && x.unread > 0)
         return CLI_STORE;
     return rc < 0 ? cli_fail_store(c, rc) : rc;

@@ -34,8 +34,6 @@
 #define TOKEN_FILE_MAX 4096
 #define DEFAULT_PORT 8766
 #define RPC_BUSY (-32010) /* as mcp/error.c has it */
-#define REVISION "2026-07-28"
-#define META "io.modelcontextprotocol/"
 
 /* ---- where the server is ---- */
 
@@ -290,7 +288,7 @@ static void
 put_http_request(struct talk *t, const struct place *to, struct str token)
 {
     const struct server_request *q = t->q;
-    struct buf body = {0}, *b = &t->out;
+    struct buf *b = &t->out;
 
     if (q->path != NULL) {
         buf_printf(b, "GET %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n",
@@ -300,15 +298,10 @@ put_http_request(struct talk *t, const struct place *to, struct str token)
         buf_z(b, "\r\n");
         return;
     }
-    buf_printf(&body, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"%s\","
-               "\"params\":{%.*s,\"_meta\":{\"" META "protocolVersion\":\""
-               REVISION "\",\"" META "clientInfo\":{\"name\":\"mcptask\","
-               "\"version\":\"" MCPTASK_VERSION "\"},\"" META
-               "clientCapabilities\":{}}}}", q->method, STR_ARG(q->params));
     buf_printf(b, "POST /mcp HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n"
                "Content-Type: application/json\r\n"
                "Accept: application/json, text/event-stream\r\n"
-               "MCP-Protocol-Version: " REVISION "\r\nMcp-Method: %s\r\n",
+               "MCP-Protocol-Version: " SERVER_REV "\r\nMcp-Method: %s\r\n",
                to->host, q->method);
     if (q->name.p != NULL)
         buf_printf(b, "Mcp-Name: %.*s\r\n", STR_ARG(q->name));
@@ -316,10 +309,8 @@ put_http_request(struct talk *t, const struct place *to, struct str token)
         buf_printf(b, "Authorization: Bearer %.*s\r\n", STR_ARG(token));
     else if (q->person)
         buf_printf(b, "Origin: http://%s\r\n", to->host);
-    buf_printf(b, "Content-Length: %zu\r\n\r\n", body.len);
-    buf_str(b, buf_view(&body));
-    b->err |= body.err;
-    buf_fini(&body);
+    buf_printf(b, "Content-Length: %zu\r\n\r\n", q->body.len);
+    buf_str(b, q->body);
 }
 
 static int

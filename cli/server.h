@@ -7,6 +7,8 @@
 #include "cli/command.h"
 #include "json.h"
 
+#define SERVER_REV "2026-07-28"
+
 /* The end of an error of a request that writes, where only the server knows how
    it ended. */
 #define SERVER_MAY_HAVE_WRITTEN ", and the change may have been made\nrun " \
@@ -17,7 +19,7 @@ struct server_request {
     const char *method; /* of MCP */
     const char *path;   /* or, not NULL: GET this, whose JSON is the result */
     struct str name;    /* of the tool, or the uri; .p NULL: neither */
-    struct str params;  /* members of params: "a":1,"b":2 */
+    struct str body;    /* the message */
     unsigned wait_s;    /* how long the server may wait before it answers */
     bool person;        /* a person asks. Without tokens the server believes
                            it, as it does the page */

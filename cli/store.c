@@ -7,13 +7,16 @@
 #include "cli/text.h"
 #include "mcp/mark.h"
 #include "mcp/mcp.h"
+#include "base/clock.h"
 #include "base/text.h"
 #include "task/query.h"
 #include "tools/tools.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <unistd.h>
 
+#define WAIT_MS 50 /* how often a wait checks for new records */
 #define TRIES 3 /* to make room, while what is free keeps changing */
 
 /* Every command knows all kinds of records: a compaction that did not know a
@@ -37,6 +40,7 @@ cli_open_store(const struct cli_env *env, bool readonly,
     int rc;
 
     text_put(why, 256, "out of memory");
+    *out = (struct cli_store){.store = NULL};
     out->tasks = tasks_new();
     out->calls = calls_new(&calls);
     if (out->tasks == NULL || out->calls == NULL)
@@ -56,9 +60,40 @@ cli_open_store(const struct cli_env *env, bool readonly,
 void
 cli_close_store(struct cli_store *s)
 {
+    mcp_free(s->mcp);
+    tools_free(s->tools);
     store_close(s->store);
     tasks_free(s->tasks);
     calls_free(s->calls);
+}
+
+/* What mcp does with each committed record: it runs what waits for it. */
+static void
+observe(void *ctx, const struct store_entry *e, const struct store_rec *r)
+{
+    struct mcp_change change = {r->key, r->body, r->n, r->p == 0};
+
+    (void)e;
+    mcp_changed(ctx, &change);
+}
+
+/* Makes what runs the tools, once. A command has all of them, whatever clients
+   are offered. ERR_NOMEM. */
+static int
+offer_tools(struct cli *c)
+{
+    static struct cli_env env;
+    static struct mcp_catalogue offer;
+
+    if (c->s.mcp != NULL)
+        return 0;
+    env = *c->env;
+    env.core = env.read_only = env.structured = false;
+    if (c->s.tools == NULL && tools_new(&c->s.tools, c->s.tasks, &env) != 0)
+        return ERR_NOMEM;
+    offer = *tools_catalogue(c->s.tools);
+    offer.put_notice = NULL;
+    return mcp_new(&c->s.mcp, &offer, c->s.store, NULL, c->s.calls);
 }
 
 /* Runs the calls that wait for the staged changes. Those that cannot run now
@@ -66,19 +101,12 @@ cli_close_store(struct cli_store *s)
 static void
 settle(struct cli *c)
 {
-    struct tools *tools = NULL;
-    struct mcp *mcp = NULL;
     int rounds = 16;
 
-    if (!calls_any_marked(c->s.calls) ||
-        tools_new(&tools, c->s.tasks, c->env) < 0)
+    if (!calls_any_marked(c->s.calls) || offer_tools(c) != 0)
         return;
-    if (mcp_new(&mcp, tools_catalogue(tools), c->s.store, NULL,
-                c->s.calls) == 0)
-        while (rounds-- > 0 && calls_any_marked(c->s.calls))
-            mcp_run_marked(mcp);
-    mcp_free(mcp);
-    tools_free(tools);
+    while (rounds-- > 0 && calls_any_marked(c->s.calls))
+        mcp_run_marked(c->s.mcp);
 }
 
 int
@@ -107,6 +135,80 @@ cli_commit(struct cli *c, bool *unknown)
         rc = ERR_AGAIN;
     return rc;
 }
+
+/* ---- a message ---- */
+
+/* One turn of a message. ERR_AGAIN: others were first. */
+static int
+run_turn(struct cli *c, struct mcp_message *m, struct buf *out,
+          enum mcp_status *status)
+{
+    struct buf notes = {0};
+    bool writes = mcp_writes(m), unknown = false;
+    int rc = writes ? store_lock_patiently(c->s.store) : 0;
+
+    if (rc != 0)
+        return rc;
+    out->len = 0;
+    *status = mcp_run(m, out, &notes);
+    rc = writes ? cli_commit(c, &unknown) : 0;
+    buf_fini(&notes); /* nobody logs them */
+    return rc == 0 ? out->err : rc;
+}
+
+/* Sleeps until mcp has a message to run again. 0, CLI_NOT_MET, or an error of
+   cli_catch_up. */
+static int
+await_message(struct cli *c)
+{
+    struct mcp_message *next;
+    int rc = 0;
+
+    while (rc == 0 &&
+           mcp_next(c->s.mcp, clock_mono_ms(), &next) == NULL) {
+        int64_t left = mcp_due_ms(c->s.mcp) - clock_mono_ms();
+
+        if (left > 0)
+            poll(NULL, 0, left < WAIT_MS ? (int)left : WAIT_MS);
+        rc = cli_interrupted() ? CLI_NOT_MET : cli_catch_up(c);
+        mcp_tick(c->s.mcp, clock_mono_ms());
+    }
+    return rc;
+}
+
+int
+cli_run_message(struct cli *c, struct str text, bool person,
+                struct str *answer)
+{
+    struct mcp_facts f = {.principal = STR(""), .person = person};
+    struct mcp_sink sink = {.ctx = NULL}; /* it is sent no notes */
+    enum mcp_status status = MCP_OK;
+    struct mcp_message *m;
+    struct buf out = {0};
+    int rc = offer_tools(c);
+
+    if (rc == 0)
+        rc = mcp_accept(c->s.mcp, &f, &text, &m);
+    if (rc != 0)
+        return rc;
+    mcp_prepare(m);
+    do {
+        rc = run_turn(c, m, &out, &status);
+        if (rc == 0 && status == MCP_WAITS) {
+            store_observe(c->s.store, observe, c->s.mcp);
+            rc = mcp_keep(m, &sink, c);
+            if (rc == 0)
+                rc = await_message(c);
+        }
+        mcp_end_turn(c->s.mcp);
+    } while (rc == ERR_AGAIN || (rc == 0 && status == MCP_WAITS));
+    mcp_release(m);
+    store_observe(c->s.store, NULL, NULL);
+    *answer = buf_take(&out, &c->a);
+    return rc == 0 && answer->p == NULL ? ERR_NOMEM : rc;
+}
+
+/* ---- the store ---- */
 
 bool
 cli_make_room(struct cli *c)

@@ -22,32 +22,9 @@
 #include <poll.h>
 #include <string.h>
 
-#define WAIT_MS 50    /* how often a wait checks for new records */
-#define WAIT_LOOKS 20 /* then it counts what time alone may have changed */
-#define SERVER_WAIT_S 50 /* the most that its tools wait */
+#define WAIT_S 50 /* the most that the tools wait */
 
 /* ---- claim ---- */
-
-/* Waits for a record, or for what a second may bring. Returns 1; 0 once it is
-   later than until; or an error of cli_catch_up. */
-static int
-await_news(struct cli *c, int64_t until)
-{
-    uint64_t seen = store_next_n(c->s.store);
-    int64_t left;
-    int rc = 0;
-
-    for (int n = 0; n < WAIT_LOOKS && rc == 0; n++) {
-        left = until - clock_mono_ms();
-        if (left <= 0)
-            return 0;
-        poll(NULL, 0, left < WAIT_MS ? (int)left : WAIT_MS);
-        rc = cli_catch_up(c);
-        if (store_next_n(c->s.store) != seen)
-            break;
-    }
-    return rc != 0 ? rc : 1;
-}
 
 /* "; 12 blocked by a, b", if the answer says so. */
 static void
@@ -109,15 +86,19 @@ show_none(struct cli *c, struct str answer)
     struct str damaged = raw_member(answer, "damaged");
     struct str later = raw_member(answer, "later");
     struct str waiting = raw_member(answer, "waiting");
+    struct str held = raw_member(answer, "you_hold");
     struct str message = raw_text(&c->a, raw_member(answer, "message"));
     struct str what = str_cut(&message, ';'); /* the rest is for agents */
     struct buf b = {0}, next = {0};
     int rc;
 
-    if (c->json) {
-        buf_str(&c->out, answer);
-        buf_char(&c->out, '\n');
-    }
+    /* What else the agent holds is for models. */
+    if (c->json && held.p != NULL)
+        buf_printf(&c->out, "%.*s%s\n",
+                   (int)(held.p - answer.p) - (int)strlen(",\"you_hold\":"),
+                   answer.p, str_end(held));
+    else if (c->json)
+        buf_printf(&c->out, "%.*s\n", STR_ARG(answer));
     put_blockers(c, &b, answer, "blocked", "blocked_by", "task_id");
     put_blockers(c, &b, answer, "held", "held_by", "agent");
     if (later.p != NULL)
@@ -140,33 +121,6 @@ show_none(struct cli *c, struct str answer)
     return rc;
 }
 
-/* Finds why there is no task to claim. Returns the exit code. */
-static int
-fail_none(struct cli *c, const struct task_receipt *r)
-{
-    struct str answer;
-    struct task_args args;
-    struct task_want w;
-    struct task_why why;
-    struct task_ctx x;
-    struct buf b = {0};
-    int rc;
-
-    cli_args_begin(c, NULL, NULL);
-    rc = cli_args_parse(c, TOOL_CLAIM, &x, &args);
-    if (rc != 0)
-        return rc;
-    w = task_want_of(&args);
-    w.who.repo = x.who.repo;
-    rc = tasks_why_none(c->s.tasks, &c->a, &w, &why);
-    if (rc != 0)
-        return cli_fail_store(c, rc);
-    view_none_json(&b, &why, r->partial);
-    answer = buf_take(&b, &c->a);
-    return answer.p != NULL ? show_none(c, answer)
-                            : cli_fail_store(c, ERR_NOMEM);
-}
-
 static void
 show_claimed(struct cli *c, const struct task *k, bool renewed)
 {
@@ -185,14 +139,17 @@ wait_s_until(int64_t until)
 
     if (left <= 0)
         return 0;
-    return left < SERVER_WAIT_S * 1000 ? (unsigned)((left + 999) / 1000)
-                                       : SERVER_WAIT_S;
+    return left < WAIT_S * 1000 ? (unsigned)((left + 999) / 1000)
+                                       : WAIT_S;
 }
 
-/* Claims from the server, which waits a part of the time in each call. */
-static int
-ask_claim(struct cli *c, int64_t until)
+/* One that finds nothing, or loses, waits a part of the time in each call. */
+int
+cli_claim(struct cli *c)
 {
+    const char *reason = c->arg[ARG_REASON].text;
+    uint64_t s = c->args.timeout;
+    int64_t until = clock_mono_ms() + (s == UINT64_MAX ? 0 : (int64_t)s * 1000);
     struct task_error e;
     struct str answer, id;
     struct task k;
@@ -200,6 +157,8 @@ ask_claim(struct cli *c, int64_t until)
     unsigned wait_s;
     int rc;
 
+    if (c->arg[ARG_TAKEOVER].flag && (reason == NULL || *reason == '\0'))
+        return cli_misuse(c, "--takeover needs --reason");
     do {
         arena_reset(&c->a);
         wait_s = wait_s_until(until);
@@ -220,48 +179,10 @@ ask_claim(struct cli *c, int64_t until)
     id = arena_str(&c->a, raw_inner(raw_member(answer, "task_id")));
     if (id.p == NULL)
         return cli_fail_store(c, ERR_NOMEM);
-    rc = call_task(c, id.p, 0, &k, &e);
+    rc = cli_task(c, id.p, &k);
     if (rc != 0)
         return rc > 0 ? rc : cli_fail_task(c, rc, id.p);
     show_claimed(c, &k, renewed);
-    return CLI_OK;
-}
-
-/* A claim that finds nothing is tried again at once where it has not read all
-   tasks; with --wait, and if it loses, when there is news. */
-int
-cli_claim(struct cli *c)
-{
-    const char *reason = c->arg[ARG_REASON].text;
-    uint64_t s = c->args.timeout;
-    int64_t until = clock_mono_ms() + (s == UINT64_MAX ? 0 : (int64_t)s * 1000);
-    struct task_receipt r;
-    struct task_ctx x;
-    struct task k;
-    bool none;
-    int rc;
-
-    if (c->arg[ARG_TAKEOVER].flag && (reason == NULL || *reason == '\0'))
-        return cli_misuse(c, "--takeover needs --reason");
-    if (c->env->server != NULL)
-        return ask_claim(c, until);
-    do {
-        arena_reset(&c->a);
-        cli_args_begin(c, NULL, c->operand[0]);
-        rc = cli_try_change(c, TOOL_CLAIM, &x, &r);
-        none = rc == 0 ? r.id.p == NULL : may_later(&x.e);
-    } while (none && ((rc == 0 && r.more) || await_news(c, until) != 0));
-    rc = cli_report_change(c, rc, &x, &r);
-    if (rc != 0)
-        return rc;
-    if (none)
-        return fail_none(c, &r);
-    rc = task_get(c->s.tasks, &c->a, r.id, &k);
-    if (rc == 0)
-        rc = tasks_list_parts(c->s.tasks, &c->a, &k);
-    if (rc != 0)
-        return cli_fail_store(c, rc);
-    show_claimed(c, &k, r.renewed);
     return CLI_OK;
 }
 
@@ -300,13 +221,12 @@ static int
 is_question(struct cli *c, bool *is_one)
 {
     const char *word = c->operand[1];
-    struct task_error e;
     struct task k;
     int rc = 0;
 
     *is_one = word[0] == 'q' && word[1] != '\0' &&
               word[1 + strspn(word + 1, "0123456789")] == '\0';
-    if (!*is_one && (rc = cli_task(c, c->operand[0], &k, &e)) == 0)
+    if (!*is_one && (rc = cli_task(c, c->operand[0], &k)) == 0)
         *is_one = raw_list_find(k.f[F_QUESTIONS], "question_id",
                                 raw_quote(&c->a, str_of(word))).p != NULL;
     return rc > 0 ? rc : 0; /* the change tells why there is no task */
@@ -320,13 +240,12 @@ static int
 take_numbered(struct cli *c, const char **id, struct str *text)
 {
     struct str asked, answers, answer = STR_NONE;
-    struct task_error e;
     struct task k;
     int rc;
 
     if (text->len != 1 || *text->p < '1' || *text->p > '9')
         return 0;
-    rc = cli_task(c, c->operand[0], &k, &e);
+    rc = cli_task(c, c->operand[0], &k);
     if (rc != 0)
         return rc > 0 ? rc : 0; /* the change tells why there is no task */
     asked = human_open_question(&k, STR_NONE);
@@ -382,26 +301,6 @@ cli_answer(struct cli *c)
 
 /* ---- wait ---- */
 
-/* Repeats a look until the condition is met, can no longer be met, or the time
-   is over. Returns what look_take does, whose memory is in x->a. An error of
-   cli_catch_up leaves x->e unchanged. */
-static int
-wait_for(struct cli *c, struct task_ctx *x, struct look *w)
-{
-    uint64_t s = c->args.timeout;
-    int64_t until = s == UINT64_MAX ? INT64_MAX
-                                    : clock_mono_ms() + (int64_t)s * 1000;
-    int rc = look_take(w, x);
-
-    while ((rc == LOOK_NOT_YET || rc == LOOK_MESSAGE) &&
-           (rc = await_news(c, until)) > 0) {
-        look_again(w);
-        arena_reset(x->a);
-        rc = look_take(w, x);
-    }
-    return rc;
-}
-
 /* Shows an answer of wait_for_task. Returns the exit code. */
 static int
 show_met(struct cli *c, struct str answer)
@@ -430,11 +329,11 @@ show_met(struct cli *c, struct str answer)
     return met ? CLI_OK : CLI_NOT_MET;
 }
 
-/* Waits at the server, a part of the time in each call. What has already
-   happened counts in each of them; only a change has to be one since the first
-   call. */
-static int
-ask_wait(struct cli *c)
+/* Waits a part of the time in each call. What has already happened counts in
+   each of them; only a change has to be one since the first call. A signal ends
+   it like any program. */
+int
+cli_wait(struct cli *c)
 {
     uint64_t s = c->args.timeout;
     int64_t until = s == UINT64_MAX ? INT64_MAX
@@ -448,6 +347,8 @@ ask_wait(struct cli *c)
     uint64_t seq = 0;
     int rc;
 
+    if (c->operand[0] == NULL && c->arg[ARG_AGENT].text == NULL)
+        return cli_misuse(c, "ID or --agent is missing");
     do {
         arena_reset(&c->a);
         wait_s = wait_s_until(until);
@@ -464,41 +365,4 @@ ask_wait(struct cli *c)
     } while (!str_is(raw_member(answer, "met"), "true") &&
              raw_member(answer, "never").p == NULL && wait_s_until(until) > 0);
     return show_met(c, answer);
-}
-
-/* A signal ends it like any program. */
-int
-cli_wait(struct cli *c)
-{
-    struct arena looks = {0};
-    struct buf b = {0};
-    struct str answer;
-    struct task_ctx x;
-    struct task_args args;
-    struct look w;
-    int rc;
-
-    if (c->operand[0] == NULL && c->arg[ARG_AGENT].text == NULL)
-        return cli_misuse(c, "ID or --agent is missing");
-    if (c->env->server != NULL)
-        return ask_wait(c);
-    cli_args_begin(c, NULL, c->operand[0]);
-    rc = cli_args_parse(c, TOOL_WAIT, &x, &args);
-    if (rc != 0)
-        return rc;
-    if (look_begin(c->s.tasks, &x, &args, store_next_n(c->s.store) - 1,
-                   &w) != 0)
-        return cli_refuse_change(c, &x.e);
-    x.a = w.a = &looks;
-    rc = wait_for(c, &x, &w);
-    if (rc < 0) {
-        rc = x.e.code != 0 ? cli_refuse_change(c, &x.e) : cli_fail_store(c, rc);
-    } else {
-        look_put(&b, &w, rc);
-        answer = buf_take(&b, &c->a);
-        rc = answer.p != NULL ? show_met(c, answer)
-                              : cli_fail_store(c, ERR_NOMEM);
-    }
-    arena_fini(&looks);
-    return rc;
 }
