@@ -119,9 +119,9 @@ fill_lanes(struct board *b)
             b->lane[i].last[p] = &b->lane[i].first[p];
     b->c->head = 0; /* that of the first list counts */
     b->urgent = true;
-    rc = cli_each_task(b->c, &work, STR("\"order\":\"work\""), add_task, b);
+    rc = cli_each_task(b->c, &work, add_task, b);
     b->urgent = false;
-    return rc == 0 ? cli_each_task(b->c, &all, CLI_ALL, add_task, b) : rc;
+    return rc == 0 ? cli_each_task(b->c, &all, add_task, b) : rc;
 }
 
 /* ---- drawing ---- */

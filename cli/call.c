@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "json/raw.h"
+#include "task/project.h"
 #include "task/view.h"
 #include "tools/tools.h"
 
@@ -321,41 +322,59 @@ cli_task(struct cli *c, const char *id, struct task *k)
     return rc == 0 ? tasks_list_parts(c->s.tasks, &c->a, k) : rc;
 }
 
-/* The arguments of list_tasks: args, and what a part of the list needs. */
+/* The arguments of list_tasks that q stands for: all but what only a process
+   with the store can ask. */
 static struct str
-list_args(struct cli *c, const struct task_query *q, struct str args)
+list_args(struct cli *c, const struct task_query *q)
 {
-    const char *before = ",\"status\":[";
+    static const int atoms[TASK_N_ATOMS] = {
+        [ATOM_OWNER] = F_CURRENT_OWNER, [ATOM_REPO_PATH] = F_REPO_PATH,
+        [ATOM_PARENT_ID] = F_PARENT_ID, [ATOM_TAGS] = ARG_TAG,
+    };
     struct buf b = {0};
+    struct json_w w;
 
-    buf_printf(&b, "{\"limit\":%u%s%.*s", q->limit, args.len > 0 ? "," : "",
-               STR_ARG(args));
-    for (int s = 0; s < TASK_N_STATUSES; s++)
-        if (q->status & 1u << s) {
-            buf_printf(&b, "%s\"%s\"", before,
-                       task_status_name((enum task_status)s));
-            before = ",";
+    json_begin(&w, &b);
+    json_put_int(&w, "limit", q->limit);
+    for (int i = 0; i < TASK_N_ATOMS; i++)
+        if (q->has[i].p != NULL) {
+            json_key_str(&w, task_arg_name(atoms[i]));
+            /* A project has several names, which a server finds itself. */
+            json_splice(&w, project_first(q->has[i]));
         }
-    if (q->status != 0)
-        buf_char(&b, ']');
+    if (q->text.p != NULL)
+        json_put_str(&w, "query", q->text);
+    if (q->ready == TASK_YES)
+        json_put_bool(&w, "ready", true);
+    if (q->stale == TASK_YES)
+        json_put_bool(&w, "stale", true);
+    if (q->needs_input == TASK_YES)
+        json_put_bool(&w, "needs_input", true);
+    if (q->include_done)
+        json_put_bool(&w, "include_done", true);
+    if (q->order != ORDER_CHANGED)
+        json_put_z(&w, "order", task_arg_choices(ARG_ORDER)[q->order]);
     if (q->since_n > 0)
-        buf_printf(&b, ",\"changed_since\":%llu",
-                   (unsigned long long)q->since_n);
-    if (q->cursor.len > 0) {
-        buf_z(&b, ",\"cursor\":");
-        json_quote(&b, q->cursor);
-    }
-    buf_char(&b, '}');
+        json_put_int(&w, "changed_since", (int64_t)q->since_n);
+    if (q->cursor.len > 0)
+        json_put_str(&w, "cursor", q->cursor);
+    if (q->status != 0)
+        json_put_arr(&w, "status");
+    for (int s = 0; s < TASK_N_STATUSES; s++)
+        if (q->status & 1u << s)
+            json_z(&w, task_status_name((enum task_status)s));
+    if (q->status != 0)
+        json_close(&w);
+    json_end(&w);
     return buf_take(&b, &c->a);
 }
 
 int
-call_list(struct cli *c, const struct task_query *q, struct str args,
-          struct call_list *out)
+call_list(struct cli *c, const struct task_query *q, struct call_list *out)
 {
     struct task_error e;
     struct str answer;
-    int rc = call_tool(c, TOOL_LIST, list_args(c, q, args), 0, &answer, &e);
+    int rc = call_tool(c, TOOL_LIST, list_args(c, q), 0, &answer, &e);
 
     if (rc != 0)
         return rc;

@@ -126,7 +126,7 @@ complete_words(struct cli *c, const char *source, const char *id)
     if (answers && id != NULL)
         put_answers(c, id);
     else if (!answers)
-        cli_each_task(c, &q, CLI_ALL, put_words_of, &w);
+        cli_each_task(c, &q, put_words_of, &w);
     return true;
 }
 

@@ -15,11 +15,9 @@ int cli_tail(struct cli *c);
 void cli_put_whole(struct cli *c, const struct task *k, bool md);
 
 /* Calls fn with each task that q finds, which is in c->a, until fn returns
-   false or stdout fails; a server is asked with args as in call_list. Returns
-   0; an error of the store; or an exit code after printing why a server does
-   not tell. */
-#define CLI_ALL STR("\"include_done\":true") /* live tasks and ended ones */
-int cli_each_task(struct cli *c, struct task_query *q, struct str args,
+   false or stdout fails. Returns 0; an error of the store; or an exit code
+   after printing why a server does not tell. */
+int cli_each_task(struct cli *c, struct task_query *q,
                   bool (*fn)(void *ctx, const struct task *k), void *ctx);
 /* The same with every task, and whole: lists of a server hold summaries. Its
    tasks come with the oldest change first. */
