@@ -310,6 +310,61 @@ call_task(struct cli *c, const char *id, uint64_t version, struct task *k,
     return call_task_of(c, text, k);
 }
 
+/* Begins the session for batches. Where there is none each task is asked for
+   alone. */
+static int
+begin_batches(struct cli *c)
+{
+    struct server_request q = {.method = "initialize", .batch = true};
+    const struct json_tok *result, *error;
+
+    q.body = STR("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\","
+                 "\"params\":{\"protocolVersion\":\"2025-03-26\","
+                 "\"capabilities\":{},\"clientInfo\":{\"name\":\"mcptask\","
+                 "\"version\":\"" MCPTASK_VERSION "\"}}}");
+    return server_ask(c, &q, &result, &error);
+}
+
+int
+call_tasks(struct cli *c, const char *const *id, size_t n,
+           bool (*fn)(void *ctx, const struct task *k), void *ctx, bool *more)
+{
+    struct server_request q = {.method = "resources/read", .batch = true};
+    const struct json_tok *list = NULL, *error, *item = NULL, *content;
+    struct task_error e;
+    struct buf b = {0};
+    struct str text;
+    struct task k;
+    int rc = c->batches.p == NULL ? begin_batches(c) : 0;
+
+    if (rc == 0 && c->batches.len > 0) {
+        for (size_t i = 0; i < n; i++)
+            buf_printf(&b, "%s{\"jsonrpc\":\"2.0\",\"id\":%zu,\"method\":"
+                       "\"%s\",\"params\":{\"uri\":\"%.*s\"}}",
+                       i > 0 ? "," : "[", i, q.method,
+                       STR_ARG(uri_of(c, id[i], "")));
+        buf_char(&b, ']');
+        q.body = buf_take(&b, &c->a);
+        rc = q.body.p == NULL ? cli_fail_store(c, ERR_NOMEM)
+                              : server_ask(c, &q, &list, &error);
+    }
+    if (list != NULL && list->type == JSON_ARRAY && list->n == n)
+        item = list + 1;
+    for (size_t i = 0; rc == 0 && *more && i < n; i++) {
+        content = json_get(json_get(item, "result"), "contents");
+        text = content != NULL && content->type == JSON_ARRAY && content->n == 1
+                   ? object_of(json_str(&c->a, json_get(content + 1, "text")))
+                   : STR_NONE;
+        rc = text.p != NULL ? call_task_of(c, text, &k)
+                            : call_task(c, id[i], 0, &k, &e);
+        if (rc == 0)
+            *more = fn(ctx, &k);
+        rc = rc == ERR_NOT_FOUND ? 0 : rc;
+        item = item != NULL ? item + item->span : NULL;
+    }
+    return rc;
+}
+
 int
 cli_task(struct cli *c, const char *id, struct task *k)
 {

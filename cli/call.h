@@ -31,6 +31,13 @@ int call_tool(struct cli *c, enum task_tool tool, struct str args,
    *e says why; or an exit code. */
 int call_task(struct cli *c, const char *id, uint64_t version,
               struct task *k, struct task_error *e);
+/* Reads up to CALL_MANY whole tasks in one exchange, and gives them to fn, in
+   c->a, until that returns false; then *more is false. Leaves out those that
+   are gone. 0, or an exit code. */
+#define CALL_MANY 32
+int call_tasks(struct cli *c, const char *const *id, size_t n,
+               bool (*fn)(void *ctx, const struct task *k), void *ctx,
+               bool *more);
 /* The same without a version, with a server or without: 0; an error, of the
    store or as above; or an exit code. The tool would answer with less: a task
    has the note of its last event. */

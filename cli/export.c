@@ -28,7 +28,6 @@ export_task(struct export *x, const struct task *k)
         buf_z(&c->out, "\n---\n\n");
     cli_put_whole(c, k, x->md);
     x->any = true;
-    arena_reset(&c->a);
     return cli_drain(c) ? 0 : 1;
 }
 
@@ -61,6 +60,7 @@ export_record(void *ctx, const struct store_rec *r)
         cli_progress(x->c, r->n, x->head);
     if (rc == 0 && !task_event_archives(&ev))
         rc = export_event(x, &ev);
+    arena_reset(&x->c->a);
     if (rc != ERR_FORMAT && rc != ERR_GARBLED)
         return rc;
     x->unread++; /* nobody here can read it; the others are still exported */

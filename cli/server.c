@@ -198,6 +198,7 @@ struct talk {
     struct buf out, in;
     struct http_head head; /* points into in */
     size_t head_len;
+    struct str session; /* of the answer, in c->a; or empty */
 };
 
 /* Prints that the exchange failed. Returns the exit code. */
@@ -300,9 +301,12 @@ put_http_request(struct talk *t, const struct place *to, struct str token)
     }
     buf_printf(b, "POST /mcp HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n"
                "Content-Type: application/json\r\n"
-               "Accept: application/json, text/event-stream\r\n"
-               "MCP-Protocol-Version: " SERVER_REV "\r\nMcp-Method: %s\r\n",
-               to->host, q->method);
+               "Accept: application/json, text/event-stream\r\n", to->host);
+    if (!q->batch)
+        buf_printf(b, "MCP-Protocol-Version: " SERVER_REV "\r\n"
+                   "Mcp-Method: %s\r\n", q->method);
+    else if (t->c->batches.len > 0)
+        buf_printf(b, "Mcp-Session-Id: %.*s\r\n", STR_ARG(t->c->batches));
     if (q->name.p != NULL)
         buf_printf(b, "Mcp-Name: %.*s\r\n", STR_ARG(q->name));
     if (token.len > 0)
@@ -425,15 +429,19 @@ receive_body(struct talk *t, struct str *body)
 
 /* ---- the answer ---- */
 
-/* The answer to our request, if text is one; else NULL. */
+/* The answer to our request, or those to a batch, if text is that; else
+   NULL. */
 static const struct json_tok *
-answer_in(struct cli *c, struct str text)
+answer_in(struct talk *t, struct str text)
 {
     const struct json_tok *root;
     int64_t id;
 
-    if (json_parse(&c->a, text, &root, NULL) != 0 ||
-        (json_get(root, "result") == NULL && json_get(root, "error") == NULL))
+    if (json_parse(&t->c->a, text, &root, NULL) != 0)
+        return NULL;
+    if (t->q->batch && root->type == JSON_ARRAY)
+        return root;
+    if (json_get(root, "result") == NULL && json_get(root, "error") == NULL)
         return NULL;
     /* A request that could not be read is answered without its id. */
     return !json_int(json_get(root, "id"), &id) || id == 1 ? root : NULL;
@@ -442,7 +450,7 @@ answer_in(struct cli *c, struct str text)
 /* The answer among the events of a stream. Its events have one line of data,
    as JSON needs no more. */
 static const struct json_tok *
-answer_in_stream(struct cli *c, struct str body)
+answer_in_stream(struct talk *t, struct str body)
 {
     const struct json_tok *root = NULL;
 
@@ -450,7 +458,7 @@ answer_in_stream(struct cli *c, struct str body)
         struct str line = str_cut(&body, '\n');
 
         if (str_starts(line, "data:"))
-            root = answer_in(c, str_trim(str_from(line, strlen("data:"))));
+            root = answer_in(t, str_trim(str_from(line, strlen("data:"))));
     }
     return root;
 }
@@ -497,6 +505,7 @@ read_reply(struct talk *t, const struct json_tok **root)
     int status = t->head.status, rc;
     struct str body;
 
+    t->session = arena_str(&t->c->a, http_field_of(&t->head, "mcp-session-id"));
     rc = receive_body(t, &body);
     if (rc != 0)
         return rc;
@@ -506,7 +515,7 @@ read_reply(struct talk *t, const struct json_tok **root)
     if (t->q->path != NULL) /* it says so itself where it is not well */
         *root = json_parse(&t->c->a, body, root, NULL) == 0 ? *root : NULL;
     else
-        *root = stream ? answer_in_stream(t->c, body) : answer_in(t->c, body);
+        *root = stream ? answer_in_stream(t, body) : answer_in(t, body);
     if (*root != NULL && !is_lost(status))
         return 0;
     if (status != 200)
@@ -536,6 +545,7 @@ ask_once(struct cli *c, const struct server_request *q, int64_t until,
     const struct json_tok *root = NULL;
     struct place to;
     struct str token;
+    bool whole;
     int rc = find_server(c, &to);
 
     if (rc == 0)
@@ -552,11 +562,14 @@ ask_once(struct cli *c, const struct server_request *q, int64_t until,
         rc = receive_head(&t);
     if (rc == 0)
         rc = read_reply(&t, &root);
+    if (rc == 0 && q->batch && c->batches.p == NULL)
+        c->batches = arena_str(&c->kept, t.session);
     if (t.fd >= 0)
         close(t.fd);
     buf_fini(&t.out);
     buf_fini(&t.in);
-    *result = q->path != NULL ? root : json_get(root, "result");
+    whole = q->path != NULL || (root != NULL && root->type == JSON_ARRAY);
+    *result = whole ? root : json_get(root, "result");
     *error = *result != NULL ? NULL : json_get(root, "error");
     return rc;
 }

@@ -2,7 +2,8 @@
 #define CLI_SERVER_H
 
 /* server - a request to the server of --server, and its answer: MCP of
-   2026-07-28 over HTTP, which needs no session. It knows no tool. */
+   2026-07-28 over HTTP, which needs no session; or, for batches, of 2025-03-26,
+   the only revision that has them. It knows no tool. */
 
 #include "cli/command.h"
 #include "json.h"
@@ -20,6 +21,8 @@ struct server_request {
     const char *path;   /* or, not NULL: GET this, whose JSON is the result */
     struct str name;    /* of the tool, or the uri; .p NULL: neither */
     struct str body;    /* the message */
+    bool batch; /* it is one, in c->batches, and its result is the array of
+                   answers; or it is the initialize that makes that session */
     unsigned wait_s;    /* how long the server may wait before it answers */
     bool person;        /* a person asks. Without tokens the server believes
                            it, as it does the page */

@@ -144,19 +144,20 @@ static int
 ask_each_whole(struct cli *c, struct task_query *q,
                bool (*fn)(void *ctx, const struct task *k), void *ctx)
 {
+    const char *id[CALL_MANY];
     struct buf ids = {0};
     int rc = cli_each_task(c, q, take_id, &ids);
-    struct task_error e;
-    struct task k;
-    size_t at;
+    size_t at = ids.len, n;
+    bool more = true;
 
     rc = rc == 0 ? ids.err : rc;
-    while (rc == 0 && ids.len > 0 && cli_drain(c)) {
-        for (at = ids.len - 1; at > 0 && ids.p[at - 1] != '\0'; at--)
-            ;
-        rc = call_task(c, ids.p + at, 0, &k, &e);
-        ids.len = rc != 0 || fn(ctx, &k) ? at : 0;
-        rc = rc == ERR_NOT_FOUND ? 0 : rc;
+    while (rc == 0 && at > 0 && more && cli_drain(c)) {
+        for (n = 0; n < CALL_MANY && at > 0; n++) {
+            for (at--; at > 0 && ids.p[at - 1] != '\0'; at--)
+                ;
+            id[n] = ids.p + at;
+        }
+        rc = call_tasks(c, id, n, fn, ctx, &more);
         arena_reset(&c->a);
     }
     buf_fini(&ids);
