@@ -15,7 +15,6 @@
 #include "cli/complete.h"
 #include "cli/config.h"
 #include "cli/doctor.h"
-#include "cli/edit.h"
 #include "cli/export.h"
 #include "cli/help.h"
 #include "cli/hook.h"

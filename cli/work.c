@@ -1,28 +1,66 @@
-/* work - the commands with which people, and the hooks of agents, work on
-   tasks: claim, checkpoint, handoff, answer, wait.
+/* work - the commands that create and change tasks, and those that ask and
+   wait: add, edit, claim, checkpoint, handoff, attach, done, fail, cancel,
+   reopen; ask, answer, message, wait.
 
-   Each does the same as a tool, with the same arguments. Waiting takes no
-   lock. */
+   Each calls a tool with its own arguments, and shows the answer. */
 
 #include "cli/work.h"
 #include "cli/args.h"
 #include "cli/call.h"
+#include "cli/editor.h"
 #include "cli/human.h"
 #include "cli/id.h"
 #include "cli/show.h"
 #include "cli/store.h"
 #include "cli/text.h"
+#include "base/base64.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/utf8.h"
+#include "task/artifact.h"
 #include "task/claim.h"
 #include "task/may.h"
-#include "task/query.h"
-#include "tools/look.h"
-#include "task/view.h"
-#include "base/clock.h"
+#include "task/project.h"
 
-#include <poll.h>
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 #define WAIT_S 50 /* the most that the tools wait */
+
+/* ---- add, edit ---- */
+
+int
+cli_add(struct cli *c)
+{
+    struct str title = cli_args_join(c, c->operand);
+    const struct project *at = c->env->project;
+    const char **repo = &c->arg[F_REPO_PATH].text;
+
+    /* A server does not know where a new task is asked for. */
+    if (*repo == NULL && c->env->server != NULL && at != NULL &&
+        at->root[0] != '\0')
+        *repo = project_text(&c->kept, at->root).p;
+    if (title.p == NULL)
+        return cli_fail_store(c, ERR_NOMEM);
+    cli_args_begin(c, NULL, NULL);
+    json_put_str(&c->tool.w, "title", title);
+    return cli_change_and_tell(c, TOOL_CREATE);
+}
+
+int
+cli_edit(struct cli *c)
+{
+    static const char *const agent[] = {"agent", NULL};
+
+    if (!cli_args_others(c, agent)) {
+        if (cli_terminal(STDIN_FILENO) > 0 && cli_terminal(STDOUT_FILENO) > 0)
+            return cli_edit_text(c, c->operand[0]);
+        return cli_misuse(c, "nothing to change, give at least one option");
+    }
+    cli_args_begin(c, NULL, c->operand[0]);
+    return cli_change_and_tell(c, TOOL_UPDATE);
+}
 
 /* ---- claim ---- */
 
@@ -46,59 +84,33 @@ put_blockers(struct cli *c, struct buf *b, struct str answer, const char *what,
     }
 }
 
-/* "; t-1 was left by codex, exited 20 s ago", for what could be claimed, and
-   how as the next step. */
-static void
-put_yielding(struct cli *c, struct buf *b, struct buf *next, struct str answer)
-{
-    struct str list = raw_member(answer, "could_claim"), item = STR_NONE;
-
-    while ((item = raw_list_next(list, item)).p != NULL)
-        buf_printf(b, "; %.*s was %.*s",
-                   STR_ARG(raw_text(&c->a, raw_member(item, "task_id"))),
-                   STR_ARG(raw_text(&c->a, raw_member(item, "was"))));
-    if (raw_list_n(list) > 0)
-        buf_z(next, "if that agent will not come, run \"mcptask claim ID "
-              "--takeover --reason TEXT\"");
-}
-
-/* "2 ready in other projects; use --any-repo, or --repo /a /b" */
-static void
-put_elsewhere(struct cli *c, struct buf *b, struct str answer)
-{
-    struct str n = raw_member(answer, "elsewhere"), item = STR_NONE;
-    struct str list = raw_member(answer, "elsewhere_in");
-
-    if (n.p == NULL)
-        return;
-    buf_printf(b, "%.*s ready in other projects; use --any-repo, or --repo",
-               STR_ARG(n));
-    while ((item = raw_list_next(list, item)).p != NULL)
-        buf_printf(b, " %.*s", STR_ARG(raw_text(&c->a, raw_member(item,
-                                                            "repo_path"))));
-}
-
-/* Shows the answer of claim_task that there is no task to claim. Returns the
-   exit code. */
+/* Shows the answer of claim_task that there is no task to claim: "no task is
+   ready; 12 blocked by a, b; t-1 was left by codex, exited 20 s ago", then what
+   helps. Returns the exit code. */
 static int
 show_none(struct cli *c, struct str answer)
 {
     struct str damaged = raw_member(answer, "damaged");
     struct str later = raw_member(answer, "later");
     struct str waiting = raw_member(answer, "waiting");
+    struct str elsewhere = raw_member(answer, "elsewhere");
     struct str held = raw_member(answer, "you_hold");
     struct str message = raw_text(&c->a, raw_member(answer, "message"));
     struct str what = str_cut(&message, ';'); /* the rest is for agents */
+    struct str list = raw_member(answer, "could_claim"), item = STR_NONE;
     struct buf b = {0}, next = {0};
     int rc;
 
-    /* What else the agent holds is for models. */
-    if (c->json && held.p != NULL)
-        buf_printf(&c->out, "%.*s%s\n",
-                   (int)(held.p - answer.p) - (int)strlen(",\"you_hold\":"),
-                   answer.p, str_end(held));
-    else if (c->json)
-        buf_printf(&c->out, "%.*s\n", STR_ARG(answer));
+    if (c->json) {
+        buf_str(&c->out, answer);
+        if (held.p != NULL) { /* what else the agent holds is for models */
+            c->out.len -= (size_t)(str_end(answer) - held.p) +
+                          strlen(",\"you_hold\":");
+            buf_str(&c->out, str_from(answer, (size_t)(str_end(held) -
+                                                       answer.p)));
+        }
+        buf_char(&c->out, '\n');
+    }
     put_blockers(c, &b, answer, "blocked", "blocked_by", "task_id");
     put_blockers(c, &b, answer, "held", "held_by", "agent");
     if (later.p != NULL)
@@ -109,9 +121,21 @@ show_none(struct cli *c, struct str answer)
                    STR_ARG(waiting));
     if (damaged.p != NULL)
         buf_printf(&b, "; %.*s damaged", STR_ARG(damaged));
-    put_yielding(c, &b, &next, answer);
-    if (next.len == 0)
-        put_elsewhere(c, &next, answer);
+    while ((item = raw_list_next(list, item)).p != NULL)
+        buf_printf(&b, "; %.*s was %.*s",
+                   STR_ARG(raw_text(&c->a, raw_member(item, "task_id"))),
+                   STR_ARG(raw_text(&c->a, raw_member(item, "was"))));
+    if (raw_list_n(list) > 0) {
+        buf_z(&next, "if that agent will not come, run \"mcptask claim ID "
+              "--takeover --reason TEXT\"");
+    } else if (elsewhere.p != NULL) {
+        buf_printf(&next, "%.*s ready in other projects; use --any-repo, or "
+                   "--repo", STR_ARG(elsewhere));
+        list = raw_member(answer, "elsewhere_in");
+        while ((item = raw_list_next(list, item)).p != NULL)
+            buf_printf(&next, " %.*s", STR_ARG(raw_text(&c->a,
+                                       raw_member(item, "repo_path"))));
+    }
     rc = cli_fail(c, ERR_NOT_FOUND, next.len > 0 ? "%.*s%.*s\n%.*s"
                                                  : "%.*s%.*s%.*s",
                   STR_ARG(what), STR_ARG(buf_view(&b)),
@@ -121,17 +145,7 @@ show_none(struct cli *c, struct str answer)
     return rc;
 }
 
-static void
-show_claimed(struct cli *c, const struct task *k, bool renewed)
-{
-    cli_put_whole(c, k, !c->json);
-    if (c->json && renewed && c->out.err == 0) {
-        c->out.len -= strlen("}\n");
-        buf_z(&c->out, ",\"renewed\":true}\n");
-    }
-}
-
-/* How long a call of a tool of the server may wait: what is left until then. */
+/* How long a call of a tool may wait: what is left until then. */
 static unsigned
 wait_s_until(int64_t until)
 {
@@ -182,11 +196,15 @@ cli_claim(struct cli *c)
     rc = cli_task(c, id.p, &k);
     if (rc != 0)
         return rc > 0 ? rc : cli_fail_task(c, rc, id.p);
-    show_claimed(c, &k, renewed);
+    cli_put_whole(c, &k, !c->json);
+    if (c->json && renewed && c->out.err == 0) {
+        c->out.len -= strlen("}\n");
+        buf_z(&c->out, ",\"renewed\":true}\n");
+    }
     return CLI_OK;
 }
 
-/* ---- checkpoint, handoff, answer ---- */
+/* ---- checkpoint, handoff ---- */
 
 static int
 save(struct cli *c, enum task_tool tool)
@@ -213,6 +231,221 @@ int
 cli_handoff(struct cli *c)
 {
     return save(c, TOOL_HANDOFF);
+}
+
+/* ---- attach ---- */
+
+static bool
+ends_with(const char *path, const char *end)
+{
+    size_t n = strlen(path), m = strlen(end);
+
+    return n >= m && strcmp(path + n - m, end) == 0;
+}
+
+int
+cli_attach(struct cli *c)
+{
+    const char *path = c->operand[1], *name = c->arg[ARG_NAME].text;
+    bool in = strcmp(path, "-") == 0;
+    int fd = in ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    struct str content;
+    struct buf b = {0};
+    int rc = fd < 0 ? ERR_IO : cli_args_input(c, fd, ARTIFACT_MAX, &content);
+
+    if (rc != 0)
+        return rc == ERR_NOMEM ? cli_fail_store(c, rc)
+                               : cli_fail_errno(c, ERR_INVALID, path);
+    if (!in)
+        close(fd);
+    if (content.len > ARTIFACT_MAX)
+        return cli_fail(c, ERR_TOO_LARGE, "%s: larger than %d bytes\nattach "
+                        "a part of it", path, ARTIFACT_MAX);
+    /* On a full disk the file would take what is left to others. */
+    if (c->env->server == NULL && !cli_make_room(c))
+        return cli_fail_store(c, ERR_FULL);
+    if (name == NULL)
+        name = c->arg[ARG_NAME].text = file_name(path);
+    cli_args_begin(c, NULL, c->operand[0]);
+    if (ends_with(name, ".log"))
+        cli_args_put(c, "type", "log");
+    else if (ends_with(name, ".diff") || ends_with(name, ".patch"))
+        cli_args_put(c, "type", "diff");
+    if (utf8_is_valid(content)) {
+        json_put_str(&c->tool.w, "content", content);
+    } else {
+        base64_encode(&b, content);
+        json_put_str(&c->tool.w, "content", buf_view(&b));
+        json_put_z(&c->tool.w, "encoding", "base64");
+        c->tool.b.err |= b.err;
+        buf_fini(&b);
+    }
+    return cli_change_and_tell(c, TOOL_ATTACH);
+}
+
+/* ---- done, fail, cancel, reopen: several tasks ---- */
+
+/* Finds how many operands, from the first on, are tasks; the others are the
+   words, which go to *words, with .p NULL if there are none. Does not guess
+   whether the id of a task among the words is one of the tasks. Returns 0, or
+   an exit code after printing the error. */
+static int
+split_operands(struct cli *c, const char *what, int *n, struct str *words)
+{
+    const char *id = NULL;
+    int rc = 0, ids = 1;
+    bool known;
+
+    *words = c->args.words != NULL ? str_of(c->args.words) : STR_NONE;
+    *n = c->n_operands;
+    if (c->args.words != NULL)
+        return 0;
+    for (int i = 1; rc == 0 && i < c->n_operands; i++) {
+        rc = cli_knows_id(c, c->operand[i], &known);
+        id = known ? c->operand[i] : id;
+        ids += known;
+    }
+    if (rc != 0 || ids == c->n_operands)
+        return rc;
+    if (ids > 1 &&
+        !cli_confirm(c, "\"%s\" is the id of a task; is it a word of the %s of "
+                     "%s?", id, what, c->operand[0]))
+        return cli_fail(c, ERR_INVALID, "\"%s\" is the id of a task\nto change "
+                        "several tasks, or to write of one in the %s, pass the "
+                        "%s with -m", id, what, what);
+    *n = 1;
+    *words = cli_args_join(c, c->operand + 1);
+    return words->p != NULL ? 0 : cli_fail_store(c, ERR_NOMEM);
+}
+
+/* Sets the status of a task; words, if there are any, are stored as what. */
+static int
+set_status(struct cli *c, const char *id, const char *status, const char *what,
+           struct str words)
+{
+    cli_args_begin(c, NULL, id);
+    cli_args_put(c, "status", status);
+    if (words.p != NULL)
+        json_put_str(&c->tool.w, what, words);
+    return cli_change_and_tell(c, TOOL_UPDATE);
+}
+
+/* Cancels a task; but the agent whose lease runs is asked to stop, as its next
+   change tells it. */
+static int
+ask_or_cancel(struct cli *c, const char *id, struct str words)
+{
+    struct task_actor who = {.name = STR_NONE};
+    struct task_holder holder = {.name = STR_NONE};
+    struct str receipt;
+    struct task k;
+    int rc = cli_task(c, id, &k);
+
+    if (rc > 0)
+        return rc;
+    if (c->arg[ARG_AGENT].text != NULL)
+        who.name = raw_quote(&c->a, str_of(c->arg[ARG_AGENT].text));
+    if (rc == 0)
+        holder = task_holder_of(&k);
+    if (rc != 0 || actor_hold(&who, &holder) != HOLD_OTHER)
+        return set_status(c, id, "cancelled", "reason", words);
+    cli_args_begin(c, NULL, id);
+    json_put_obj(&c->tool.w, "cancel_requested");
+    if (words.p != NULL)
+        json_put_str(&c->tool.w, "reason", words);
+    json_close(&c->tool.w);
+    rc = cli_call(c, TOOL_UPDATE, &receipt);
+    if (rc == 0)
+        cli_tell(c, "{task_id}: asked {agent} to stop\n",
+                 "task_id=%s agent=%.*s", id,
+                 STR_ARG(raw_text(&c->a, holder.name)));
+    return rc;
+}
+
+/* Changes each of the tasks, and prints of each what became of it. needs: the
+   words must be there. Returns the exit code of the worst change. */
+static int
+change_each(struct cli *c, const char *status, const char *what, bool needs)
+{
+    static const int rank[] = {[CLI_OK] = 0, [CLI_NOT_MET] = 1,
+                               [CLI_USAGE] = 2, [CLI_CONFLICT] = 3,
+                               [CLI_STORE] = 4};
+    struct str words;
+    int n, rc = split_operands(c, what, &n, &words);
+    int worst = CLI_OK;
+
+    if (rc != 0)
+        return rc;
+    if (needs && words.p == NULL)
+        return cli_misuse(c, n > 1 ? "REASON is missing, with -m"
+                                   : "REASON is missing");
+    for (int i = 0; i < n; i++) {
+        arena_reset(&c->a);
+        rc = status != NULL
+                 ? set_status(c, c->operand[i], status, what, words)
+                 : ask_or_cancel(c, c->operand[i], words);
+        worst = rank[rc] > rank[worst] ? rc : worst;
+    }
+    return worst;
+}
+
+int
+cli_done(struct cli *c)
+{
+    return change_each(c, "done", "result", false);
+}
+
+int
+cli_failed(struct cli *c)
+{
+    return change_each(c, "failed", "reason", true);
+}
+
+int
+cli_reopen(struct cli *c)
+{
+    return change_each(c, "open", "reason", true);
+}
+
+int
+cli_cancel(struct cli *c)
+{
+    return change_each(c, NULL, "reason", false);
+}
+
+/* ---- ask, answer, message ---- */
+
+/* Begins the arguments for the task, with the words after it as the text
+   name. Returns 0, or an exit code after printing the error. */
+static int
+begin_words(struct cli *c, const char *name)
+{
+    struct str words = cli_args_join(c, c->operand + 1);
+
+    if (words.p == NULL)
+        return cli_fail_store(c, ERR_NOMEM);
+    cli_args_begin(c, NULL, c->operand[0]);
+    json_put_str(&c->tool.w, name, words);
+    return 0;
+}
+
+int
+cli_ask(struct cli *c)
+{
+    int rc = begin_words(c, "question");
+
+    return rc != 0 ? rc : cli_change_and_tell(c, TOOL_ASK);
+}
+
+int
+cli_message(struct cli *c)
+{
+    int rc;
+
+    if (c->operand[1][0] == '\0')
+        return cli_misuse(c, "TEXT is empty");
+    rc = begin_words(c, "message");
+    return rc != 0 ? rc : cli_change_and_tell(c, TOOL_UPDATE);
 }
 
 /* Sets *is_one to whether the word after the task is one of its questions, or
