@@ -425,23 +425,31 @@ list_args(struct cli *c, const struct task_query *q)
 }
 
 int
-call_list(struct cli *c, const struct task_query *q, struct call_list *out)
+call_list(struct cli *c, const struct task_query *q, struct task_list *out)
 {
+    struct str answer, tasks, item = STR_NONE;
     struct task_error e;
-    struct str answer;
     int rc = call_tool(c, TOOL_LIST, list_args(c, q), 0, &answer, &e);
 
     if (rc != 0)
         return rc;
     if (e.code != 0)
         return cli_refuse(c, &e);
-    out->tasks = raw_member(answer, "tasks");
-    out->next = raw_text(&c->a, raw_member(answer, "next_cursor"));
-    out->head = raw_u64(raw_member(answer, "head_seq"));
-    out->exact = raw_member(answer, "total").p != NULL;
+    tasks = raw_member(answer, "tasks");
+    *out = (struct task_list){
+        .tasks = arena_alloc(&c->a, (raw_list_n(tasks) + 1) *
+                                    sizeof *out->tasks),
+        .next = raw_text(&c->a, raw_member(answer, "next_cursor")),
+        .exact = raw_member(answer, "total").p != NULL,
+        .head = raw_u64(raw_member(answer, "head_seq")),
+    };
     out->total = raw_u64(raw_member(answer, out->exact ? "total"
                                                        : "total_at_least"));
-    return str_starts(out->tasks, "[") ? 0 : fail_strange(c);
+    if (out->tasks == NULL)
+        return cli_fail_store(c, ERR_NOMEM);
+    while (rc == 0 && (item = raw_list_next(tasks, item)).p != NULL)
+        rc = call_task_of(c, item, &out->tasks[out->n++]);
+    return rc == 0 && !str_starts(tasks, "[") ? fail_strange(c) : rc;
 }
 
 /* ---- events ---- */

@@ -44,15 +44,9 @@ int call_tasks(struct cli *c, const char *const *id, size_t n,
 int cli_task(struct cli *c, const char *id, struct task *k);
 /* Reads a task of a list, or another one, as task_of_json does. */
 int call_task_of(struct cli *c, struct str raw, struct task *k);
-/* Reads one part of a list, as tasks_list does: tasks is a raw array of
-   summaries. Of q, no text in particular places nor a time counts. */
-struct call_list {
-    struct str tasks, next;
-    uint64_t head;
-    uint64_t total; /* that match, ... */
-    bool exact;     /* ... or at least that many */
-};
-int call_list(struct cli *c, const struct task_query *q, struct call_list *out);
+/* Reads one part of a list, as tasks_list does; of out, neither after nor
+   partial is set. Of q, no text in particular places nor a time counts. */
+int call_list(struct cli *c, const struct task_query *q, struct task_list *out);
 /* Gives fn the events of a task, newest first: those after since, up to max.
    raw is valid during the call, and nothing is left in c->a. Sets *dropped if
    older ones are gone. fn returns whether it wants more. */

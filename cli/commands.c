@@ -15,14 +15,12 @@
 #include "cli/complete.h"
 #include "cli/config.h"
 #include "cli/doctor.h"
-#include "cli/export.h"
 #include "cli/help.h"
 #include "cli/hook.h"
 #include "cli/import.h"
 #include "cli/push.h"
 #include "cli/run.h"
 #include "cli/show.h"
-#include "cli/stats.h"
 #include "cli/work.h"
 
 /* An option: its name, its letter or 0, where its value goes, what help calls
