@@ -94,49 +94,36 @@ cli_args_given(const struct cli *c, const struct env_opt *o)
     return *(const char *const *)at != NULL; /* a list begins with it */
 }
 
-/* An empty text is left out, so that one alone makes an empty list. */
-static void
-put_list_option(struct json_w *w, struct str name, const char *const *values)
-{
-    json_key_str(w, name);
-    json_arr(w);
-    for (int i = 0; i < ENV_MAX_LIST && values[i] != NULL; i++)
-        if (values[i][0] != '\0')
-            json_z(w, values[i]);
-    json_close(w);
-}
-
-/* Puts the argument that an option stands for. */
-static void
-put_option(struct cli *c, const struct env_opt *o)
-{
-    int arg = cli_arg_of(o);
-    const union cli_value *v = &c->arg[arg];
-    struct json_w *w = &c->tool.w;
-
-    if (o->kind == OPT_LIST) {
-        put_list_option(w, task_arg_name(arg), v->list);
-        return;
-    }
-    json_key_str(w, task_arg_name(arg));
-    if (o->kind == OPT_FLAG)
-        json_bool(w, v->flag);
-    else if (o->kind == OPT_NUMBER)
-        json_number(w, (int64_t)v->number);
-    else
-        json_z(w, v->text);
-}
-
-/* Puts the option that is own_agent, or all the others that were given. */
+/* Puts the option that is own_agent, or all the others that were given, as the
+   arguments that they stand for. */
 static void
 put_given_options(struct cli *c, bool own)
 {
     const struct env_opt *o = c->cmd->opts;
+    struct json_w *w = &c->tool.w;
 
-    for (size_t n = c->cmd->n_opts; n > 0; n--, o++)
-        if (cli_arg_of(o) >= 0 && cli_args_given(c, o) &&
-            (o == c->own_agent) == own)
-            put_option(c, o);
+    for (size_t n = c->cmd->n_opts; n > 0; n--, o++) {
+        int arg = cli_arg_of(o);
+        const union cli_value *v = &c->arg[arg >= 0 ? arg : 0];
+
+        if (arg < 0 || !cli_args_given(c, o) || (o == c->own_agent) != own)
+            continue;
+        json_key_str(w, task_arg_name(arg));
+        if (o->kind == OPT_LIST) {
+            json_arr(w);
+            /* An empty text is left out: one alone makes an empty list. */
+            for (int i = 0; i < ENV_MAX_LIST && v->list[i] != NULL; i++)
+                if (v->list[i][0] != '\0')
+                    json_z(w, v->list[i]);
+            json_close(w);
+        } else if (o->kind == OPT_FLAG) {
+            json_bool(w, v->flag);
+        } else if (o->kind == OPT_NUMBER) {
+            json_number(w, (int64_t)v->number);
+        } else {
+            json_z(w, v->text);
+        }
+    }
 }
 
 void
@@ -271,19 +258,6 @@ next_step(const struct task_error *e, const char *option, bool archived)
     return err_row(e->code)->shell;
 }
 
-/* Writes the id of a task where the step has ID. */
-static struct str
-step_for(struct cli *c, const char *step, const char *id)
-{
-    const char *at = id != NULL ? strstr(step, " ID") : NULL;
-    struct str whole = STR_NONE;
-
-    if (at != NULL)
-        whole = arena_printf(&c->a, "%.*s %s%s", (int)(at - step), step, id,
-                             at + strlen(" ID"));
-    return whole.p != NULL ? whole : str_of(step);
-}
-
 /* Who holds the lease, and for how long; .p NULL if that is not the reason. */
 static struct str
 lease_reason(struct cli *c, const struct task_error *e)
@@ -301,40 +275,6 @@ lease_reason(struct cli *c, const struct task_error *e)
                             STR_ARG(who));
     return arena_printf(&c->a, "%.*s is working on it, and its lease ends in "
                         "%s", STR_ARG(who), left);
-}
-
-int
-cli_refuse_change(struct cli *c, struct task_error *e)
-{
-    const char *id = c->arg[F_TASK_ID].text;
-    bool archived = id != NULL && cli_is_archived(c, id);
-    const char *option = option_of(c, e->field), *step;
-    struct str holder = raw_text(&c->a, e->holder), text = e->message;
-    struct str message, lease = lease_reason(c, e);
-
-    if (e->code == ERR_NOT_FOUND && id != NULL &&
-        (archived || str_is(e->field, "task_id")))
-        return cli_fail_task(c, e->code, id);
-    if (option != NULL && e->field.len <= text.len &&
-        memcmp(text.p, e->field.p, e->field.len) == 0)
-        text = str_from(text, e->field.len);
-    else
-        option = NULL;
-    if (lease.p != NULL) {
-        text = lease;
-        holder = STR_NONE;
-    }
-    message = arena_printf(&c->a, "%s%s%s%s%.*s%s%.*s%s", id ? id : "",
-                           id ? ": " : "", option ? "--" : "",
-                           option ? option : "", STR_ARG(text),
-                           holder.p ? " (" : "", STR_ARG(holder),
-                           holder.p ? ")" : "");
-    if (message.p != NULL)
-        e->message = message;
-    step = next_step(e, option, archived);
-    if (step != NULL)
-        e->next = step_for(c, step, id);
-    return cli_refuse(c, e);
 }
 
 #define TAKEN "%.*s took the task over: %.*s"
@@ -385,42 +325,45 @@ cli_say_receipt(struct cli *c, struct str receipt)
 }
 
 int
-cli_refuse_call(struct cli *c, struct task_error *e)
+cli_refuse_change(struct cli *c, struct task_error *e)
 {
+    const char *id = c->arg[F_TASK_ID].text, *at;
+    bool archived = id != NULL && cli_is_archived(c, id);
+    const char *option = option_of(c, e->field), *step;
+    struct str holder = raw_text(&c->a, e->holder), text = e->message;
+    struct str message, lease = lease_reason(c, e);
+
     if (!c->json)
         say_of(c, TAKEN, e->taken, "by");
-    return cli_refuse_change(c, e);
-}
-
-/* One attempt. ERR_AGAIN: others were first. */
-static int
-change_once(struct cli *c, enum task_tool tool, struct str text,
-            const struct task_blob *blob, struct task_ctx *x,
-            struct task_receipt *r)
-{
-    struct store *s = c->s.store;
-    int done, rc = store_locked(s) ? 0 : store_lock_patiently(s);
-
-    if (begin_caller(c, x) != 0)
-        text = STR_NONE;
-    x->require_evidence = c->env->require_evidence;
-    x->require_pass = c->env->require_pass;
-    x->unread = c->quiet;
-    x->who.ownership_warn = c->env->ownership_warn;
-    x->who.person = c->person;
-    x->who.session = c->session;
-    x->who.client = c->client;
-    x->who.is_same = mcp_session_is;
-    if (rc != 0)
-        return rc;
-    rc = text.p == NULL ? ERR_NOMEM
-                        : task_change_text(c->s.tasks, x, tool, text, blob, r);
-    if (rc == 0 && c->tool.stays)
-        return 0;
-    if (rc != 0 && rc != ERR_KEPT) /* that an agent is gone stays noted */
-        store_unstage(s, 0);
-    done = cli_commit(c, &x->e.unknown);
-    return rc == 0 || done == ERR_AGAIN ? done : rc;
+    if (e->code == ERR_NOT_FOUND && id != NULL &&
+        (archived || str_is(e->field, "task_id")))
+        return cli_fail_task(c, e->code, id);
+    if (option != NULL && e->field.len <= text.len &&
+        memcmp(text.p, e->field.p, e->field.len) == 0)
+        text = str_from(text, e->field.len);
+    else
+        option = NULL;
+    if (lease.p != NULL) {
+        text = lease;
+        holder = STR_NONE;
+    }
+    message = arena_printf(&c->a, "%s%s%s%s%.*s%s%.*s%s", id ? id : "",
+                           id ? ": " : "", option ? "--" : "",
+                           option ? option : "", STR_ARG(text),
+                           holder.p ? " (" : "", STR_ARG(holder),
+                           holder.p ? ")" : "");
+    if (message.p != NULL)
+        e->message = message;
+    step = next_step(e, option, archived);
+    if (step != NULL)
+        e->next = str_of(step);
+    at = step != NULL && id != NULL ? strstr(step, " ID") : NULL;
+    if (at != NULL)
+        message = arena_printf(&c->a, "%.*s %s%s", (int)(at - step), step, id,
+                               at + strlen(" ID"));
+    if (at != NULL && message.p != NULL)
+        e->next = message;
+    return cli_refuse(c, e);
 }
 
 int
@@ -429,11 +372,33 @@ cli_try_change(struct cli *c, enum task_tool tool, struct task_ctx *x,
 {
     const struct task_blob *blob = c->tool.blob.stored ? &c->tool.blob : NULL;
     struct str text = cli_args_end(c);
-    int rc;
+    struct store *s = c->s.store;
+    int done, rc;
 
-    do
-        rc = change_once(c, tool, text, blob, x, r);
-    while (rc == ERR_AGAIN && !c->tool.once);
+    do {
+        rc = store_locked(s) ? 0 : store_lock_patiently(s);
+        if (begin_caller(c, x) != 0)
+            text = STR_NONE;
+        x->require_evidence = c->env->require_evidence;
+        x->require_pass = c->env->require_pass;
+        x->unread = c->quiet;
+        x->who.ownership_warn = c->env->ownership_warn;
+        x->who.person = c->person;
+        x->who.session = c->session;
+        x->who.client = c->client;
+        x->who.is_same = mcp_session_is;
+        if (rc != 0)
+            return rc;
+        rc = text.p == NULL
+                 ? ERR_NOMEM
+                 : task_change_text(c->s.tasks, x, tool, text, blob, r);
+        if (rc == 0 && c->tool.stays)
+            return 0;
+        if (rc != 0 && rc != ERR_KEPT) /* that an agent is gone stays noted */
+            store_unstage(s, 0);
+        done = cli_commit(c, &x->e.unknown);
+        rc = rc == 0 || done == ERR_AGAIN ? done : rc;
+    } while (rc == ERR_AGAIN && !c->tool.once);
     return rc;
 }
 
@@ -442,7 +407,7 @@ cli_report_change(struct cli *c, int rc, struct task_ctx *x)
 {
     if (rc == 0)
         return 0;
-    return x->e.code != 0 ? cli_refuse_call(c, &x->e) : cli_fail_store(c, rc);
+    return x->e.code != 0 ? cli_refuse_change(c, &x->e) : cli_fail_store(c, rc);
 }
 
 int
@@ -461,7 +426,7 @@ cli_call(struct cli *c, enum task_tool tool, struct str *receipt)
     int rc = call_tool(c, tool, cli_args_end(c), 0, receipt, &e);
 
     if (rc == 0 && e.code != 0)
-        rc = cli_refuse_call(c, &e);
+        rc = cli_refuse_change(c, &e);
     if (rc == 0)
         cli_say_receipt(c, *receipt);
     return rc;

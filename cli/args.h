@@ -62,13 +62,11 @@ int cli_try_change(struct cli *c, enum task_tool tool, struct task_ctx *x,
 int cli_report_change(struct cli *c, int rc, struct task_ctx *x);
 /* Both. */
 int cli_change(struct cli *c, enum task_tool tool, struct task_receipt *r);
-/* Prints why the change was refused, with the id and in the words of the
-   command line. Returns the exit code. */
+/* Prints why a tool refused, with the id and in the words of the command line,
+   and who took the task over. Returns the exit code. */
 int cli_refuse_change(struct cli *c, struct task_error *e);
 /* Prints what a receipt says besides the task, unless c->json. */
 void cli_say_receipt(struct cli *c, struct str receipt);
-/* Prints why a tool refused, and who took the task over. */
-int cli_refuse_call(struct cli *c, struct task_error *e);
 /* Like cli_call, and prints the task, or with c->json the receipt. */
 int cli_change_and_tell(struct cli *c, enum task_tool tool);
 

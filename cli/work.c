@@ -185,7 +185,7 @@ cli_claim(struct cli *c)
                            : may_later(&e);
     } while (none && wait_s_until(until) > 0);
     if (e.code != 0)
-        return cli_refuse_call(c, &e);
+        return cli_refuse_change(c, &e);
     if (none)
         return show_none(c, answer);
     cli_say_receipt(c, answer);
