@@ -86,6 +86,11 @@ struct cli_command {
     const struct env_opt *opts;
 };
 
+/* Every command, and every option of a command, a row each, by group; one
+   without a name ends them. The source of the parser, of --help, of completion
+   and of the manual's lists. */
+extern const struct cli_command cli_commands[];
+
 /* One run of a command. */
 struct cli {
     const struct cli_env *env;

@@ -9,7 +9,6 @@
    3. A number that a person typed is used or refused. A tool replaces one that
       is out of its range, for models, so the option has the same range. */
 
-#include "cli/commands.h"
 #include "cli/admin.h"
 #include "cli/board.h"
 #include "cli/complete.h"

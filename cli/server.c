@@ -50,21 +50,6 @@ struct place {
     bool is_unix, is_here; /* is_here: on this host */
 };
 
-static bool
-place_unix(struct place *to, const char *path)
-{
-    size_t n = strlen(path);
-
-    if (n == 0 || n >= sizeof to->at.un.sun_path)
-        return false;
-    to->at.un.sun_family = AF_UNIX;
-    memcpy(to->at.un.sun_path, path, n + 1);
-    to->len = sizeof to->at.un;
-    text_put(to->host, sizeof to->host, "localhost");
-    to->is_unix = to->is_here = true;
-    return true;
-}
-
 /* Reads "ADDRESS", "ADDRESS:PORT" or "[ADDRESS]:PORT". */
 static bool
 place_tcp(struct place *to, struct str text)
@@ -114,12 +99,19 @@ static int
 find_server(const struct cli *c, struct place *to)
 {
     const char *server = c->env->server;
+    const char *path;
     struct str rest = str_of(server);
     bool ok;
 
     memset(to, 0, sizeof *to);
     if (str_starts(rest, "unix:")) {
-        ok = place_unix(to, server + strlen("unix:"));
+        path = server + strlen("unix:");
+        ok = *path != '\0' && strlen(path) < sizeof to->at.un.sun_path;
+        to->at.un.sun_family = AF_UNIX;
+        text_put(to->at.un.sun_path, sizeof to->at.un.sun_path, "%s", path);
+        to->len = sizeof to->at.un;
+        text_put(to->host, sizeof to->host, "localhost");
+        to->is_unix = to->is_here = true;
     } else {
         if (str_starts(rest, "http://"))
             rest = str_from(rest, strlen("http://"));
@@ -139,18 +131,6 @@ find_server(const struct cli *c, struct place *to)
 }
 
 /* ---- the token ---- */
-
-/* The token of a line, or empty. */
-static struct str
-token_of(struct str line)
-{
-    struct str token = token_word(&line);
-
-    for (size_t i = 0; i < token.len; i++)
-        if (token.p[i] <= ' ' || token.p[i] >= 0x7f)
-            return STR_NONE;
-    return token.len > 0 && *token.p != '#' ? token : STR_NONE;
-}
 
 /* Reads the first token of the file into c->a: a line may be one of the
    server's own file. *out is empty if there is no file to read. */
@@ -178,8 +158,14 @@ read_token(struct cli *c, struct str *out)
         return p == NULL ? cli_fail_store(c, ERR_NOMEM)
                          : cli_fail_errno(c, ERR_INVALID, path);
     text = (struct str){p, (size_t)n};
-    while (text.len > 0 && token.len == 0)
-        token = token_of(str_line(&text));
+    while (text.len > 0 && token.len == 0) {
+        struct str line = str_line(&text);
+
+        token = token_word(&line);
+        for (size_t i = 0; i < token.len; i++)
+            if (token.p[0] == '#' || token.p[i] <= ' ' || token.p[i] >= 0x7f)
+                token.len = 0;
+    }
     if (token.len == 0)
         return cli_fail(c, ERR_INVALID, "%s: has no line with a token", path);
     *out = token;
@@ -220,12 +206,6 @@ fail_talk(struct talk *t, const char *what)
                                                         : "--http");
 }
 
-static int
-fail_talk_nomem(struct talk *t)
-{
-    return cli_fail_store(t->c, ERR_NOMEM);
-}
-
 static bool
 is_unfinished(int err)
 {
@@ -254,23 +234,12 @@ await_ready(struct talk *t, short events)
     return n > 0 ? 0 : CLI_NOT_MET;
 }
 
-/* The socket file of a service may be one that only a group may open. */
-static int
-fail_connect(struct talk *t, const struct place *to)
-{
-    int err = errno;
-    char closed[200];
-
-    if (err == EACCES && to->is_unix &&
-        service_put_closed(to->at.un.sun_path, closed, sizeof closed))
-        return cli_fail(t->c, ERR_UNREACHABLE, "%s: %s", t->c->env->server,
-                        closed);
-    return fail_talk(t, strerror(err));
-}
-
 static int
 connect_server(struct talk *t, const struct place *to)
 {
+    char closed[200];
+    int err;
+
     t->fd = socket(to->at.sa.sa_family, SOCK_STREAM, 0);
     if (t->fd < 0 || !http_prepare_fd(t->fd))
         return fail_talk(t, strerror(errno));
@@ -280,7 +249,15 @@ connect_server(struct talk *t, const struct place *to)
         return 0;
     /* TCP may still be connecting, and the first write tells how that ended. A
        Unix socket connects at once, unless its queue is full. */
-    return !to->is_unix && is_unfinished(errno) ? 0 : fail_connect(t, to);
+    err = errno;
+    if (!to->is_unix && is_unfinished(err))
+        return 0;
+    /* That of a service may be one that only a group may open. */
+    if (err == EACCES && to->is_unix &&
+        service_put_closed(to->at.un.sun_path, closed, sizeof closed))
+        return cli_fail(t->c, ERR_UNREACHABLE, "%s: %s", t->c->env->server,
+                        closed);
+    return fail_talk(t, strerror(err));
 }
 
 /* Without tokens a server takes a request with its own Origin for one of its
@@ -357,7 +334,7 @@ receive(struct talk *t, int *rc)
             return -1;
         p = buf_room(&t->in, READ_SIZE);
         if (p == NULL) {
-            *rc = fail_talk_nomem(t);
+            *rc = cli_fail_store(t->c, ERR_NOMEM);
             return -1;
         }
         n = recv(t->fd, p, READ_SIZE, 0);
@@ -511,7 +488,7 @@ read_reply(struct talk *t, const struct json_tok **root)
         return rc;
     body = arena_str(&t->c->a, body);
     if (body.p == NULL)
-        return fail_talk_nomem(t);
+        return cli_fail_store(t->c, ERR_NOMEM);
     if (t->q->path != NULL) /* it says so itself where it is not well */
         *root = json_parse(&t->c->a, body, root, NULL) == 0 ? *root : NULL;
     else
@@ -553,7 +530,7 @@ ask_once(struct cli *c, const struct server_request *q, int64_t until,
     if (rc == 0)
         put_http_request(&t, &to, token);
     if (rc == 0 && t.out.err != 0)
-        rc = fail_talk_nomem(&t);
+        rc = cli_fail_store(c, ERR_NOMEM);
     if (rc == 0)
         rc = connect_server(&t, &to);
     if (rc == 0)
