@@ -96,19 +96,6 @@ offer_tools(struct cli *c)
     return mcp_new(&c->s.mcp, &offer, c->s.store, NULL, c->s.calls);
 }
 
-/* Runs the calls that wait for the staged changes. Those that cannot run now
-   are left to the next process. */
-static void
-settle(struct cli *c)
-{
-    int rounds = 16;
-
-    if (!calls_any_marked(c->s.calls) || offer_tools(c) != 0)
-        return;
-    while (rounds-- > 0 && calls_any_marked(c->s.calls))
-        mcp_run_marked(c->s.mcp);
-}
-
 int
 cli_try_lock(struct cli *c)
 {
@@ -122,10 +109,14 @@ cli_try_lock(struct cli *c)
 int
 cli_commit(struct cli *c, bool *unknown)
 {
-    int rc;
+    int rc, rounds = 16;
 
-    if (store_has_room(c->s.store)) /* else they would take it */
-        settle(c);
+    /* Runs the calls that wait for the staged changes. Those that cannot run
+       now are left to the next process. Without room they would take it. */
+    if (store_has_room(c->s.store) && calls_any_marked(c->s.calls) &&
+        offer_tools(c) == 0)
+        while (rounds-- > 0 && calls_any_marked(c->s.calls))
+            mcp_run_marked(c->s.mcp);
     while ((rc = store_commit(c->s.store, unknown)) == ERR_PENDING)
         store_await(c->s.store);
     store_unlock(c->s.store);
@@ -138,44 +129,6 @@ cli_commit(struct cli *c, bool *unknown)
 
 /* ---- a message ---- */
 
-/* One turn of a message. ERR_AGAIN: others were first. */
-static int
-run_turn(struct cli *c, struct mcp_message *m, struct buf *out,
-          enum mcp_status *status)
-{
-    struct buf notes = {0};
-    bool writes = mcp_writes(m), unknown = false;
-    int rc = writes ? store_lock_patiently(c->s.store) : 0;
-
-    if (rc != 0)
-        return rc;
-    out->len = 0;
-    *status = mcp_run(m, out, &notes);
-    rc = writes ? cli_commit(c, &unknown) : 0;
-    buf_fini(&notes); /* nobody logs them */
-    return rc == 0 ? out->err : rc;
-}
-
-/* Sleeps until mcp has a message to run again. 0, CLI_NOT_MET, or an error of
-   cli_catch_up. */
-static int
-await_message(struct cli *c)
-{
-    struct mcp_message *next;
-    int rc = 0;
-
-    while (rc == 0 &&
-           mcp_next(c->s.mcp, clock_mono_ms(), &next) == NULL) {
-        int64_t left = mcp_due_ms(c->s.mcp) - clock_mono_ms();
-
-        if (left > 0)
-            poll(NULL, 0, left < WAIT_MS ? (int)left : WAIT_MS);
-        rc = cli_interrupted() ? CLI_NOT_MET : cli_catch_up(c);
-        mcp_tick(c->s.mcp, clock_mono_ms());
-    }
-    return rc;
-}
-
 int
 cli_run_message(struct cli *c, struct str text, bool person,
                 struct str *answer)
@@ -183,8 +136,9 @@ cli_run_message(struct cli *c, struct str text, bool person,
     struct mcp_facts f = {.principal = STR(""), .person = person};
     struct mcp_sink sink = {.ctx = NULL}; /* it is sent no notes */
     enum mcp_status status = MCP_OK;
-    struct mcp_message *m;
-    struct buf out = {0};
+    struct mcp_message *m, *next;
+    struct buf out = {0}, notes = {0};
+    bool writes, unknown = false;
     int rc = offer_tools(c);
 
     if (rc == 0)
@@ -192,18 +146,34 @@ cli_run_message(struct cli *c, struct str text, bool person,
     if (rc != 0)
         return rc;
     mcp_prepare(m);
-    do {
-        rc = run_turn(c, m, &out, &status);
+    do { /* a turn */
+        writes = mcp_writes(m);
+        rc = writes ? store_lock_patiently(c->s.store) : 0;
+        if (rc != 0)
+            break;
+        out.len = notes.len = 0;
+        status = mcp_run(m, &out, &notes);
+        rc = writes ? cli_commit(c, &unknown) : 0;
+        if (rc == 0)
+            rc = out.err;
         if (rc == 0 && status == MCP_WAITS) {
             store_observe(c->s.store, observe, c->s.mcp);
             rc = mcp_keep(m, &sink, c);
-            if (rc == 0)
-                rc = await_message(c);
+        }
+        while (rc == 0 && status == MCP_WAITS &&
+               mcp_next(c->s.mcp, clock_mono_ms(), &next) == NULL) {
+            int64_t left = mcp_due_ms(c->s.mcp) - clock_mono_ms();
+
+            if (left > 0)
+                poll(NULL, 0, left < WAIT_MS ? (int)left : WAIT_MS);
+            rc = cli_interrupted() ? CLI_NOT_MET : cli_catch_up(c);
+            mcp_tick(c->s.mcp, clock_mono_ms());
         }
         mcp_end_turn(c->s.mcp);
     } while (rc == ERR_AGAIN || (rc == 0 && status == MCP_WAITS));
     mcp_release(m);
     store_observe(c->s.store, NULL, NULL);
+    buf_fini(&notes); /* nobody reads them */
     *answer = buf_take(&out, &c->a);
     return rc == 0 && answer->p == NULL ? ERR_NOMEM : rc;
 }

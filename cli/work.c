@@ -285,39 +285,6 @@ cli_attach(struct cli *c)
 
 /* ---- done, fail, cancel, reopen: several tasks ---- */
 
-/* Finds how many operands, from the first on, are tasks; the others are the
-   words, which go to *words, with .p NULL if there are none. Does not guess
-   whether the id of a task among the words is one of the tasks. Returns 0, or
-   an exit code after printing the error. */
-static int
-split_operands(struct cli *c, const char *what, int *n, struct str *words)
-{
-    const char *id = NULL;
-    int rc = 0, ids = 1;
-    bool known;
-
-    *words = c->args.words != NULL ? str_of(c->args.words) : STR_NONE;
-    *n = c->n_operands;
-    if (c->args.words != NULL)
-        return 0;
-    for (int i = 1; rc == 0 && i < c->n_operands; i++) {
-        rc = cli_knows_id(c, c->operand[i], &known);
-        id = known ? c->operand[i] : id;
-        ids += known;
-    }
-    if (rc != 0 || ids == c->n_operands)
-        return rc;
-    if (ids > 1 &&
-        !cli_confirm(c, "\"%s\" is the id of a task; is it a word of the %s of "
-                     "%s?", id, what, c->operand[0]))
-        return cli_fail(c, ERR_INVALID, "\"%s\" is the id of a task\nto change "
-                        "several tasks, or to write of one in the %s, pass the "
-                        "%s with -m", id, what, what);
-    *n = 1;
-    *words = cli_args_join(c, c->operand + 1);
-    return words->p != NULL ? 0 : cli_fail_store(c, ERR_NOMEM);
-}
-
 /* Sets the status of a task; words, if there are any, are stored as what. */
 static int
 set_status(struct cli *c, const char *id, const char *status, const char *what,
@@ -362,20 +329,42 @@ ask_or_cancel(struct cli *c, const char *id, struct str words)
     return rc;
 }
 
-/* Changes each of the tasks, and prints of each what became of it. needs: the
-   words must be there. Returns the exit code of the worst change. */
+/* Changes each of the tasks among the operands, and prints of each what became
+   of it; the others are the words, which needs says must be there. Does not
+   guess whether the id of a task among the words is one of the tasks. Returns
+   the exit code of the worst change. */
 static int
 change_each(struct cli *c, const char *status, const char *what, bool needs)
 {
     static const int rank[] = {[CLI_OK] = 0, [CLI_NOT_MET] = 1,
                                [CLI_USAGE] = 2, [CLI_CONFLICT] = 3,
                                [CLI_STORE] = 4};
-    struct str words;
-    int n, rc = split_operands(c, what, &n, &words);
-    int worst = CLI_OK;
+    struct str words = STR_NONE;
+    const char *id = NULL;
+    int n = c->n_operands, ids = 1, rc = 0, worst = CLI_OK;
+    bool known;
 
+    if (c->args.words != NULL)
+        words = str_of(c->args.words);
+    for (int i = 1; rc == 0 && words.p == NULL && i < n; i++) {
+        rc = cli_knows_id(c, c->operand[i], &known);
+        id = known ? c->operand[i] : id;
+        ids += known;
+    }
     if (rc != 0)
         return rc;
+    if (words.p == NULL && ids < n) {
+        if (ids > 1 &&
+            !cli_confirm(c, "\"%s\" is the id of a task; is it a word of the "
+                         "%s of %s?", id, what, c->operand[0]))
+            return cli_fail(c, ERR_INVALID, "\"%s\" is the id of a task\nto "
+                            "change several tasks, or to write of one in the "
+                            "%s, pass the %s with -m", id, what, what);
+        n = 1;
+        words = cli_args_join(c, c->operand + 1);
+        if (words.p == NULL)
+            return cli_fail_store(c, ERR_NOMEM);
+    }
     if (needs && words.p == NULL)
         return cli_misuse(c, n > 1 ? "REASON is missing, with -m"
                                    : "REASON is missing");
@@ -448,23 +437,6 @@ cli_message(struct cli *c)
     return rc != 0 ? rc : cli_change_and_tell(c, TOOL_UPDATE);
 }
 
-/* Sets *is_one to whether the word after the task is one of its questions, or
-   looks like one. Returns 0, or an exit code after printing the error. */
-static int
-is_question(struct cli *c, bool *is_one)
-{
-    const char *word = c->operand[1];
-    struct task k;
-    int rc = 0;
-
-    *is_one = word[0] == 'q' && word[1] != '\0' &&
-              word[1 + strspn(word + 1, "0123456789")] == '\0';
-    if (!*is_one && (rc = cli_task(c, c->operand[0], &k)) == 0)
-        *is_one = raw_list_find(k.f[F_QUESTIONS], "question_id",
-                                raw_quote(&c->a, str_of(word))).p != NULL;
-    return rc > 0 ? rc : 0; /* the change tells why there is no task */
-}
-
 /* Takes the number of an answer for the answer, as human_question shows them.
    id, of the question, may be NULL if only one is open; it is set, so that
    the number never answers a later question. Returns 0, or an exit code after
@@ -507,19 +479,26 @@ cli_answer(struct cli *c)
     const char *action = a->cancel ? "cancel" : NULL;
     bool refuses = a->decline || a->cancel, asked = refuses;
     int n = c->n_operands, rc = 0;
-    const char *question;
+    const char *question = c->operand[1];
     struct str text;
+    struct task k;
 
     if (a->decline && a->cancel)
         return cli_misuse(c, "--decline and --cancel exclude each other");
     if (n == 1 && !refuses)
         return cli_misuse(c, "ANSWER is missing");
-    if (n > 2 && !refuses)
-        rc = is_question(c, &asked);
+    if (n > 2 && !refuses) /* it is one of the task's, or looks like one */
+        asked = question[0] == 'q' && question[1] != '\0' &&
+                question[1 + strspn(question + 1, "0123456789")] == '\0';
+    if (n > 2 && !asked && (rc = cli_task(c, c->operand[0], &k)) == 0)
+        asked = raw_list_find(k.f[F_QUESTIONS], "question_id",
+                              raw_quote(&c->a, str_of(question))).p != NULL;
+    if (rc > 0) /* else the change tells why there is no task */
+        return rc;
     text = cli_args_join(c, c->operand + (n > 1) + (n > 1 && asked));
-    if (text.p == NULL || rc != 0)
-        return rc != 0 ? rc : cli_fail_store(c, ERR_NOMEM);
-    question = asked ? c->operand[1] : NULL;
+    if (text.p == NULL)
+        return cli_fail_store(c, ERR_NOMEM);
+    question = asked ? question : NULL;
     if (!refuses && (rc = take_numbered(c, &question, &text)) != 0)
         return rc;
     cli_args_begin(c, NULL, c->operand[0]);
@@ -534,34 +513,6 @@ cli_answer(struct cli *c)
 
 /* ---- wait ---- */
 
-/* Shows an answer of wait_for_task. Returns the exit code. */
-static int
-show_met(struct cli *c, struct str answer)
-{
-    bool met = str_is(raw_member(answer, "met"), "true");
-    struct str raw = raw_member(answer, "task");
-    struct task k;
-
-    if (c->json) {
-        buf_str(&c->out, answer);
-        buf_char(&c->out, '\n');
-    } else if (raw.p != NULL) {
-        int rc = call_task_of(c, raw, &k);
-
-        if (rc != 0)
-            return rc;
-        human_put_task(c, &k);
-        if (raw_member(answer, "never").p != NULL)
-            cli_fail(c, 0, task_status_ended(k.status)
-                         ? "the task has ended, so this can no longer happen"
-                         : "a task that it depends on failed or was cancelled");
-    }
-    if (!c->json && !met && raw_member(answer, "never").p == NULL)
-        cli_fail(c, ERR_NOT_FOUND, c->args.timeout > 0 ? "timed out"
-                                                       : "not yet");
-    return met ? CLI_OK : CLI_NOT_MET;
-}
-
 /* Waits a part of the time in each call. What has already happened counts in
    each of them; only a change has to be one since the first call. A signal ends
    it like any program. */
@@ -575,7 +526,9 @@ cli_wait(struct cli *c)
     bool change = c->arg[ARG_SINCE_SEQ].number == UINT64_MAX &&
                   (what == NULL || strcmp(what, "change") == 0);
     struct task_error e;
-    struct str answer;
+    struct str answer, raw;
+    struct task k;
+    bool met, never;
     unsigned wait_s;
     uint64_t seq = 0;
     int rc;
@@ -595,7 +548,24 @@ cli_wait(struct cli *c)
         if (e.code != 0)
             return cli_refuse_change(c, &e);
         seq = raw_u64(raw_member(answer, "seq"));
-    } while (!str_is(raw_member(answer, "met"), "true") &&
-             raw_member(answer, "never").p == NULL && wait_s_until(until) > 0);
-    return show_met(c, answer);
+        met = str_is(raw_member(answer, "met"), "true");
+        never = raw_member(answer, "never").p != NULL;
+    } while (!met && !never && wait_s_until(until) > 0);
+    raw = raw_member(answer, "task");
+    if (c->json) {
+        buf_printf(&c->out, "%.*s\n", STR_ARG(answer));
+    } else if (raw.p != NULL) {
+        rc = call_task_of(c, raw, &k);
+        if (rc != 0)
+            return rc;
+        human_put_task(c, &k);
+        if (never)
+            cli_fail(c, 0, task_status_ended(k.status)
+                         ? "the task has ended, so this can no longer happen"
+                         : "a task that it depends on failed or was cancelled");
+    }
+    if (!c->json && !met && !never)
+        cli_fail(c, ERR_NOT_FOUND, c->args.timeout > 0 ? "timed out"
+                                                       : "not yet");
+    return met ? CLI_OK : CLI_NOT_MET;
 }
