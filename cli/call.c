@@ -20,7 +20,7 @@
 
 #include <string.h>
 
-#define HISTORY_PART 200 /* events of one answer */
+#define HISTORY_PART UINT64_C(200) /* events of one answer */
 
 int64_t
 cli_now_ms(const struct cli *c)
@@ -222,29 +222,20 @@ read_resource(struct cli *c, struct str uri, const struct json_tok **content,
 
 /* ---- tasks ---- */
 
-/* The arguments of a get_task, up to their brace. */
-static struct buf
-get_args(const char *id, const char *section)
+/* Calls get_task with id and more members. 0; ERR_NOT_FOUND with *e; or an exit
+   code. */
+static int
+call_get(struct cli *c, const char *id, struct str more, struct str *answer,
+         struct task_error *e)
 {
     struct buf b = {0};
+    int rc;
 
     buf_z(&b, "{\"task_id\":");
     json_quote(&b, str_of(id));
-    if (section != NULL)
-        buf_printf(&b, ",\"section\":\"%s\"", section);
-    return b;
-}
-
-/* Calls get_task with args and a brace. 0; ERR_NOT_FOUND with *e; or an exit
-   code. */
-static int
-call_get(struct cli *c, struct buf *args, struct str *answer,
-         struct task_error *e)
-{
-    int rc;
-
-    buf_char(args, '}');
-    rc = call_tool(c, TOOL_GET, buf_take(args, &c->a), 0, answer, e);
+    buf_printf(&b, "%.*s}", STR_ARG(more));
+    b.err |= more.p == NULL ? ERR_NOMEM : 0;
+    rc = call_tool(c, TOOL_GET, buf_take(&b, &c->a), 0, answer, e);
     if (rc != 0 || e->code == 0)
         return rc;
     /* The command line has words of its own for both. */
@@ -285,7 +276,6 @@ call_task(struct cli *c, const char *id, uint64_t version, struct task *k,
     const struct json_tok *content = NULL, *error;
     struct str text = STR_NONE;
     int rc = ERR_NOT_FOUND;
-    struct buf args;
 
     *e = (struct task_error){.code = 0};
     if (version == 0 && task_is_id(str_of(id)))
@@ -295,18 +285,16 @@ call_task(struct cli *c, const char *id, uint64_t version, struct task *k,
     if (content != NULL) {
         text = object_of(json_str(&c->a, json_get(content, "text")));
     } else { /* which says why there is none */
-        args = get_args(id, NULL);
-        if (version > 0)
-            buf_printf(&args, ",\"version\":%llu",
-                       (unsigned long long)version);
-        rc = call_get(c, &args, &text, e);
+        text = version > 0 ? arena_printf(&c->a, ",\"version\":" U64, version)
+                           : STR("");
+        rc = call_get(c, id, text, &text, e);
         if (rc != 0)
             return rc;
     }
     if (str_is(raw_member(text, "truncated"), "true"))
-        return cli_fail(c, ERR_TOO_LARGE, "%s: its version %llu is too long "
+        return cli_fail(c, ERR_TOO_LARGE, "%s: its version " U64 " is too long "
                         "for an answer: show it where the store is", id,
-                        (unsigned long long)version);
+                        version);
     return call_task_of(c, text, k);
 }
 
@@ -493,15 +481,14 @@ call_history(struct cli *c, const char *id, uint64_t since, uint64_t max,
     c->a = (struct arena){NULL, NULL};
     *dropped = false;
     while (rc == 0 && more) {
-        struct buf args = get_args(id, "history");
-
-        buf_printf(&args, ",\"since_seq\":%llu,\"limit\":%llu",
-                   (unsigned long long)since,
-                   (unsigned long long)(max < HISTORY_PART ? max
-                                                           : HISTORY_PART));
-        if (next[0] != '\0')
-            buf_printf(&args, ",\"cursor\":\"%s\"", next);
-        rc = call_get(c, &args, &answer, &e);
+        rc = call_get(c, id, arena_printf(&c->a, ",\"section\":\"history\","
+                                          "\"since_seq\":" U64 ",\"limit\":" U64
+                                          "%s%s%s", since,
+                                          max < HISTORY_PART ? max
+                                                             : HISTORY_PART,
+                                          next[0] ? ",\"cursor\":\"" : "", next,
+                                          next[0] ? "\"" : ""),
+                      &answer, &e);
         if (rc != 0)
             break;
         item = STR_NONE;

@@ -644,30 +644,26 @@ tail_observe(void *ctx, const struct store_entry *e,
 struct news {
     struct cli *c;
     struct arena a;  /* of the events */
-    struct buf list; /* of struct piece_of_news */
+    struct buf list; /* of struct task_event */
     uint64_t max;    /* how many are wanted */
     uint64_t since;  /* older ones are not */
     struct str title; /* raw: of the task whose history is read */
     int rc;
 };
-struct piece_of_news {
-    uint64_t seq;
-    struct str raw, title;
-};
 
 static int
 compare_news(const void *a, const void *b)
 {
-    const struct piece_of_news *x = a, *y = b;
+    const struct task_event *x = a, *y = b;
 
-    return x->seq < y->seq ? -1 : x->seq > y->seq;
+    return x->r.n < y->r.n ? -1 : x->r.n > y->r.n;
 }
 
-static struct piece_of_news *
+static struct task_event *
 news_of(const struct news *n, size_t *len)
 {
-    *len = n->list.len / sizeof(struct piece_of_news);
-    return (struct piece_of_news *)(void *)n->list.p;
+    *len = n->list.len / sizeof(struct task_event);
+    return (struct task_event *)(void *)n->list.p;
 }
 
 /* Puts them in order, and drops the oldest ones that are too many. */
@@ -675,13 +671,13 @@ static void
 sort_news(struct news *n)
 {
     size_t len;
-    struct piece_of_news *all = news_of(n, &len);
+    struct task_event *all = news_of(n, &len);
 
     if (len > 0)
         qsort(all, len, sizeof *all, compare_news);
     if (len > n->max) {
         buf_consume(&n->list, (size_t)(len - n->max) * sizeof *all);
-        n->since = news_of(n, &len)[0].seq;
+        n->since = news_of(n, &len)[0].r.n;
     }
 }
 
@@ -689,13 +685,15 @@ static bool
 take_news(void *ctx, struct str raw)
 {
     struct news *n = ctx;
-    struct piece_of_news one = {.seq = raw_u64(raw_member(raw, "seq")),
-                                .raw = arena_str(&n->a, raw),
-                                .title = n->title};
+    struct str own = arena_str(&n->a, raw);
+    struct task_event ev;
 
-    buf_put(&n->list, &one, sizeof one);
-    if (one.raw.p == NULL || n->list.err != 0)
-        n->rc = ERR_NOMEM;
+    n->rc = own.p == NULL ? ERR_NOMEM
+                          : call_event_of(n->c, &n->a, own, n->title, &ev);
+    if (n->rc == 0) {
+        buf_put(&n->list, &ev, sizeof ev);
+        n->rc = n->list.err;
+    }
     return n->rc == 0;
 }
 
@@ -730,8 +728,7 @@ show_news(struct tail *t, uint64_t *since, uint64_t max)
     struct news n = {.c = t->c, .max = max, .since = *since};
     struct task_query q = {.include_done = true, .limit = TASK_LIST_MAX,
                            .since_n = *since};
-    struct piece_of_news *all;
-    struct task_event ev;
+    struct task_event *all;
     size_t len = 0;
     int rc = max == 0 ? 0 : cli_each_task(t->c, &q, take_history, &n);
 
@@ -739,10 +736,8 @@ show_news(struct tail *t, uint64_t *since, uint64_t max)
     sort_news(&n);
     all = news_of(&n, &len);
     for (size_t i = 0; rc == 0 && i < len; i++) {
-        rc = call_event_of(t->c, &n.a, all[i].raw, all[i].title, &ev);
-        if (rc == 0)
-            print_event(&t->e, &ev);
-        *since = all[i].seq;
+        print_event(&t->e, &all[i]);
+        *since = all[i].r.n;
     }
     arena_fini(&n.a);
     buf_fini(&n.list);
