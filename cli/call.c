@@ -20,6 +20,7 @@
 
 #include <string.h>
 
+#define META "io.modelcontextprotocol/"
 #define HISTORY_PART UINT64_C(200) /* events of one answer */
 
 int64_t
@@ -61,8 +62,10 @@ static int
 fail_rpc(struct cli *c, const char *what, const struct json_tok *error)
 {
     struct str message = json_str(&c->a, json_get(error, "message"));
+    const char *server = c->env->server;
 
-    return cli_fail(c, ERR_IO, "%s: %s: %.*s", c->env->server, what,
+    return cli_fail(c, ERR_IO, "%s: %s: %.*s",
+                    server != NULL ? server : c->env->log_path, what,
                     STR_ARG(message));
 }
 
@@ -106,8 +109,6 @@ read_error(struct cli *c, struct str raw, struct task_error *e)
 }
 
 /* ---- requests ---- */
-
-#define META "io.modelcontextprotocol/"
 
 /* Makes the message of q with these members of params, and runs it: on the
    server or, without one, here, where the command is no client of ours but acts

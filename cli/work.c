@@ -11,7 +11,6 @@
 #include "cli/human.h"
 #include "cli/id.h"
 #include "cli/show.h"
-#include "cli/store.h"
 #include "cli/text.h"
 #include "base/base64.h"
 #include "base/clock.h"
@@ -249,6 +248,7 @@ cli_attach(struct cli *c)
     const char *path = c->operand[1], *name = c->arg[ARG_NAME].text;
     bool in = strcmp(path, "-") == 0;
     int fd = in ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    struct task_blob blob;
     struct str content;
     struct buf b = {0};
     int rc = fd < 0 ? ERR_IO : cli_args_input(c, fd, ARTIFACT_MAX, &content);
@@ -261,9 +261,10 @@ cli_attach(struct cli *c)
     if (content.len > ARTIFACT_MAX)
         return cli_fail(c, ERR_TOO_LARGE, "%s: larger than %d bytes\nattach "
                         "a part of it", path, ARTIFACT_MAX);
-    /* On a full disk the file would take what is left to others. */
-    if (c->env->server == NULL && !cli_make_room(c))
-        return cli_fail_store(c, ERR_FULL);
+    /* The tool finds it there; only this waits until other hosts have it. */
+    rc = c->env->server == NULL ? cli_args_store(c, content, &blob) : 0;
+    if (rc != 0)
+        return rc;
     if (name == NULL)
         name = c->arg[ARG_NAME].text = file_name(path);
     cli_args_begin(c, NULL, c->operand[0]);
