@@ -89,6 +89,7 @@ offer_tools(struct cli *c)
         return 0;
     env = *c->env;
     env.core = env.read_only = env.structured = false;
+    env.command = true;
     if (c->s.tools == NULL && tools_new(&c->s.tools, c->s.tasks, &env) != 0)
         return ERR_NOMEM;
     offer = *tools_catalogue(c->s.tools);
