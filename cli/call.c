@@ -114,8 +114,8 @@ read_error(struct cli *c, struct str raw, struct task_error *e)
    server or, without one, here, where the command is no client of ours but acts
    for itself. Returns what server_ask does. */
 static int
-ask(struct cli *c, struct server_request *q, struct str params,
-    const struct json_tok **result, const struct json_tok **error)
+ask_for(struct cli *c, struct server_request *q, struct str params,
+        const struct json_tok **result, const struct json_tok **error)
 {
     static const char client[] = ",\"" META "clientInfo\":{\"name\":"
         "\"mcptask\",\"version\":\"" MCPTASK_VERSION "\"}";
@@ -175,8 +175,9 @@ call_tool(struct cli *c, enum task_tool tool, struct str args,
     if (q.writes && c->env->read_only && c->env->server != NULL)
         return cli_fail(c, ERR_READONLY, "%s: leave --read-only out to change "
                         "tasks", c->cmd->name);
-    rc = ask(c, &q, arena_printf(&c->a, "\"name\":\"%s\",\"arguments\":%.*s",
-                                 name, STR_ARG(args)), &result, &error);
+    rc = ask_for(c, &q, arena_printf(&c->a, "\"name\":\"%s\",\"arguments\":"
+                                     "%.*s", name, STR_ARG(args)),
+                 &result, &error);
     if (rc != 0)
         return rc;
     if (result == NULL)
@@ -208,8 +209,8 @@ read_resource(struct cli *c, struct str uri, const struct json_tok **content,
 
     if (uri.p == NULL)
         return cli_fail_store(c, ERR_NOMEM);
-    rc = ask(c, &q, arena_printf(&c->a, "\"uri\":\"%.*s\"", STR_ARG(uri)),
-             &result, error);
+    rc = ask_for(c, &q, arena_printf(&c->a, "\"uri\":\"%.*s\"", STR_ARG(uri)),
+                 &result, error);
     if (rc != 0)
         return rc;
     if (result == NULL)
@@ -543,10 +544,12 @@ call_ids(struct cli *c, struct str start, struct str *ids, int max)
     const struct json_tok *result, *error, *list, *item;
     int rc, n = 0;
 
-    rc = ask(c, &q, arena_printf(&c->a, "\"ref\":{\"type\":\"ref/resource\","
-                                 "\"uri\":\"task://{task_id}\"},\"argument\":{"
-                                 "\"name\":\"task_id\",\"value\":\"%.*s\"}",
-                                 STR_ARG(start)), &result, &error);
+    rc = ask_for(c, &q, arena_printf(&c->a, "\"ref\":{\"type\":"
+                                     "\"ref/resource\","
+                                     "\"uri\":\"task://{task_id}\"},"
+                                     "\"argument\":{\"name\":\"task_id\","
+                                     "\"value\":\"%.*s\"}", STR_ARG(start)),
+                 &result, &error);
     if (rc != 0)
         return -rc;
     if (result == NULL)

@@ -89,8 +89,8 @@ take_id(void *ctx, const struct task *k)
    task, since tasks that change meanwhile would move in the list. One that is
    archived meanwhile is left out. */
 static int
-each_whole(struct cli *c, bool (*fn)(void *ctx, const struct task *k),
-           void *ctx)
+each_whole_task(struct cli *c, bool (*fn)(void *ctx, const struct task *k),
+                void *ctx)
 {
     struct task_query q = {.include_done = true, .limit = TASK_LIST_MAX,
                            .uncounted = true};
@@ -1037,7 +1037,7 @@ cli_stats(struct cli *c)
                           .tm_isdst = -1};
         s.midnight[i] = (int64_t)mktime(&day) * 1000;
     }
-    rc = each_whole(c, count_task, &s);
+    rc = each_whole_task(c, count_task, &s);
     if (rc == 0)
         rc = s.to_done.err != 0 ? s.to_done.err : s.to_answer.err;
     if (rc == 0) {
@@ -1132,7 +1132,7 @@ cli_export(struct cli *c)
     if (c->n_operands > 0)
         return rc;
     if (c->env->server != NULL)
-        return each_whole(c, export_task, &x);
+        return each_whole_task(c, export_task, &x);
     x.head = store_next_n(c->s.store);
     rc = store_scan(c->s.store, 1, export_record, &x);
     if (rc == 0 && x.unread > 0)

@@ -69,7 +69,7 @@ cli_close_store(struct cli_store *s)
 
 /* What mcp does with each committed record: it runs what waits for it. */
 static void
-observe(void *ctx, const struct store_entry *e, const struct store_rec *r)
+wake_messages(void *ctx, const struct store_entry *e, const struct store_rec *r)
 {
     struct mcp_change change = {r->key, r->body, r->n, r->p == 0};
 
@@ -158,7 +158,7 @@ cli_run_message(struct cli *c, struct str text, bool person,
         if (rc == 0)
             rc = out.err;
         if (rc == 0 && status == MCP_WAITS) {
-            store_observe(c->s.store, observe, c->s.mcp);
+            store_observe(c->s.store, wake_messages, c->s.mcp);
             rc = mcp_keep(m, &sink, c);
         }
         while (rc == 0 && status == MCP_WAITS &&

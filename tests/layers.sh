@@ -41,7 +41,7 @@ store/remote store/verify
 task/answer task/artifact task/brief task/cause task/change task/check task/claim
 task/error task/fields task/may task/metrics task/name task/parts task/project task/query
 task/task task/view
-tools/look tools/skill tools/tools
+tools/skill tools/tools
 '
 
 starters='cli/config cli/doctor cli/editor cli/run'
