@@ -1,7 +1,5 @@
 /* args - the arguments of a tool, put together from the options and operands
-   of a command, and the change that is made with them.
-
-   A change is made and committed under the lock, and only then printed.
+   of a command, the change that is made with them, and what is printed of it.
 
    1. Arguments from standard input come before the options, so that the
       options win. */

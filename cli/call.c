@@ -1,8 +1,9 @@
-/* call - tools of a server, called for a command.
+/* call - tools called for a command.
 
-   A tool's answer is JSON that this program's views wrote, so it is read as
-   the records of a log are, by raw slices; but only once it is known to be
-   JSON, since a server is not to be believed.
+   A call is a message of MCP, whoever runs it: a server, or this process as a
+   server would, in cli/store.c. A tool's answer is JSON that this program's
+   views wrote, so it is read as the records of a log are, by raw slices; but
+   only once it is known to be JSON, since a server is not to be believed.
 
    Where a tool answers in pieces, its resource has the whole. */
 

@@ -1,9 +1,9 @@
 #ifndef CLI_CALL_H
 #define CLI_CALL_H
 
-/* call - tools of the server of --server, called for a command, and their
-   answers as the types that commands show. The commands do the same with the
-   store itself where there is no server.
+/* call - tools called for a command, on the server of --server or, without one,
+   in this process; and what a server answers, as the types that commands show.
+   Where there is no server, commands read the store itself.
 
    Unless a contract says otherwise, functions return 0, or an exit code after
    printing the error; what they give is in c->a. */
@@ -31,6 +31,10 @@ int call_tool(struct cli *c, enum task_tool tool, struct str args,
    *e says why; or an exit code. */
 int call_task(struct cli *c, const char *id, uint64_t version,
               struct task *k, struct task_error *e);
+/* The same without a version, with a server or without: 0; an error, of the
+   store or as above; or an exit code. The tool would answer with less: a task
+   has the note of its last event. */
+int cli_task(struct cli *c, const char *id, struct task *k);
 /* Reads up to CALL_MANY whole tasks in one exchange, and gives them to fn, in
    c->a, until that returns false; then *more is false. Leaves out those that
    are gone. 0, or an exit code. */
@@ -38,10 +42,6 @@ int call_task(struct cli *c, const char *id, uint64_t version,
 int call_tasks(struct cli *c, const char *const *id, size_t n,
                bool (*fn)(void *ctx, const struct task *k), void *ctx,
                bool *more);
-/* The same without a version, with a server or without: 0; an error, of the
-   store or as above; or an exit code. The tool would answer with less: a task
-   has the note of its last event. */
-int cli_task(struct cli *c, const char *id, struct task *k);
 /* Reads a task of a list, or another one, as task_of_json does. */
 int call_task_of(struct cli *c, struct str raw, struct task *k);
 /* Reads one part of a list, as tasks_list does; of out, neither after nor

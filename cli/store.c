@@ -1,6 +1,7 @@
-/* store - how commands open the store and commit to it.
+/* store - how commands open the store, run a tool on it, and commit to it.
 
-   A command that only reads opens it read-only: no lock, no change. */
+   A command that only reads opens it read-only: no lock, no change. A tool runs
+   as it does for a client: from its message, judged by mcp, in a turn. */
 
 #include "cli/store.h"
 #include "store/remote.h"
@@ -93,7 +94,7 @@ offer_tools(struct cli *c)
     if (c->s.tools == NULL && tools_new(&c->s.tools, c->s.tasks, &env) != 0)
         return ERR_NOMEM;
     offer = *tools_catalogue(c->s.tools);
-    offer.put_notice = NULL;
+    offer.put_notice = NULL; /* what it says, cli_close and cli_catch_up do */
     return mcp_new(&c->s.mcp, &offer, c->s.store, NULL, c->s.calls);
 }
 

@@ -1,7 +1,7 @@
 #ifndef CLI_STORE_H
 #define CLI_STORE_H
 
-/* store - how commands open the store and commit to it. */
+/* store - how commands open the store, run a tool on it, and commit to it. */
 
 #include "cli/command.h"
 
