@@ -37,6 +37,8 @@ struct cli_env {
     bool require_evidence;     /* --require-evidence, with or without ... */
     bool require_pass;         /* ... =pass */
     bool structured;           /* --structured */
+    bool command;              /* a command runs the tools, and no client, whose
+                                  user would be that of this process */
     bool ownership_warn;       /* --ownership warn */
     bool insecure;             /* --insecure: the server may be elsewhere */
     bool debug;                /* MCP_DEBUG: log to stderr */

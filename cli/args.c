@@ -1,7 +1,5 @@
 /* args - the arguments of a tool, put together from the options and operands
-   of a command, and the change that is made with them.
-
-   A change is made and committed under the lock, and only then printed.
+   of a command, the change that is made with them, and what is printed of it.
 
    1. Arguments from standard input come before the options, so that the
       options win. */
@@ -13,9 +11,7 @@
 #include "cli/id.h"
 #include "cli/store.h"
 #include "cli/text.h"
-#include "base/base64.h"
 #include "base/clock.h"
-#include "base/utf8.h"
 #include "mcp/mcp.h"
 #include "task/artifact.h"
 #include "task/project.h"
@@ -96,49 +92,36 @@ cli_args_given(const struct cli *c, const struct env_opt *o)
     return *(const char *const *)at != NULL; /* a list begins with it */
 }
 
-/* An empty text is left out, so that one alone makes an empty list. */
-static void
-put_list_option(struct json_w *w, struct str name, const char *const *values)
-{
-    json_key_str(w, name);
-    json_arr(w);
-    for (int i = 0; i < ENV_MAX_LIST && values[i] != NULL; i++)
-        if (values[i][0] != '\0')
-            json_z(w, values[i]);
-    json_close(w);
-}
-
-/* Puts the argument that an option stands for. */
-static void
-put_option(struct cli *c, const struct env_opt *o)
-{
-    int arg = cli_arg_of(o);
-    const union cli_value *v = &c->arg[arg];
-    struct json_w *w = &c->tool.w;
-
-    if (o->kind == OPT_LIST) {
-        put_list_option(w, task_arg_name(arg), v->list);
-        return;
-    }
-    json_key_str(w, task_arg_name(arg));
-    if (o->kind == OPT_FLAG)
-        json_bool(w, v->flag);
-    else if (o->kind == OPT_NUMBER)
-        json_number(w, (int64_t)v->number);
-    else
-        json_z(w, v->text);
-}
-
-/* Puts the option that is own_agent, or all the others that were given. */
+/* Puts the option that is own_agent, or all the others that were given, as the
+   arguments that they stand for. */
 static void
 put_given_options(struct cli *c, bool own)
 {
     const struct env_opt *o = c->cmd->opts;
+    struct json_w *w = &c->tool.w;
 
-    for (size_t n = c->cmd->n_opts; n > 0; n--, o++)
-        if (cli_arg_of(o) >= 0 && cli_args_given(c, o) &&
-            (o == c->own_agent) == own)
-            put_option(c, o);
+    for (size_t n = c->cmd->n_opts; n > 0; n--, o++) {
+        int arg = cli_arg_of(o);
+        const union cli_value *v = &c->arg[arg >= 0 ? arg : 0];
+
+        if (arg < 0 || !cli_args_given(c, o) || (o == c->own_agent) != own)
+            continue;
+        json_key_str(w, task_arg_name(arg));
+        if (o->kind == OPT_LIST) {
+            json_arr(w);
+            /* An empty text is left out: one alone makes an empty list. */
+            for (int i = 0; i < ENV_MAX_LIST && v->list[i] != NULL; i++)
+                if (v->list[i][0] != '\0')
+                    json_z(w, v->list[i]);
+            json_close(w);
+        } else if (o->kind == OPT_FLAG) {
+            json_bool(w, v->flag);
+        } else if (o->kind == OPT_NUMBER) {
+            json_number(w, (int64_t)v->number);
+        } else {
+            json_z(w, v->text);
+        }
+    }
 }
 
 void
@@ -193,40 +176,6 @@ cli_args_store(struct cli *c, struct str content, struct task_blob *out)
     rc = store_share(c->s.store, c->env->artifacts_dir, str_of(out->sha256),
                      REMOTE_PUT);
     return rc == 0 ? 0 : cli_fail(c, rc, "%s", store_content_why(c->s.store));
-}
-
-/* Puts the content itself, for a server. */
-static void
-put_attached(struct cli *c, struct str content)
-{
-    struct buf b = {0};
-
-    if (utf8_is_valid(content)) {
-        json_put_str(&c->tool.w, "content", content);
-        return;
-    }
-    base64_encode(&b, content);
-    json_put_str(&c->tool.w, "content", buf_view(&b));
-    json_put_z(&c->tool.w, "encoding", "base64");
-    c->tool.b.err |= b.err;
-    buf_fini(&b);
-}
-
-int
-cli_args_attach(struct cli *c, const char *id, struct str content,
-                const char *type)
-{
-    struct task_blob blob = {.stored = false};
-    int rc = c->env->server != NULL ? 0 : cli_args_store(c, content, &blob);
-
-    if (rc != 0)
-        return rc;
-    cli_args_begin(c, NULL, id);
-    cli_args_put(c, "type", type);
-    c->tool.blob = blob;
-    if (c->env->server != NULL)
-        put_attached(c, content);
-    return 0;
 }
 
 struct str
@@ -307,19 +256,6 @@ next_step(const struct task_error *e, const char *option, bool archived)
     return err_row(e->code)->shell;
 }
 
-/* Writes the id of a task where the step has ID. */
-static struct str
-step_for(struct cli *c, const char *step, const char *id)
-{
-    const char *at = id != NULL ? strstr(step, " ID") : NULL;
-    struct str whole = STR_NONE;
-
-    if (at != NULL)
-        whole = arena_printf(&c->a, "%.*s %s%s", (int)(at - step), step, id,
-                             at + strlen(" ID"));
-    return whole.p != NULL ? whole : str_of(step);
-}
-
 /* Who holds the lease, and for how long; .p NULL if that is not the reason. */
 static struct str
 lease_reason(struct cli *c, const struct task_error *e)
@@ -337,40 +273,6 @@ lease_reason(struct cli *c, const struct task_error *e)
                             STR_ARG(who));
     return arena_printf(&c->a, "%.*s is working on it, and its lease ends in "
                         "%s", STR_ARG(who), left);
-}
-
-int
-cli_refuse_change(struct cli *c, struct task_error *e)
-{
-    const char *id = c->arg[F_TASK_ID].text;
-    bool archived = id != NULL && cli_is_archived(c, id);
-    const char *option = option_of(c, e->field), *step;
-    struct str holder = raw_text(&c->a, e->holder), text = e->message;
-    struct str message, lease = lease_reason(c, e);
-
-    if (e->code == ERR_NOT_FOUND && id != NULL &&
-        (archived || str_is(e->field, "task_id")))
-        return cli_fail_task(c, e->code, id);
-    if (option != NULL && e->field.len <= text.len &&
-        memcmp(text.p, e->field.p, e->field.len) == 0)
-        text = str_from(text, e->field.len);
-    else
-        option = NULL;
-    if (lease.p != NULL) {
-        text = lease;
-        holder = STR_NONE;
-    }
-    message = arena_printf(&c->a, "%s%s%s%s%.*s%s%.*s%s", id ? id : "",
-                           id ? ": " : "", option ? "--" : "",
-                           option ? option : "", STR_ARG(text),
-                           holder.p ? " (" : "", STR_ARG(holder),
-                           holder.p ? ")" : "");
-    if (message.p != NULL)
-        e->message = message;
-    step = next_step(e, option, archived);
-    if (step != NULL)
-        e->next = step_for(c, step, id);
-    return cli_refuse(c, e);
 }
 
 #define TAKEN "%.*s took the task over: %.*s"
@@ -420,57 +322,46 @@ cli_say_receipt(struct cli *c, struct str receipt)
         cli_fail(c, 0, "already yours; lease renewed");
 }
 
-/* The receipt as a tool answers it, in c->a; .p NULL if memory ran out. */
-static struct str
-receipt_json(struct cli *c, const struct task_receipt *r)
-{
-    struct buf b = {0};
-
-    view_receipt_json(&b, r);
-    if (r->renewed && b.err == 0) {
-        b.len--;
-        buf_z(&b, ",\"renewed\":true}");
-    }
-    return buf_take(&b, &c->a);
-}
-
 int
-cli_refuse_call(struct cli *c, struct task_error *e)
+cli_refuse_change(struct cli *c, struct task_error *e)
 {
+    const char *id = c->arg[F_TASK_ID].text, *at;
+    bool archived = id != NULL && cli_is_archived(c, id);
+    const char *option = option_of(c, e->field), *step;
+    struct str holder = raw_text(&c->a, e->holder), text = e->message;
+    struct str message, lease = lease_reason(c, e);
+
     if (!c->json)
         say_of(c, TAKEN, e->taken, "by");
-    return cli_refuse_change(c, e);
-}
-
-/* One attempt. ERR_AGAIN: others were first. */
-static int
-change_once(struct cli *c, enum task_tool tool, struct str text,
-            const struct task_blob *blob, struct task_ctx *x,
-            struct task_receipt *r)
-{
-    struct store *s = c->s.store;
-    int done, rc = store_locked(s) ? 0 : store_lock_patiently(s);
-
-    if (begin_caller(c, x) != 0)
-        text = STR_NONE;
-    x->require_evidence = c->env->require_evidence;
-    x->require_pass = c->env->require_pass;
-    x->unread = c->quiet;
-    x->who.ownership_warn = c->env->ownership_warn;
-    x->who.person = c->person;
-    x->who.session = c->session;
-    x->who.client = c->client;
-    x->who.is_same = mcp_session_is;
-    if (rc != 0)
-        return rc;
-    rc = text.p == NULL ? ERR_NOMEM
-                        : task_change_text(c->s.tasks, x, tool, text, blob, r);
-    if (rc == 0 && c->tool.stays)
-        return 0;
-    if (rc != 0 && rc != ERR_KEPT) /* that an agent is gone stays noted */
-        store_unstage(s, 0);
-    done = cli_commit(c, &x->e.unknown);
-    return rc == 0 || done == ERR_AGAIN ? done : rc;
+    if (e->code == ERR_NOT_FOUND && id != NULL &&
+        (archived || str_is(e->field, "task_id")))
+        return cli_fail_task(c, e->code, id);
+    if (option != NULL && e->field.len <= text.len &&
+        memcmp(text.p, e->field.p, e->field.len) == 0)
+        text = str_from(text, e->field.len);
+    else
+        option = NULL;
+    if (lease.p != NULL) {
+        text = lease;
+        holder = STR_NONE;
+    }
+    message = arena_printf(&c->a, "%s%s%s%s%.*s%s%.*s%s", id ? id : "",
+                           id ? ": " : "", option ? "--" : "",
+                           option ? option : "", STR_ARG(text),
+                           holder.p ? " (" : "", STR_ARG(holder),
+                           holder.p ? ")" : "");
+    if (message.p != NULL)
+        e->message = message;
+    step = next_step(e, option, archived);
+    if (step != NULL)
+        e->next = str_of(step);
+    at = step != NULL && id != NULL ? strstr(step, " ID") : NULL;
+    if (at != NULL)
+        message = arena_printf(&c->a, "%.*s %s%s", (int)(at - step), step, id,
+                               at + strlen(" ID"));
+    if (at != NULL && message.p != NULL)
+        e->next = message;
+    return cli_refuse(c, e);
 }
 
 int
@@ -479,24 +370,42 @@ cli_try_change(struct cli *c, enum task_tool tool, struct task_ctx *x,
 {
     const struct task_blob *blob = c->tool.blob.stored ? &c->tool.blob : NULL;
     struct str text = cli_args_end(c);
-    int rc;
+    struct store *s = c->s.store;
+    int done, rc;
 
-    do
-        rc = change_once(c, tool, text, blob, x, r);
-    while (rc == ERR_AGAIN && !c->tool.once);
+    do {
+        rc = store_locked(s) ? 0 : store_lock_patiently(s);
+        if (begin_caller(c, x) != 0)
+            text = STR_NONE;
+        x->require_evidence = c->env->require_evidence;
+        x->require_pass = c->env->require_pass;
+        x->unread = c->quiet;
+        x->who.ownership_warn = c->env->ownership_warn;
+        x->who.person = c->person;
+        x->who.session = c->session;
+        x->who.client = c->client;
+        x->who.is_same = mcp_session_is;
+        if (rc != 0)
+            return rc;
+        rc = text.p == NULL
+                 ? ERR_NOMEM
+                 : task_change_text(c->s.tasks, x, tool, text, blob, r);
+        if (rc == 0 && c->tool.stays)
+            return 0;
+        if (rc != 0 && rc != ERR_KEPT) /* that an agent is gone stays noted */
+            store_unstage(s, 0);
+        done = cli_commit(c, &x->e.unknown);
+        rc = rc == 0 || done == ERR_AGAIN ? done : rc;
+    } while (rc == ERR_AGAIN && !c->tool.once);
     return rc;
 }
 
 int
-cli_report_change(struct cli *c, int rc, struct task_ctx *x,
-                  const struct task_receipt *r)
+cli_report_change(struct cli *c, int rc, struct task_ctx *x)
 {
-    if (rc != 0)
-        return x->e.code != 0 ? cli_refuse_call(c, &x->e)
-                              : cli_fail_store(c, rc);
-    if (r->id.p != NULL) /* else there was no task to claim */
-        cli_say_receipt(c, receipt_json(c, r));
-    return 0;
+    if (rc == 0)
+        return 0;
+    return x->e.code != 0 ? cli_refuse_change(c, &x->e) : cli_fail_store(c, rc);
 }
 
 int
@@ -505,42 +414,25 @@ cli_change(struct cli *c, enum task_tool tool, struct task_receipt *r)
     struct task_ctx x;
     int rc = cli_try_change(c, tool, &x, r);
 
-    return cli_report_change(c, rc, &x, r);
+    return cli_report_change(c, rc, &x);
 }
 
-/* cli_call on the server. */
-static int
-call_server(struct cli *c, enum task_tool tool, struct str *receipt)
+int
+cli_call(struct cli *c, enum task_tool tool, struct str *receipt)
 {
     struct task_error e;
     int rc = call_tool(c, tool, cli_args_end(c), 0, receipt, &e);
 
     if (rc == 0 && e.code != 0)
-        rc = cli_refuse_call(c, &e);
+        rc = cli_refuse_change(c, &e);
     if (rc == 0)
         cli_say_receipt(c, *receipt);
     return rc;
 }
 
 int
-cli_call(struct cli *c, enum task_tool tool, struct str *receipt)
-{
-    struct task_receipt r;
-    int rc;
-
-    if (c->env->server != NULL)
-        return call_server(c, tool, receipt);
-    rc = cli_change(c, tool, &r);
-    if (rc != 0)
-        return rc;
-    *receipt = receipt_json(c, &r);
-    return receipt->p != NULL ? 0 : cli_fail_store(c, ERR_NOMEM);
-}
-
-int
 cli_change_and_tell(struct cli *c, enum task_tool tool)
 {
-    struct task_error e;
     struct str receipt;
     struct task k;
     int rc = cli_call(c, tool, &receipt);
@@ -553,7 +445,7 @@ cli_change_and_tell(struct cli *c, enum task_tool tool)
         return 0;
     }
     receipt = raw_inner(raw_member(receipt, "task_id"));
-    if (cli_task(c, arena_str(&c->a, receipt).p, &k, &e) == 0)
+    if (cli_task(c, arena_str(&c->a, receipt).p, &k) == 0)
         human_put_task(c, &k);
     return 0;
 }

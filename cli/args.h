@@ -36,11 +36,6 @@ bool cli_args_others(const struct cli *c, const char *const *but);
 /* Stores content, on the other hosts of the store too, and fills out. Returns
    0, or an exit code after printing the error. */
 int cli_args_store(struct cli *c, struct str content, struct task_blob *out);
-/* Stores content, unless a server does, and begins the arguments that attach it
-   to task id with the options that were given; type may be NULL. Returns 0, or
-   an exit code after printing the error. */
-int cli_args_attach(struct cli *c, const char *id, struct str content,
-                    const char *type);
 /* Ends the arguments and checks them as those of tool, for a caller in *x.
    Returns 0, or an exit code after printing the error. */
 int cli_args_parse(struct cli *c, enum task_tool tool, struct task_ctx *x,
@@ -53,27 +48,25 @@ struct str cli_args_join(struct cli *c, char **list);
    out. */
 struct str cli_args_end(struct cli *c);
 
-/* Ends the arguments and calls tool, one that changes a task: on the server if
-   there is one, else under the lock. Prints what the receipt says besides the
-   task, unless c->json. Returns 0 and the receipt, a JSON object in c->a, or an
-   exit code after printing the error. */
+/* Ends the arguments and calls tool, one that changes a task. Prints what the
+   receipt says besides the task, unless c->json. Returns 0 and the receipt, a
+   JSON object in c->a, or an exit code after printing the error. */
 int cli_call(struct cli *c, enum task_tool tool, struct str *receipt);
-/* The same in process, as a struct. */
-int cli_change(struct cli *c, enum task_tool tool, struct task_receipt *r);
-/* The same in two steps. The first makes the change: 0 and the receipt; or a
-   code, which x->e explains if it is set. The second prints the outcome: 0, or
-   an exit code. */
+/* For mcptask run, whose changes are made in a session, two in one batch, or
+   only if nobody was first: without the tool, on the store itself. Ends the
+   arguments and makes the change: 0 and the receipt; or a code, which x->e
+   explains if it is set. */
 int cli_try_change(struct cli *c, enum task_tool tool, struct task_ctx *x,
                    struct task_receipt *r);
-int cli_report_change(struct cli *c, int rc, struct task_ctx *x,
-                      const struct task_receipt *r);
-/* Prints why the change was refused, with the id and in the words of the
-   command line. Returns the exit code. */
+/* Prints why that failed, if rc says so. 0, or an exit code. */
+int cli_report_change(struct cli *c, int rc, struct task_ctx *x);
+/* Both. */
+int cli_change(struct cli *c, enum task_tool tool, struct task_receipt *r);
+/* Prints why a tool refused, with the id and in the words of the command line,
+   and who took the task over. Returns the exit code. */
 int cli_refuse_change(struct cli *c, struct task_error *e);
 /* Prints what a receipt says besides the task, unless c->json. */
 void cli_say_receipt(struct cli *c, struct str receipt);
-/* Prints why a tool refused, and who took the task over. */
-int cli_refuse_call(struct cli *c, struct task_error *e);
 /* Like cli_call, and prints the task, or with c->json the receipt. */
 int cli_change_and_tell(struct cli *c, enum task_tool tool);
 

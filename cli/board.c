@@ -239,10 +239,10 @@ show_board(struct cli *c, int only, size_t rows, uint64_t *live)
     /* First the groups in the order of work, then the others; and all tasks are
        counted. */
     c->head = 0; /* that of the first list counts */
-    rc = cli_each_task(c, &work, STR("\"order\":\"work\""), add_task, &b);
+    rc = cli_each_task(c, &work, add_task, &b);
     b.urgent = false;
     if (rc == 0)
-        rc = cli_each_task(c, &all, CLI_ALL, add_task, &b);
+        rc = cli_each_task(c, &all, add_task, &b);
     if (rc == 0)
         draw_board(&b, rows);
     *live = b.live;

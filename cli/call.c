@@ -1,24 +1,28 @@
-/* call - tools of a server, called for a command.
+/* call - tools called for a command.
 
-   A tool's answer is JSON that this program's views wrote, so it is read as
-   the records of a log are, by raw slices; but only once it is known to be
-   JSON, since a server is not to be believed.
+   A call is a message of MCP, whoever runs it: a server, or this process as a
+   server would, in cli/store.c. A tool's answer is JSON that this program's
+   views wrote, so it is read as the records of a log are, by raw slices; but
+   only once it is known to be JSON, since a server is not to be believed.
 
    Where a tool answers in pieces, its resource has the whole. */
 
 #include "cli/call.h"
 #include "cli/server.h"
+#include "cli/store.h"
 #include "cli/text.h"
 #include "base/base64.h"
 #include "base/clock.h"
 #include "base/text.h"
 #include "json/raw.h"
+#include "task/project.h"
 #include "task/view.h"
 #include "tools/tools.h"
 
 #include <string.h>
 
-#define HISTORY_PART 200 /* events of one answer */
+#define META "io.modelcontextprotocol/"
+#define HISTORY_PART UINT64_C(200) /* events of one answer */
 
 int64_t
 cli_now_ms(const struct cli *c)
@@ -28,21 +32,21 @@ cli_now_ms(const struct cli *c)
 }
 
 void
-cli_put_summary_json(const struct cli *c, struct buf *b, const struct task *k)
-{
-    if (c->env->server != NULL)
-        buf_str(b, k->ev.v);
-    else
-        view_summary_json(b, k);
-}
-
-void
 cli_put_task_json(const struct cli *c, struct buf *b, const struct task *k)
 {
     if (c->env->server != NULL)
         buf_str(b, k->ev.v);
     else
         view_task_json(b, k);
+}
+
+void
+cli_put_summary_json(const struct cli *c, struct buf *b, const struct task *k)
+{
+    if (c->env->server != NULL)
+        buf_str(b, k->ev.v);
+    else
+        view_summary_json(b, k);
 }
 
 /* ---- errors ---- */
@@ -59,8 +63,10 @@ static int
 fail_rpc(struct cli *c, const char *what, const struct json_tok *error)
 {
     struct str message = json_str(&c->a, json_get(error, "message"));
+    const char *server = c->env->server;
 
-    return cli_fail(c, ERR_IO, "%s: %s: %.*s", c->env->server, what,
+    return cli_fail(c, ERR_IO, "%s: %s: %.*s",
+                    server != NULL ? server : c->env->log_path, what,
                     STR_ARG(message));
 }
 
@@ -105,6 +111,37 @@ read_error(struct cli *c, struct str raw, struct task_error *e)
 
 /* ---- requests ---- */
 
+/* Makes the message of q with these members of params, and runs it: on the
+   server or, without one, here, where the command is no client of ours but acts
+   for itself. Returns what server_ask does. */
+static int
+ask_for(struct cli *c, struct server_request *q, struct str params,
+        const struct json_tok **result, const struct json_tok **error)
+{
+    static const char client[] = ",\"" META "clientInfo\":{\"name\":"
+        "\"mcptask\",\"version\":\"" MCPTASK_VERSION "\"}";
+    const struct json_tok *root;
+    struct str answer;
+    int rc;
+
+    q->body = arena_printf(&c->a, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":"
+        "\"%s\",\"params\":{%.*s,\"_meta\":{\"" META "protocolVersion\":\""
+        SERVER_REV "\"%s,\"" META "clientCapabilities\":{}}}}", q->method,
+        STR_ARG(params), c->env->server != NULL ? client : "");
+    if (params.p == NULL || q->body.p == NULL)
+        return cli_fail_store(c, ERR_NOMEM);
+    if (c->env->server != NULL)
+        return server_ask(c, q, result, error);
+    rc = cli_run_message(c, q->body, q->person, &answer);
+    if (rc == 0)
+        rc = json_parse(&c->a, answer, &root, NULL);
+    if (rc != 0)
+        return rc < 0 ? cli_fail_store(c, rc) : rc;
+    *result = json_get(root, "result");
+    *error = json_get(root, "error");
+    return 0;
+}
+
 /* The text, if it is an object as this program writes it; else .p NULL. */
 static struct str
 object_of(struct str text)
@@ -136,14 +173,12 @@ call_tool(struct cli *c, enum task_tool tool, struct str args,
     *e = (struct task_error){.code = 0};
     if (args.p == NULL)
         return cli_fail_store(c, ERR_NOMEM);
-    if (q.writes && c->env->read_only)
+    if (q.writes && c->env->read_only && c->env->server != NULL)
         return cli_fail(c, ERR_READONLY, "%s: leave --read-only out to change "
                         "tasks", c->cmd->name);
-    q.params = arena_printf(&c->a, "\"name\":\"%s\",\"arguments\":%.*s", name,
-                            STR_ARG(args));
-    if (q.params.p == NULL)
-        return cli_fail_store(c, ERR_NOMEM);
-    rc = server_ask(c, &q, &result, &error);
+    rc = ask_for(c, &q, arena_printf(&c->a, "\"name\":\"%s\",\"arguments\":"
+                                     "%.*s", name, STR_ARG(args)),
+                 &result, &error);
     if (rc != 0)
         return rc;
     if (result == NULL)
@@ -173,10 +208,10 @@ read_resource(struct cli *c, struct str uri, const struct json_tok **content,
     const struct json_tok *result, *list;
     int rc;
 
-    q.params = arena_printf(&c->a, "\"uri\":\"%.*s\"", STR_ARG(uri));
-    if (uri.p == NULL || q.params.p == NULL)
+    if (uri.p == NULL)
         return cli_fail_store(c, ERR_NOMEM);
-    rc = server_ask(c, &q, &result, error);
+    rc = ask_for(c, &q, arena_printf(&c->a, "\"uri\":\"%.*s\"", STR_ARG(uri)),
+                 &result, error);
     if (rc != 0)
         return rc;
     if (result == NULL)
@@ -190,29 +225,20 @@ read_resource(struct cli *c, struct str uri, const struct json_tok **content,
 
 /* ---- tasks ---- */
 
-/* The arguments of a get_task, up to their brace. */
-static struct buf
-get_args(const char *id, const char *section)
+/* Calls get_task with id and more members. 0; ERR_NOT_FOUND with *e; or an exit
+   code. */
+static int
+call_get(struct cli *c, const char *id, struct str more, struct str *answer,
+         struct task_error *e)
 {
     struct buf b = {0};
+    int rc;
 
     buf_z(&b, "{\"task_id\":");
     json_quote(&b, str_of(id));
-    if (section != NULL)
-        buf_printf(&b, ",\"section\":\"%s\"", section);
-    return b;
-}
-
-/* Calls get_task with args and a brace. 0; ERR_NOT_FOUND with *e; or an exit
-   code. */
-static int
-call_get(struct cli *c, struct buf *args, struct str *answer,
-         struct task_error *e)
-{
-    int rc;
-
-    buf_char(args, '}');
-    rc = call_tool(c, TOOL_GET, buf_take(args, &c->a), 0, answer, e);
+    buf_printf(&b, "%.*s}", STR_ARG(more));
+    b.err |= more.p == NULL ? ERR_NOMEM : 0;
+    rc = call_tool(c, TOOL_GET, buf_take(&b, &c->a), 0, answer, e);
     if (rc != 0 || e->code == 0)
         return rc;
     /* The command line has words of its own for both. */
@@ -253,7 +279,6 @@ call_task(struct cli *c, const char *id, uint64_t version, struct task *k,
     const struct json_tok *content = NULL, *error;
     struct str text = STR_NONE;
     int rc = ERR_NOT_FOUND;
-    struct buf args;
 
     *e = (struct task_error){.code = 0};
     if (version == 0 && task_is_id(str_of(id)))
@@ -263,77 +288,159 @@ call_task(struct cli *c, const char *id, uint64_t version, struct task *k,
     if (content != NULL) {
         text = object_of(json_str(&c->a, json_get(content, "text")));
     } else { /* which says why there is none */
-        args = get_args(id, NULL);
-        if (version > 0)
-            buf_printf(&args, ",\"version\":%llu",
-                       (unsigned long long)version);
-        rc = call_get(c, &args, &text, e);
+        text = version > 0 ? arena_printf(&c->a, ",\"version\":" U64, version)
+                           : STR("");
+        rc = call_get(c, id, text, &text, e);
         if (rc != 0)
             return rc;
     }
     if (str_is(raw_member(text, "truncated"), "true"))
-        return cli_fail(c, ERR_TOO_LARGE, "%s: its version %llu is too long "
+        return cli_fail(c, ERR_TOO_LARGE, "%s: its version " U64 " is too long "
                         "for an answer: show it where the store is", id,
-                        (unsigned long long)version);
+                        version);
     return call_task_of(c, text, k);
 }
 
-int
-cli_task(struct cli *c, const char *id, struct task *k, struct task_error *e)
+/* Begins the session for batches. Where there is none each task is asked for
+   alone. */
+static int
+begin_batches(struct cli *c)
 {
-    *e = (struct task_error){.code = 0};
-    return c->env->server != NULL
-               ? call_task(c, id, 0, k, e)
-               : task_get(c->s.tasks, &c->a, str_of(id), k);
+    struct server_request q = {.method = "initialize", .batch = true};
+    const struct json_tok *result, *error;
+
+    q.body = STR("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\","
+                 "\"params\":{\"protocolVersion\":\"2025-03-26\","
+                 "\"capabilities\":{},\"clientInfo\":{\"name\":\"mcptask\","
+                 "\"version\":\"" MCPTASK_VERSION "\"}}}");
+    return server_ask(c, &q, &result, &error);
 }
 
-/* The arguments of list_tasks: args, and what a part of the list needs. */
-static struct str
-list_args(struct cli *c, const struct task_query *q, struct str args)
+int
+call_tasks(struct cli *c, const char *const *id, size_t n,
+           bool (*fn)(void *ctx, const struct task *k), void *ctx, bool *more)
 {
-    const char *before = ",\"status\":[";
+    struct server_request q = {.method = "resources/read", .batch = true};
+    const struct json_tok *list = NULL, *error, *item = NULL, *content;
+    struct task_error e;
     struct buf b = {0};
+    struct str text;
+    struct task k;
+    int rc = c->batches.p == NULL ? begin_batches(c) : 0;
 
-    buf_printf(&b, "{\"limit\":%u%s%.*s", q->limit, args.len > 0 ? "," : "",
-               STR_ARG(args));
-    for (int s = 0; s < TASK_N_STATUSES; s++)
-        if (q->status & 1u << s) {
-            buf_printf(&b, "%s\"%s\"", before,
-                       task_status_name((enum task_status)s));
-            before = ",";
-        }
-    if (q->status != 0)
+    if (rc == 0 && c->batches.len > 0) {
+        for (size_t i = 0; i < n; i++)
+            buf_printf(&b, "%s{\"jsonrpc\":\"2.0\",\"id\":%zu,\"method\":"
+                       "\"%s\",\"params\":{\"uri\":\"%.*s\"}}",
+                       i > 0 ? "," : "[", i, q.method,
+                       STR_ARG(uri_of(c, id[i], "")));
         buf_char(&b, ']');
-    if (q->since_n > 0)
-        buf_printf(&b, ",\"changed_since\":%llu",
-                   (unsigned long long)q->since_n);
-    if (q->cursor.len > 0) {
-        buf_z(&b, ",\"cursor\":");
-        json_quote(&b, q->cursor);
+        q.body = buf_take(&b, &c->a);
+        rc = q.body.p == NULL ? cli_fail_store(c, ERR_NOMEM)
+                              : server_ask(c, &q, &list, &error);
     }
-    buf_char(&b, '}');
+    if (list != NULL && list->type == JSON_ARRAY && list->n == n)
+        item = list + 1;
+    for (size_t i = 0; rc == 0 && *more && i < n; i++) {
+        content = json_get(json_get(item, "result"), "contents");
+        text = content != NULL && content->type == JSON_ARRAY && content->n == 1
+                   ? object_of(json_str(&c->a, json_get(content + 1, "text")))
+                   : STR_NONE;
+        rc = text.p != NULL ? call_task_of(c, text, &k)
+                            : call_task(c, id[i], 0, &k, &e);
+        if (rc == 0)
+            *more = fn(ctx, &k);
+        rc = rc == ERR_NOT_FOUND ? 0 : rc;
+        item = item != NULL ? item + item->span : NULL;
+    }
+    return rc;
+}
+
+int
+cli_task(struct cli *c, const char *id, struct task *k)
+{
+    struct task_error e;
+    int rc;
+
+    if (c->env->server != NULL)
+        return call_task(c, id, 0, k, &e);
+    rc = task_get(c->s.tasks, &c->a, str_of(id), k);
+    return rc == 0 ? tasks_list_parts(c->s.tasks, &c->a, k) : rc;
+}
+
+/* The arguments of list_tasks that q stands for: all but what only a process
+   with the store can ask. */
+static struct str
+list_args(struct cli *c, const struct task_query *q)
+{
+    static const int atoms[TASK_N_ATOMS] = {
+        [ATOM_OWNER] = F_CURRENT_OWNER, [ATOM_REPO_PATH] = F_REPO_PATH,
+        [ATOM_PARENT_ID] = F_PARENT_ID, [ATOM_TAGS] = ARG_TAG,
+    };
+    struct buf b = {0};
+    struct json_w w;
+
+    json_begin(&w, &b);
+    json_put_int(&w, "limit", q->limit);
+    for (int i = 0; i < TASK_N_ATOMS; i++)
+        if (q->has[i].p != NULL) {
+            json_key_str(&w, task_arg_name(atoms[i]));
+            /* A project has several names, which a server finds itself. */
+            json_splice(&w, project_first(q->has[i]));
+        }
+    if (q->text.p != NULL)
+        json_put_str(&w, "query", q->text);
+    if (q->ready == TASK_YES)
+        json_put_bool(&w, "ready", true);
+    if (q->stale == TASK_YES)
+        json_put_bool(&w, "stale", true);
+    if (q->needs_input == TASK_YES)
+        json_put_bool(&w, "needs_input", true);
+    if (q->include_done)
+        json_put_bool(&w, "include_done", true);
+    if (q->order != ORDER_CHANGED)
+        json_put_z(&w, "order", task_arg_choices(ARG_ORDER)[q->order]);
+    if (q->since_n > 0)
+        json_put_int(&w, "changed_since", (int64_t)q->since_n);
+    if (q->cursor.len > 0)
+        json_put_str(&w, "cursor", q->cursor);
+    if (q->status != 0)
+        json_put_arr(&w, "status");
+    for (int s = 0; s < TASK_N_STATUSES; s++)
+        if (q->status & 1u << s)
+            json_z(&w, task_status_name((enum task_status)s));
+    if (q->status != 0)
+        json_close(&w);
+    json_end(&w);
     return buf_take(&b, &c->a);
 }
 
 int
-call_list(struct cli *c, const struct task_query *q, struct str args,
-          struct call_list *out)
+call_list(struct cli *c, const struct task_query *q, struct task_list *out)
 {
+    struct str answer, tasks, item = STR_NONE;
     struct task_error e;
-    struct str answer;
-    int rc = call_tool(c, TOOL_LIST, list_args(c, q, args), 0, &answer, &e);
+    int rc = call_tool(c, TOOL_LIST, list_args(c, q), 0, &answer, &e);
 
     if (rc != 0)
         return rc;
     if (e.code != 0)
         return cli_refuse(c, &e);
-    out->tasks = raw_member(answer, "tasks");
-    out->next = raw_text(&c->a, raw_member(answer, "next_cursor"));
-    out->head = raw_u64(raw_member(answer, "head_seq"));
-    out->exact = raw_member(answer, "total").p != NULL;
+    tasks = raw_member(answer, "tasks");
+    *out = (struct task_list){
+        .tasks = arena_alloc(&c->a, (raw_list_n(tasks) + 1) *
+                                    sizeof *out->tasks),
+        .next = raw_text(&c->a, raw_member(answer, "next_cursor")),
+        .exact = raw_member(answer, "total").p != NULL,
+        .head = raw_u64(raw_member(answer, "head_seq")),
+    };
     out->total = raw_u64(raw_member(answer, out->exact ? "total"
                                                        : "total_at_least"));
-    return str_starts(out->tasks, "[") ? 0 : fail_strange(c);
+    if (out->tasks == NULL)
+        return cli_fail_store(c, ERR_NOMEM);
+    while (rc == 0 && (item = raw_list_next(tasks, item)).p != NULL)
+        rc = call_task_of(c, item, &out->tasks[out->n++]);
+    return rc == 0 && !str_starts(tasks, "[") ? fail_strange(c) : rc;
 }
 
 /* ---- events ---- */
@@ -377,15 +484,14 @@ call_history(struct cli *c, const char *id, uint64_t since, uint64_t max,
     c->a = (struct arena){NULL, NULL};
     *dropped = false;
     while (rc == 0 && more) {
-        struct buf args = get_args(id, "history");
-
-        buf_printf(&args, ",\"since_seq\":%llu,\"limit\":%llu",
-                   (unsigned long long)since,
-                   (unsigned long long)(max < HISTORY_PART ? max
-                                                           : HISTORY_PART));
-        if (next[0] != '\0')
-            buf_printf(&args, ",\"cursor\":\"%s\"", next);
-        rc = call_get(c, &args, &answer, &e);
+        rc = call_get(c, id, arena_printf(&c->a, ",\"section\":\"history\","
+                                          "\"since_seq\":" U64 ",\"limit\":" U64
+                                          "%s%s%s", since,
+                                          max < HISTORY_PART ? max
+                                                             : HISTORY_PART,
+                                          next[0] ? ",\"cursor\":\"" : "", next,
+                                          next[0] ? "\"" : ""),
+                      &answer, &e);
         if (rc != 0)
             break;
         item = STR_NONE;
@@ -439,13 +545,12 @@ call_ids(struct cli *c, struct str start, struct str *ids, int max)
     const struct json_tok *result, *error, *list, *item;
     int rc, n = 0;
 
-    q.params = arena_printf(&c->a, "\"ref\":{\"type\":\"ref/resource\","
-                            "\"uri\":\"task://{task_id}\"},\"argument\":{"
-                            "\"name\":\"task_id\",\"value\":\"%.*s\"}",
-                            STR_ARG(start));
-    if (q.params.p == NULL)
-        return -cli_fail_store(c, ERR_NOMEM);
-    rc = server_ask(c, &q, &result, &error);
+    rc = ask_for(c, &q, arena_printf(&c->a, "\"ref\":{\"type\":"
+                                     "\"ref/resource\","
+                                     "\"uri\":\"task://{task_id}\"},"
+                                     "\"argument\":{\"name\":\"task_id\","
+                                     "\"value\":\"%.*s\"}", STR_ARG(start)),
+                 &result, &error);
     if (rc != 0)
         return -rc;
     if (result == NULL)

@@ -1,9 +1,9 @@
 #ifndef CLI_CALL_H
 #define CLI_CALL_H
 
-/* call - tools of the server of --server, called for a command, and their
-   answers as the types that commands show. The commands do the same with the
-   store itself where there is no server.
+/* call - tools called for a command, on the server of --server or, without one,
+   in this process; and what a server answers, as the types that commands show.
+   Where there is no server, commands read the store itself.
 
    Unless a contract says otherwise, functions return 0, or an exit code after
    printing the error; what they give is in c->a. */
@@ -32,23 +32,21 @@ int call_tool(struct cli *c, enum task_tool tool, struct str args,
 int call_task(struct cli *c, const char *id, uint64_t version,
               struct task *k, struct task_error *e);
 /* The same without a version, with a server or without: 0; an error, of the
-   store or as above, with *e for one of the server; or an exit code. */
-int cli_task(struct cli *c, const char *id, struct task *k,
-             struct task_error *e);
+   store or as above; or an exit code. The tool would answer with less: a task
+   has the note of its last event. */
+int cli_task(struct cli *c, const char *id, struct task *k);
+/* Reads up to CALL_MANY whole tasks in one exchange, and gives them to fn, in
+   c->a, until that returns false; then *more is false. Leaves out those that
+   are gone. 0, or an exit code. */
+#define CALL_MANY 32
+int call_tasks(struct cli *c, const char *const *id, size_t n,
+               bool (*fn)(void *ctx, const struct task *k), void *ctx,
+               bool *more);
 /* Reads a task of a list, or another one, as task_of_json does. */
 int call_task_of(struct cli *c, struct str raw, struct task *k);
-/* Reads one part of a list, as tasks_list does: tasks is a raw array of
-   summaries. args, members of a JSON object, are the arguments of list_tasks;
-   of q only status, include_done, since_n, limit and cursor count, and
-   include_done says what args say. */
-struct call_list {
-    struct str tasks, next;
-    uint64_t head;
-    uint64_t total; /* that match, ... */
-    bool exact;     /* ... or at least that many */
-};
-int call_list(struct cli *c, const struct task_query *q, struct str args,
-              struct call_list *out);
+/* Reads one part of a list, as tasks_list does; of out, neither after nor
+   partial is set. Of q, no text in particular places nor a time counts. */
+int call_list(struct cli *c, const struct task_query *q, struct task_list *out);
 /* Gives fn the events of a task, newest first: those after since, up to max.
    raw is valid during the call, and nothing is left in c->a. Sets *dropped if
    older ones are gone. fn returns whether it wants more. */

@@ -8,7 +8,6 @@
 
 #include "cli/cli.h"
 #include "cli/args.h"
-#include "cli/commands.h"
 #include "cli/help.h"
 #include "cli/id.h"
 #include "cli/server.h"
@@ -93,18 +92,6 @@ take_options(struct cli *c, char **argv)
     return 0;
 }
 
-/* A number that is an argument is not given until an option gives it. */
-static void
-begin_numbers(struct cli *c)
-{
-    for (size_t i = 0; i < c->cmd->n_opts; i++) {
-        const struct env_opt *o = &c->cmd->opts[i];
-
-        if (cli_arg_of(o) >= 0 && o->kind == OPT_NUMBER)
-            c->arg[cli_arg_of(o)].number = UINT64_MAX;
-    }
-}
-
 /* Whether a person gives the command, and the agent of one that names none.
    What only reads looks at all agents, unless MCP_TASK_AGENT says for whom; a
    server knows it by the token. */
@@ -128,21 +115,6 @@ take_own_agent(struct cli *c)
             c->own_agent = o;
         }
     }
-}
-
-/* Opens the store, unless the command needs none or asks a server, and
-   completes ids. */
-static int
-begin_store(struct cli *c)
-{
-    int opens = c->cmd->store & OPENS, rc;
-
-    if (c->env->server != NULL && !(c->cmd->store & SERVED))
-        return cli_fail_beside(c, "this");
-    if (opens == CLOSED)
-        return 0;
-    rc = c->env->server == NULL ? cli_open(c, opens == READ) : 0;
-    return rc == 0 ? cli_complete_ids(c) : rc;
 }
 
 /* Makes a text of the path in --repo. A server does not know this directory, so
@@ -205,9 +177,15 @@ static int
 run(struct cli *c, char **argv)
 {
     const char *term = env_get("TERM");
-    int rc;
+    int rc, opens = c->cmd->store & OPENS;
 
-    begin_numbers(c);
+    /* A number that is an argument is not given until an option gives it. */
+    for (size_t i = 0; i < c->cmd->n_opts; i++) {
+        int arg = cli_arg_of(&c->cmd->opts[i]);
+
+        if (arg >= 0 && c->cmd->opts[i].kind == OPT_NUMBER)
+            c->arg[arg].number = UINT64_MAX;
+    }
     rc = take_options(c, argv);
     rc = rc == 0 ? resolve_repo(c) : rc;
     take_own_agent(c);
@@ -215,8 +193,12 @@ run(struct cli *c, char **argv)
     c->tty = cli_terminal(STDOUT_FILENO) > 0;
     c->color = c->tty && !c->json && env_get("NO_COLOR") == NULL &&
                term != NULL && strcmp(term, "dumb") != 0;
-    if (rc == 0)
-        rc = begin_store(c);
+    if (rc == 0 && c->env->server != NULL && !(c->cmd->store & SERVED))
+        rc = cli_fail_beside(c, "this");
+    if (rc == 0 && c->env->server == NULL && opens != CLOSED)
+        rc = cli_open(c, opens == READ);
+    if (rc == 0 && opens != CLOSED)
+        rc = cli_complete_ids(c);
     if (rc != 0)
         return rc;
     rc = c->cmd->run(c);

@@ -22,6 +22,8 @@ struct cli_store {
     struct store *store;
     struct tasks *tasks;
     struct calls *calls;
+    struct tools *tools; /* and what runs them, once one has to run */
+    struct mcp *mcp;
 };
 
 /* The arguments of a tool, being written: see cli/args.h. */
@@ -84,6 +86,11 @@ struct cli_command {
     const struct env_opt *opts;
 };
 
+/* Every command, and every option of a command, a row each, by group; one
+   without a name ends them. The source of the parser, of --help, of completion
+   and of the manual's lists. */
+extern const struct cli_command cli_commands[];
+
 /* One run of a command. */
 struct cli {
     const struct cli_env *env;
@@ -101,6 +108,8 @@ struct cli {
     uint64_t head;  /* the newest seq that the server has told */
     uint64_t found; /* tasks that the last list has in all, */
     bool found_more; /* or more: not all were looked at */
+    struct str batches; /* the session at the server that takes them; empty:
+                           it has none; .p NULL: nobody has asked for one */
     bool gone;      /* the server said that the task asked for is archived */
     bool stale;     /* it was told that other hosts may have newer records */
     bool tty;       /* stdout is a terminal */

@@ -9,19 +9,15 @@
    3. A number that a person typed is used or refused. A tool replaces one that
       is out of its range, for models, so the option has the same range. */
 
-#include "cli/commands.h"
 #include "cli/admin.h"
 #include "cli/board.h"
 #include "cli/config.h"
-#include "cli/edit.h"
-#include "cli/export.h"
 #include "cli/help.h"
 #include "cli/hook.h"
 #include "cli/import.h"
 #include "cli/push.h"
 #include "cli/run.h"
 #include "cli/show.h"
-#include "cli/stats.h"
 #include "cli/work.h"
 
 /* An option: its name, its letter or 0, where its value goes, what help calls

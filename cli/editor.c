@@ -124,11 +124,10 @@ cli_edit_text(struct cli *c, const char *id)
 {
     bool changed = false;
     struct buf b = {0};
-    struct task_error e;
     struct str text, now;
     struct task k;
     char *path;
-    int rc = cli_task(c, id, &k, &e);
+    int rc = cli_task(c, id, &k);
 
     if (rc != 0)
         return rc > 0 ? rc : cli_fail_task(c, rc, id);

@@ -336,7 +336,6 @@ complete_words(struct cli *c, const char *source, const char *id)
                            .limit = TASK_LIST_MAX};
     bool answers = strcmp(source, "answers") == 0;
     struct str list, answer = STR_NONE;
-    struct task_error e;
     struct task k;
     char why[256];
 
@@ -346,8 +345,8 @@ complete_words(struct cli *c, const char *source, const char *id)
         cli_open_store(c->env, true, &c->s, why) != 0)
         return true;
     if (!answers) {
-        cli_each_task(c, &q, CLI_ALL, put_words_of, &w);
-    } else if (id != NULL && cli_task(c, id, &k, &e) == 0) {
+        cli_each_task(c, &q, put_words_of, &w);
+    } else if (id != NULL && cli_task(c, id, &k) == 0) {
         list = human_answers(human_open_question(&k, STR_NONE));
         while ((answer = raw_list_next(list, answer)).p != NULL)
             put_word(&w, answer);

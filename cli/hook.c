@@ -237,18 +237,6 @@ put_in_section(void *ctx, const struct task *of)
     return s->shown < MAX_SHOWN && ++s->looks < MAX_LOOKS && !h->failed;
 }
 
-/* The members that ask a server for the tasks of a part. */
-static struct str
-filter_of(const struct hook *h, enum brief_part part)
-{
-    if (part == BRIEF_READY)
-        return STR("\"ready\":true,\"order\":\"work\"");
-    return part == BRIEF_MINE ? arena_printf(&h->c->kept,
-                                             "\"current_owner\":%.*s",
-                                             STR_ARG(h->me.who.name))
-                              : STR_NONE;
-}
-
 /* Commands in the session's shell use the name, too. The file is a script: a
    default name has nothing that a shell would run. Opening or writing anything
    but a regular file could wait for another process. */
@@ -293,7 +281,7 @@ put_start(struct hook *h)
         struct section s = {.h = h, .part = part};
         struct task_query q = brief_query(&h->me, part);
 
-        rc = cli_each_task(h->c, &q, filter_of(h, part), put_in_section, &s);
+        rc = cli_each_task(h->c, &q, put_in_section, &s);
         if (rc < 0)
             cli_fail_store(h->c, rc);
         h->failed |= rc != 0;
@@ -382,7 +370,7 @@ end_session(struct hook *h)
 
     if (name_stem(h->name).len == 0)
         return;
-    rc = cli_each_task(c, &q, filter_of(h, BRIEF_MINE), note_id, h);
+    rc = cli_each_task(c, &q, note_id, h);
     if (rc < 0)
         cli_fail_store(c, rc);
     report_left(h, buf_view(&h->text), "the session ended");

@@ -264,7 +264,7 @@ claim(struct run *r)
         }
     } while (rc == ERR_AGAIN);
     r->fresh = false;
-    rc = cli_report_change(r->c, rc, &x, &receipt);
+    rc = cli_report_change(r->c, rc, &x);
     if (rc == 0)
         r->renew_each =
             raw_u64(raw_member(receipt.lease, "seconds")) * 1000 / 3;
@@ -369,7 +369,7 @@ try_report(struct run *r, int code, const char *how)
     rc = cli_try_change(r->c, TOOL_UPDATE, &x, &receipt);
     if (rc == ERR_IDEMPOTENCY)
         return 0;
-    return rc == ERR_AGAIN ? rc : cli_report_change(r->c, rc, &x, &receipt);
+    return rc == ERR_AGAIN ? rc : cli_report_change(r->c, rc, &x);
 }
 
 static int
@@ -395,6 +395,7 @@ attach_log(struct run *r)
     struct str log = output_log(&r->output, &c->a);
     struct str name = arena_printf(&c->a, "%s.log", file_name(r->argv[0]));
     struct task_receipt receipt;
+    struct task_blob blob;
     struct task k;
     int rc;
 
@@ -408,9 +409,12 @@ attach_log(struct run *r)
     store_unlock(c->s.store);
     if (task_status_ended(k.status))
         return 0;
-    rc = cli_args_attach(c, r->id, log, "log");
+    rc = cli_args_store(c, log, &blob);
     if (rc != 0)
         return rc;
+    cli_args_begin(c, NULL, r->id);
+    c->tool.blob = blob;
+    cli_args_put(c, "type", "log");
     cli_args_put(c, "agent", r->file.agent);
     cli_args_put(c, "name", output_plain(&c->a, name, LINE_LEN));
     put_report_key(r);

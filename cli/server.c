@@ -36,8 +36,6 @@
 #define TOKEN_FILE_MAX 4096
 #define DEFAULT_PORT 8766
 #define RPC_BUSY (-32010) /* as mcp/wire.c has it */
-#define REVISION "2026-07-28"
-#define META "io.modelcontextprotocol/"
 
 /* ---- where the server is ---- */
 
@@ -53,21 +51,6 @@ struct place {
     char host[80]; /* for the fields Host and Origin */
     bool is_unix, is_here; /* is_here: on this host */
 };
-
-static bool
-place_unix(struct place *to, const char *path)
-{
-    size_t n = strlen(path);
-
-    if (n == 0 || n >= sizeof to->at.un.sun_path)
-        return false;
-    to->at.un.sun_family = AF_UNIX;
-    memcpy(to->at.un.sun_path, path, n + 1);
-    to->len = sizeof to->at.un;
-    text_put(to->host, sizeof to->host, "localhost");
-    to->is_unix = to->is_here = true;
-    return true;
-}
 
 /* Reads "ADDRESS", "ADDRESS:PORT" or "[ADDRESS]:PORT". */
 static bool
@@ -118,12 +101,19 @@ static int
 find_server(const struct cli *c, struct place *to)
 {
     const char *server = c->env->server;
+    const char *path;
     struct str rest = str_of(server);
     bool ok;
 
     memset(to, 0, sizeof *to);
     if (str_starts(rest, "unix:")) {
-        ok = place_unix(to, server + strlen("unix:"));
+        path = server + strlen("unix:");
+        ok = *path != '\0' && strlen(path) < sizeof to->at.un.sun_path;
+        to->at.un.sun_family = AF_UNIX;
+        text_put(to->at.un.sun_path, sizeof to->at.un.sun_path, "%s", path);
+        to->len = sizeof to->at.un;
+        text_put(to->host, sizeof to->host, "localhost");
+        to->is_unix = to->is_here = true;
     } else {
         if (str_starts(rest, "http://"))
             rest = str_from(rest, strlen("http://"));
@@ -164,18 +154,6 @@ service_put_closed(const char *path, char *out, size_t cap)
 
 /* ---- the token ---- */
 
-/* The token of a line, or empty. */
-static struct str
-token_of(struct str line)
-{
-    struct str token = token_word(&line);
-
-    for (size_t i = 0; i < token.len; i++)
-        if (token.p[i] <= ' ' || token.p[i] >= 0x7f)
-            return STR_NONE;
-    return token.len > 0 && *token.p != '#' ? token : STR_NONE;
-}
-
 /* Reads the first token of the file into c->a: a line may be one of the
    server's own file. *out is empty if there is no file to read. */
 static int
@@ -202,8 +180,14 @@ read_token(struct cli *c, struct str *out)
         return p == NULL ? cli_fail_store(c, ERR_NOMEM)
                          : cli_fail_errno(c, ERR_INVALID, path);
     text = (struct str){p, (size_t)n};
-    while (text.len > 0 && token.len == 0)
-        token = token_of(str_line(&text));
+    while (text.len > 0 && token.len == 0) {
+        struct str line = str_line(&text);
+
+        token = token_word(&line);
+        for (size_t i = 0; i < token.len; i++)
+            if (token.p[0] == '#' || token.p[i] <= ' ' || token.p[i] >= 0x7f)
+                token.len = 0;
+    }
     if (token.len == 0)
         return cli_fail(c, ERR_INVALID, "%s: has no line with a token", path);
     *out = token;
@@ -222,6 +206,7 @@ struct talk {
     struct buf out, in;
     struct http_head head; /* points into in */
     size_t head_len;
+    struct str session; /* of the answer, in c->a; or empty */
 };
 
 /* Prints that the exchange failed. Returns the exit code. */
@@ -241,12 +226,6 @@ fail_talk(struct talk *t, const char *what)
                     "store is", server, what,
                     str_starts(str_of(server), "unix:") ? "--unix PATH"
                                                         : "--http");
-}
-
-static int
-fail_talk_nomem(struct talk *t)
-{
-    return cli_fail_store(t->c, ERR_NOMEM);
 }
 
 static bool
@@ -277,23 +256,12 @@ await_ready(struct talk *t, short events)
     return n > 0 ? 0 : CLI_NOT_MET;
 }
 
-/* The socket file of a service may be one that only a group may open. */
-static int
-fail_connect(struct talk *t, const struct place *to)
-{
-    int err = errno;
-    char closed[200];
-
-    if (err == EACCES && to->is_unix &&
-        service_put_closed(to->at.un.sun_path, closed, sizeof closed))
-        return cli_fail(t->c, ERR_UNREACHABLE, "%s: %s", t->c->env->server,
-                        closed);
-    return fail_talk(t, strerror(err));
-}
-
 static int
 connect_server(struct talk *t, const struct place *to)
 {
+    char closed[200];
+    int err;
+
     t->fd = socket(to->at.sa.sa_family, SOCK_STREAM, 0);
     if (t->fd < 0 || !http_prepare_fd(t->fd))
         return fail_talk(t, strerror(errno));
@@ -303,7 +271,15 @@ connect_server(struct talk *t, const struct place *to)
         return 0;
     /* TCP may still be connecting, and the first write tells how that ended. A
        Unix socket connects at once, unless its queue is full. */
-    return !to->is_unix && is_unfinished(errno) ? 0 : fail_connect(t, to);
+    err = errno;
+    if (!to->is_unix && is_unfinished(err))
+        return 0;
+    /* That of a service may be one that only a group may open. */
+    if (err == EACCES && to->is_unix &&
+        service_put_closed(to->at.un.sun_path, closed, sizeof closed))
+        return cli_fail(t->c, ERR_UNREACHABLE, "%s: %s", t->c->env->server,
+                        closed);
+    return fail_talk(t, strerror(err));
 }
 
 /* Without tokens a server takes a request with its own Origin for one of its
@@ -312,7 +288,7 @@ static void
 put_http_request(struct talk *t, const struct place *to, struct str token)
 {
     const struct server_request *q = t->q;
-    struct buf body = {0}, *b = &t->out;
+    struct buf *b = &t->out;
 
     if (q->path != NULL) {
         buf_printf(b, "GET %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n",
@@ -322,26 +298,22 @@ put_http_request(struct talk *t, const struct place *to, struct str token)
         buf_z(b, "\r\n");
         return;
     }
-    buf_printf(&body, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"%s\","
-               "\"params\":{%.*s,\"_meta\":{\"" META "protocolVersion\":\""
-               REVISION "\",\"" META "clientInfo\":{\"name\":\"mcptask\","
-               "\"version\":\"" MCPTASK_VERSION "\"},\"" META
-               "clientCapabilities\":{}}}}", q->method, STR_ARG(q->params));
     buf_printf(b, "POST /mcp HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n"
                "Content-Type: application/json\r\n"
-               "Accept: application/json, text/event-stream\r\n"
-               "MCP-Protocol-Version: " REVISION "\r\nMcp-Method: %s\r\n",
-               to->host, q->method);
+               "Accept: application/json, text/event-stream\r\n", to->host);
+    if (!q->batch)
+        buf_printf(b, "MCP-Protocol-Version: " SERVER_REV "\r\n"
+                   "Mcp-Method: %s\r\n", q->method);
+    else if (t->c->batches.len > 0)
+        buf_printf(b, "Mcp-Session-Id: %.*s\r\n", STR_ARG(t->c->batches));
     if (q->name.p != NULL)
         buf_printf(b, "Mcp-Name: %.*s\r\n", STR_ARG(q->name));
     if (token.len > 0)
         buf_printf(b, "Authorization: Bearer %.*s\r\n", STR_ARG(token));
     else if (q->person)
         buf_printf(b, "Origin: http://%s\r\n", to->host);
-    buf_printf(b, "Content-Length: %zu\r\n\r\n", body.len);
-    buf_str(b, buf_view(&body));
-    b->err |= body.err;
-    buf_fini(&body);
+    buf_printf(b, "Content-Length: %zu\r\n\r\n", q->body.len);
+    buf_str(b, q->body);
 }
 
 static int
@@ -384,7 +356,7 @@ receive(struct talk *t, int *rc)
             return -1;
         p = buf_room(&t->in, READ_SIZE);
         if (p == NULL) {
-            *rc = fail_talk_nomem(t);
+            *rc = cli_fail_store(t->c, ERR_NOMEM);
             return -1;
         }
         n = recv(t->fd, p, READ_SIZE, 0);
@@ -456,15 +428,19 @@ receive_body(struct talk *t, struct str *body)
 
 /* ---- the answer ---- */
 
-/* The answer to our request, if text is one; else NULL. */
+/* The answer to our request, or those to a batch, if text is that; else
+   NULL. */
 static const struct json_tok *
-answer_in(struct cli *c, struct str text)
+answer_in(struct talk *t, struct str text)
 {
     const struct json_tok *root;
     int64_t id;
 
-    if (json_parse(&c->a, text, &root, NULL) != 0 ||
-        (json_get(root, "result") == NULL && json_get(root, "error") == NULL))
+    if (json_parse(&t->c->a, text, &root, NULL) != 0)
+        return NULL;
+    if (t->q->batch && root->type == JSON_ARRAY)
+        return root;
+    if (json_get(root, "result") == NULL && json_get(root, "error") == NULL)
         return NULL;
     /* A request that could not be read is answered without its id. */
     return !json_int(json_get(root, "id"), &id) || id == 1 ? root : NULL;
@@ -473,7 +449,7 @@ answer_in(struct cli *c, struct str text)
 /* The answer among the events of a stream. Its events have one line of data,
    as JSON needs no more. */
 static const struct json_tok *
-answer_in_stream(struct cli *c, struct str body)
+answer_in_stream(struct talk *t, struct str body)
 {
     const struct json_tok *root = NULL;
 
@@ -481,7 +457,7 @@ answer_in_stream(struct cli *c, struct str body)
         struct str line = str_cut(&body, '\n');
 
         if (str_starts(line, "data:"))
-            root = answer_in(c, str_trim(str_from(line, strlen("data:"))));
+            root = answer_in(t, str_trim(str_from(line, strlen("data:"))));
     }
     return root;
 }
@@ -528,16 +504,17 @@ read_reply(struct talk *t, const struct json_tok **root)
     int status = t->head.status, rc;
     struct str body;
 
+    t->session = arena_str(&t->c->a, http_field_of(&t->head, "mcp-session-id"));
     rc = receive_body(t, &body);
     if (rc != 0)
         return rc;
     body = arena_str(&t->c->a, body);
     if (body.p == NULL)
-        return fail_talk_nomem(t);
+        return cli_fail_store(t->c, ERR_NOMEM);
     if (t->q->path != NULL) /* it says so itself where it is not well */
         *root = json_parse(&t->c->a, body, root, NULL) == 0 ? *root : NULL;
     else
-        *root = stream ? answer_in_stream(t->c, body) : answer_in(t->c, body);
+        *root = stream ? answer_in_stream(t, body) : answer_in(t, body);
     if (*root != NULL && !is_lost(status))
         return 0;
     if (status != 200)
@@ -567,6 +544,7 @@ ask_once(struct cli *c, const struct server_request *q, int64_t until,
     const struct json_tok *root = NULL;
     struct place to;
     struct str token;
+    bool whole;
     int rc = find_server(c, &to);
 
     if (rc == 0)
@@ -574,7 +552,7 @@ ask_once(struct cli *c, const struct server_request *q, int64_t until,
     if (rc == 0)
         put_http_request(&t, &to, token);
     if (rc == 0 && t.out.err != 0)
-        rc = fail_talk_nomem(&t);
+        rc = cli_fail_store(c, ERR_NOMEM);
     if (rc == 0)
         rc = connect_server(&t, &to);
     if (rc == 0)
@@ -583,11 +561,14 @@ ask_once(struct cli *c, const struct server_request *q, int64_t until,
         rc = receive_head(&t);
     if (rc == 0)
         rc = read_reply(&t, &root);
+    if (rc == 0 && q->batch && c->batches.p == NULL)
+        c->batches = arena_str(&c->kept, t.session);
     if (t.fd >= 0)
         close(t.fd);
     buf_fini(&t.out);
     buf_fini(&t.in);
-    *result = q->path != NULL ? root : json_get(root, "result");
+    whole = q->path != NULL || (root != NULL && root->type == JSON_ARRAY);
+    *result = whole ? root : json_get(root, "result");
     *error = *result != NULL ? NULL : json_get(root, "error");
     return rc;
 }

@@ -1,5 +1,6 @@
-/* show - the commands that show tasks and calls: list, show, history, tail.
-   Long output is written piece by piece, with memory for one piece. */
+/* show - the commands that show tasks and calls: list, show, history, tail,
+   stats, export. Long output is written piece by piece, with memory for one
+   piece. */
 
 #include "cli/show.h"
 #include "store/remote.h"
@@ -16,7 +17,9 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "json/raw.h"
+#include "json/write.h"
 #include "task/artifact.h"
+#include "task/cause.h"
 #include "task/query.h"
 #include "task/view.h"
 
@@ -24,6 +27,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #define FOLLOW_MS 50 /* how often tail -f looks for news */
@@ -31,97 +35,39 @@
 #define CALLS_PAGE 50
 #define LISTED 50      /* tasks of a list on a terminal, without --limit */
 #define ASKED_LINES 3  /* of a question, in a list of them */
+#define DAYS 14        /* of stats */
+#define AGENTS_MAX 500 /* that are counted */
 
 /* ---- list ---- */
 
-/* Reads "open,in_progress" into bits. */
-static int
-status_bits(const struct cli *c, const char *list, unsigned *bits)
-{
-    for (const char *at = list; at != NULL; ) {
-        size_t len = strcspn(at, ",");
-        int s = task_status_of((struct str){at, len});
-
-        if (s < 0)
-            return cli_fail(c, ERR_INVALID, "unknown status \"%.*s\"\nchoose "
-                            "open, in_progress, handoff_ready, "
-                            "agent_exhausted, done, failed or cancelled",
-                            (int)len, at);
-        *bits |= 1u << s;
-        at = at[len] == ',' ? at + len + 1 : NULL;
-    }
-    return 0;
-}
-
-/* A page of a list, from the store or from a server. */
-struct page {
-    struct task_list here;
-    struct call_list there;
-    struct str item; /* the last one that was taken of it */
-    size_t at;
-};
-
-/* Reads the page that q, or args, ask for. */
-static int
-read_page(struct cli *c, const struct task_query *q, struct str args,
-          struct page *p)
-{
-    int rc;
-
-    *p = (struct page){.item = STR_NONE};
-    if (c->env->server == NULL) {
-        rc = tasks_list(c->s.tasks, &c->a, q, &p->here);
-    } else {
-        rc = call_list(c, q, args, &p->there);
-        p->here.next = p->there.next;
-        p->here.total = p->there.total;
-        p->here.exact = p->there.exact;
-        if (rc == 0 && c->head == 0)
-            c->head = p->there.head;
-    }
-    c->found = p->here.total;
-    c->found_more = !p->here.exact;
-    return rc;
-}
-
-/* Takes the next task of a page. False: there is no more, or *rc is set. */
-static bool
-next_task(struct cli *c, struct page *p, struct task *k, int *rc)
-{
-    if (c->env->server == NULL) {
-        if (p->at == p->here.n)
-            return false;
-        *k = p->here.tasks[p->at++];
-        return true;
-    }
-    p->item = raw_list_next(p->there.tasks, p->item);
-    if (p->item.p == NULL)
-        return false;
-    *rc = call_task_of(c, p->item, k);
-    return *rc == 0;
-}
-
 int
-cli_each_task(struct cli *c, struct task_query *q, struct str args,
+cli_each_task(struct cli *c, struct task_query *q,
               bool (*fn)(void *ctx, const struct task *k), void *ctx)
 {
-    struct page page;
+    struct task_list page;
     struct buf next = {0};
     bool more = true;
-    struct task k;
     int rc = 0;
 
     while (rc == 0 && more && cli_drain(c)) {
-        rc = read_page(c, q, args, &page);
-        while (rc == 0 && more && next_task(c, &page, &k, &rc))
-            more = fn(ctx, &k);
+        /* The tool would answer with the same, but writing and reading its JSON
+           takes thrice the time of a long list. */
+        rc = c->env->server != NULL ? call_list(c, q, &page)
+                                    : tasks_list(c->s.tasks, &c->a, q, &page);
+        if (rc != 0)
+            break;
+        if (c->env->server != NULL && c->head == 0)
+            c->head = page.head;
+        c->found = page.total;
+        c->found_more = !page.exact;
+        for (size_t i = 0; more && i < page.n; i++)
+            more = fn(ctx, &page.tasks[i]);
         next.len = 0;
-        if (rc == 0)
-            buf_str(&next, page.here.next);
+        buf_str(&next, page.next);
         q->cursor = buf_view(&next);
         arena_reset(&c->a);
         more = more && next.len > 0;
-        rc = rc == 0 ? next.err : rc;
+        rc = next.err;
     }
     buf_fini(&next);
     return rc;
@@ -137,40 +83,37 @@ take_id(void *ctx, const struct task *k)
     return ids->err == 0;
 }
 
-/* All ids are read before the first task, since tasks that change meanwhile
-   would move in the list. One that is archived meanwhile is left out. */
+/* The same with every task, and whole: lists of a server hold summaries. Its
+   tasks come with the oldest change first. All ids are read before the first
+   task, since tasks that change meanwhile would move in the list. One that is
+   archived meanwhile is left out. */
 static int
-ask_each_whole(struct cli *c, struct task_query *q,
-               bool (*fn)(void *ctx, const struct task *k), void *ctx)
+each_whole_task(struct cli *c, bool (*fn)(void *ctx, const struct task *k),
+                void *ctx)
 {
+    struct task_query q = {.include_done = true, .limit = TASK_LIST_MAX,
+                           .uncounted = true};
+    const char *id[CALL_MANY];
     struct buf ids = {0};
-    int rc = cli_each_task(c, q, CLI_ALL, take_id, &ids);
-    struct task_error e;
-    struct task k;
-    size_t at;
+    size_t at, n;
+    bool more = true;
+    int rc;
 
+    if (c->env->server == NULL)
+        return cli_each_task(c, &q, fn, ctx);
+    rc = cli_each_task(c, &q, take_id, &ids);
     rc = rc == 0 ? ids.err : rc;
-    while (rc == 0 && ids.len > 0 && cli_drain(c)) {
-        for (at = ids.len - 1; at > 0 && ids.p[at - 1] != '\0'; at--)
-            ;
-        rc = call_task(c, ids.p + at, 0, &k, &e);
-        ids.len = rc != 0 || fn(ctx, &k) ? at : 0;
-        rc = rc == ERR_NOT_FOUND ? 0 : rc;
+    for (at = ids.len; rc == 0 && at > 0 && more && cli_drain(c);) {
+        for (n = 0; n < CALL_MANY && at > 0; n++) {
+            for (at--; at > 0 && ids.p[at - 1] != '\0'; at--)
+                ;
+            id[n] = ids.p + at;
+        }
+        rc = call_tasks(c, id, n, fn, ctx, &more);
         arena_reset(&c->a);
     }
     buf_fini(&ids);
     return rc;
-}
-
-int
-cli_each_whole(struct cli *c, bool (*fn)(void *ctx, const struct task *k),
-               void *ctx)
-{
-    struct task_query q = {.include_done = true, .limit = TASK_LIST_MAX,
-                           .uncounted = true};
-
-    return c->env->server != NULL ? ask_each_whole(c, &q, fn, ctx)
-                                  : cli_each_task(c, &q, CLI_ALL, fn, ctx);
 }
 
 /* A list for a person at a terminal. */
@@ -181,24 +124,17 @@ struct listing {
     unsigned signs; /* that were shown, a bit each */
 };
 
-/* Adds a task with its question and the command that answers it. */
-static void
-show_asking(struct listing *s, const struct task *k)
-{
-    struct str question = human_open_question(k, STR_NONE);
-
-    human_asked(&s->t, k, question);
-    human_question(&s->t, 4, k, question, ASKED_LINES);
-}
-
 static bool
 show_task(void *ctx, const struct task *k)
 {
     struct listing *s = ctx;
     struct cli *c = s->c;
+    struct str question;
 
     if (c->arg[ARG_NEEDS_INPUT].flag && k->needs_input) {
-        show_asking(s, k);
+        question = human_open_question(k, STR_NONE);
+        human_asked(&s->t, k, question); /* with how to answer it */
+        human_question(&s->t, 4, k, question, ASKED_LINES);
     } else {
         human_row(&s->t, k);
         human_text(&s->t, 4, raw_text(&c->a, k->match), 1, "2");
@@ -207,36 +143,25 @@ show_task(void *ctx, const struct task *k)
     return ++s->shown < c->args.limit;
 }
 
-/* How many there are, and how to see the rest. */
-static void
-end_listing(struct listing *s)
-{
-    struct cli *c = s->c;
-    bool all = s->shown >= c->found && !c->found_more;
-    char text[160];
-
-    if (s->shown == 0)
-        return;
-    if (all)
-        text_put(text, sizeof text, U64 " task%s%s", s->shown,
-                 s->shown == 1 ? "" : "s",
-                 c->arg[ARG_READY].flag ? " can be claimed" : "");
-    else
-        text_put(text, sizeof text, U64 " of " U64 "%s; add \"-n 0\" for all",
-                 s->shown, c->found, c->found_more ? "+" : "");
-    human_legend(&s->t, s->signs, text);
-}
-
+/* Below it stands how many there are, and how to see the rest. */
 static int
-show_list(struct cli *c, struct task_query *q, struct str args)
+show_list(struct cli *c, struct task_query *q)
 {
     struct listing s = {.c = c};
+    char text[160];
     int rc;
 
     table_begin(&s.t, c, human_list, HUMAN_COLUMNS, screen_columns());
-    rc = cli_each_task(c, q, args, show_task, &s);
-    if (rc == 0)
-        end_listing(&s);
+    rc = cli_each_task(c, q, show_task, &s);
+    if (s.shown >= c->found && !c->found_more)
+        text_put(text, sizeof text, U64 " task%s%s", s.shown,
+                 s.shown == 1 ? "" : "s",
+                 c->arg[ARG_READY].flag ? " can be claimed" : "");
+    else
+        text_put(text, sizeof text, U64 " of " U64 "%s; add \"-n 0\" for all",
+                 s.shown, c->found, c->found_more ? "+" : "");
+    if (rc == 0 && s.shown > 0)
+        human_legend(&s.t, s.signs, text);
     table_end(&s.t);
     return rc;
 }
@@ -318,15 +243,23 @@ list_calls(struct cli *c)
 }
 
 /* Reads the options of list, as the arguments of list_tasks; but it takes
-   several statuses, and any limit. Returns 0, or an exit code after printing
-   the error. */
+   several statuses, and any limit. What is to be done next comes in the order
+   of work, and a person sees a page, unless they ask for something else.
+   Returns 0, or an exit code after printing the error. */
 static int
-read_query(struct cli *c, struct task_query *q)
+read_query(struct cli *c, bool person, struct task_query *q)
 {
+    bool to_do = c->arg[ARG_READY].flag || c->arg[ARG_NEEDS_INPUT].flag;
     struct task_args args;
     struct task_ctx x;
-    int rc;
+    int rc, status;
 
+    if (to_do && !c->args.calls && c->arg[ARG_ORDER].text == NULL)
+        c->arg[ARG_ORDER].text = "work";
+    if (person && c->args.limit == UINT64_MAX)
+        c->args.limit = LISTED;
+    else if (c->args.limit == 0)
+        c->args.limit = UINT64_MAX;
     cli_args_begin(c, NULL, NULL);
     rc = cli_args_parse(c, TOOL_LIST, &x, &args);
     if (rc != 0)
@@ -336,33 +269,19 @@ read_query(struct cli *c, struct task_query *q)
         return cli_fail_store(c, rc);
     q->limit = c->args.limit < TASK_LIST_MAX ? (unsigned)c->args.limit
                                              : TASK_LIST_MAX;
-    return status_bits(c, c->args.status, &q->status);
-}
+    for (const char *at = c->args.status; at != NULL; ) {
+        size_t len = strcspn(at, ",");
 
-/* The same options as members, for a server. */
-static struct str
-read_args(struct cli *c)
-{
-    struct str args;
-
-    cli_args_begin(c, NULL, NULL);
-    args = cli_args_end(c);
-    return args.p == NULL ? args : (struct str){args.p + 1, args.len - 2};
-}
-
-/* Sets the order and the number of tasks that nobody asked for: what is to be
-   done next comes in the order of work. */
-static void
-begin_order(struct cli *c, bool person)
-{
-    bool to_do = c->arg[ARG_READY].flag || c->arg[ARG_NEEDS_INPUT].flag;
-
-    if (to_do && !c->args.calls && c->arg[ARG_ORDER].text == NULL)
-        c->arg[ARG_ORDER].text = "work";
-    if (person && c->args.limit == UINT64_MAX)
-        c->args.limit = LISTED;
-    else if (c->args.limit == 0)
-        c->args.limit = UINT64_MAX;
+        status = task_status_of((struct str){at, len});
+        if (status < 0)
+            return cli_fail(c, ERR_INVALID, "unknown status \"%.*s\"\nchoose "
+                            "open, in_progress, handoff_ready, "
+                            "agent_exhausted, done, failed or cancelled",
+                            (int)len, at);
+        q->status |= 1u << status;
+        at = at[len] == ',' ? at + len + 1 : NULL;
+    }
+    return 0;
 }
 
 int
@@ -372,29 +291,24 @@ cli_list(struct cli *c)
     bool person = c->tty && !c->json && !c->args.ids && !c->args.calls;
     struct arena of_query; /* each page resets c->a */
     struct task_query q;
-    struct str args;
     int rc;
 
-    begin_order(c, person);
-    rc = read_query(c, &q);
+    rc = read_query(c, person, &q);
     if (c->args.calls && cli_args_others(c, of_calls))
         return cli_misuse(c, "--calls takes only --owner, --all and --limit");
     if (c->args.calls && c->env->server != NULL)
         return cli_fail_beside(c, "--calls");
     if (rc != 0)
         return rc;
-    args = read_args(c);
-    if (args.p == NULL)
-        return cli_fail_store(c, ERR_NOMEM);
     c->columns = 5;
     of_query = c->a;
     c->a = (struct arena){0};
     if (c->args.calls)
         rc = list_calls(c);
     else if (person)
-        rc = show_list(c, &q, args);
+        rc = show_list(c, &q);
     else
-        rc = cli_each_task(c, &q, args, print_task, c);
+        rc = cli_each_task(c, &q, print_task, c);
     arena_fini(&of_query);
     return rc < 0 ? cli_fail_store(c, rc) : rc;
 }
@@ -424,63 +338,37 @@ last_lines(struct str s, uint64_t n)
     return str_from(s, i);
 }
 
-/* Appends it as get_task does, but in one piece. */
-static void
-put_content_json(struct cli *c, struct str entry, struct str content)
-{
-    struct buf *b = &c->out;
-    bool text = utf8_is_valid(content);
-
-    buf_printf(b, "{\"task_id\":\"%s\",\"artifact\":%.*s,\"encoding\":\"%s\","
-               "\"content\":", c->operand[0], STR_ARG(entry),
-               text ? "utf8" : "base64");
-    if (text) {
-        json_quote(b, content);
-    } else {
-        buf_char(b, '"');
-        base64_encode(b, content);
-        buf_char(b, '"');
-    }
-    buf_z(b, "}\n");
-}
-
-/* Reads the content of an artifact. Returns 0, or an exit code after printing
-   the error. */
-static int
-fetch_content(struct cli *c, struct str entry, struct str *content)
-{
-    const char *id = c->operand[0], *which = c->args.artifact, *why;
-    int rc;
-
-    if (c->env->server != NULL)
-        return call_content(c, id, which, content);
-    rc = artifact_fetch(c->s.store, c->env->artifacts_dir,
-                        raw_inner(raw_member(entry, "sha256")), true, &c->a,
-                        content);
-    why = store_content_why(c->s.store);
-    if (rc == 0)
-        return 0;
-    return cli_fail(c, rc, "%s: %s: %s%s%s", id, which, rc == ERR_NOT_FOUND
-                    ? "its content is not in the artifacts directory"
-                    : "its content cannot be read", *why ? "; " : "", why);
-}
-
+/* Shows an artifact of k, whole, its last lines, or those with a text. */
 static int
 show_artifact(struct cli *c, const struct task *k)
 {
-    const char *id = c->operand[0], *which = c->args.artifact;
+    const char *id = c->operand[0], *which = c->args.artifact, *why;
     struct str name = raw_quote(&c->a, str_of(which)), entry, content;
-    struct buf lines = {0};
+    struct buf lines = {0}, *b = &c->out;
     size_t at = 0;
+    bool text;
     int rc;
 
     entry = raw_list_find(k->f[F_ARTIFACTS], "artifact_id", name);
     if (entry.p == NULL)
         return cli_fail(c, ERR_NOT_FOUND, "no such artifact \"%s\"\nrun "
                         "\"mcptask show %s\" for the list", which, id);
-    rc = fetch_content(c, entry, &content);
-    if (rc != 0)
-        return rc;
+    if (c->env->server != NULL) {
+        rc = call_content(c, id, which, &content);
+        if (rc != 0)
+            return rc;
+    } else {
+        rc = artifact_fetch(c->s.store, c->env->artifacts_dir,
+                            raw_inner(raw_member(entry, "sha256")), true, &c->a,
+                            &content);
+        why = store_content_why(c->s.store);
+        if (rc != 0)
+            return cli_fail(c, rc, "%s: %s: %s%s%s", id, which,
+                            rc == ERR_NOT_FOUND
+                            ? "its content is not in the artifacts directory"
+                            : "its content cannot be read",
+                            *why ? "; " : "", why);
+    }
     if (c->args.end > 0)
         at = content.len - last_lines(content, c->args.end).len;
     if (c->args.match != NULL) {
@@ -491,39 +379,45 @@ show_artifact(struct cli *c, const struct task *k)
         content = str_from(content, at);
     }
     c->raw = !c->tty && !c->json; /* such as a patch that is to be applied */
-    if (c->json)
-        put_content_json(c, entry, content);
-    else
-        buf_str(&c->out, content);
+    text = utf8_is_valid(content);
+    if (c->json) /* as get_task has it, but in one piece */
+        buf_printf(b, "{\"task_id\":\"%s\",\"artifact\":%.*s,\"encoding\":"
+                   "\"%s\",\"content\":", id, STR_ARG(entry),
+                   text ? "utf8" : "base64");
+    if (!c->json) {
+        buf_str(b, content);
+    } else if (text) {
+        json_quote(b, content);
+    } else {
+        buf_char(b, '"');
+        base64_encode(b, content);
+        buf_char(b, '"');
+    }
+    buf_z(b, c->json ? "}\n" : "");
     buf_fini(&lines);
     return CLI_OK;
 }
 
-/* Reads the task, of the version that is asked for, from the server. */
-static int
-ask_version(struct cli *c, struct task *k)
-{
-    const char *id = c->operand[0];
-    struct task_error e;
-    int rc = call_task(c, id, c->args.version, k, &e);
-
-    if (rc != ERR_NOT_FOUND)
-        return rc;
-    if (str_is(e.field, "version"))
-        return cli_fail(c, rc, "%s: %.*s", id, STR_ARG(e.message));
-    return cli_fail_task(c, rc, id);
-}
-
-/* The same from the store. */
+/* Reads the task, of the version that is asked for. Returns 0, or an exit code
+   after printing the error. */
 static int
 read_version(struct cli *c, struct task *k)
 {
     const char *id = c->operand[0];
     uint64_t version = c->args.version, current = 0;
     struct task_event ev;
-    int rc = task_event_last(c->s.tasks, &c->a, str_of(id), &ev);
-    bool found = rc == 0;
+    struct task_error e;
+    bool found;
+    int rc;
 
+    if (c->env->server != NULL) {
+        rc = call_task(c, id, version, k, &e);
+        if (rc == ERR_NOT_FOUND && str_is(e.field, "version"))
+            return cli_fail(c, rc, "%s: %.*s", id, STR_ARG(e.message));
+        return rc == ERR_NOT_FOUND ? cli_fail_task(c, rc, id) : rc;
+    }
+    rc = task_event_last(c->s.tasks, &c->a, str_of(id), &ev);
+    found = rc == 0;
     if (found && version > 0) {
         current = task_event_version(&ev);
         rc = task_event_back(c->s.tasks, &c->a, version, 0, &ev);
@@ -557,16 +451,13 @@ show_person(struct cli *c, const struct task *k)
     struct task_query q = {.include_done = true, .order = ORDER_WORK,
                            .limit = TASK_LIST_MAX};
     struct arena kept = c->a; /* k is in it, and each page resets c->a */
-    struct str args = arena_printf(&kept, "\"include_done\":true,"
-                                   "\"order\":\"work\",\"parent_id\":%.*s",
-                                   STR_ARG(k->f[F_TASK_ID]));
     struct sheet s;
     int rc;
 
     c->a = (struct arena){NULL, NULL};
     q.has[ATOM_PARENT_ID] = k->f[F_TASK_ID];
     sheet_begin(&s, c, k);
-    rc = args.p == NULL ? ERR_NOMEM : cli_each_task(c, &q, args, show_part, &s);
+    rc = cli_each_task(c, &q, show_part, &s);
     sheet_end(&s);
     arena_fini(&c->a);
     c->a = kept;
@@ -581,7 +472,7 @@ cli_show(struct cli *c)
 
     if (c->args.artifact == NULL && (c->args.end > 0 || c->args.match != NULL))
         return cli_misuse(c, "--tail and --match need --artifact");
-    rc = c->env->server != NULL ? ask_version(c, &k) : read_version(c, &k);
+    rc = read_version(c, &k);
     if (rc != 0)
         return rc;
     if (c->args.artifact != NULL)
@@ -659,33 +550,26 @@ collect_event(void *ctx, struct str raw)
     return r->rc == 0 && cli_drain(c);
 }
 
-static int
-ask_history(struct human_events *e, const char *id)
-{
-    struct cli *c = e->t.c;
-    struct reader r = {.e = e};
-    bool dropped;
-    int rc = call_history(c, id, c->args.since, c->args.limit, collect_event,
-                          &r, &dropped);
-
-    table_draw(&e->t);
-    if (dropped && !c->json)
-        buf_z(&c->out, "(older events are no longer in this log)\n");
-    return rc == 0 ? r.rc : rc;
-}
-
 int
 cli_history(struct cli *c)
 {
     const char *id = c->operand[0];
     struct human_events e;
+    struct reader r = {.e = &e};
+    bool dropped;
     int rc;
 
     human_begin_events(&e, c, true);
-    if (c->env->server != NULL)
-        rc = ask_history(&e, id);
-    else
+    if (c->env->server != NULL) {
+        rc = call_history(c, id, c->args.since, c->args.limit, collect_event,
+                          &r, &dropped);
+        rc = rc == 0 ? r.rc : rc;
+        table_draw(&e.t);
+        if (dropped && !c->json)
+            buf_z(&c->out, "(older events are no longer in this log)\n");
+    } else { /* with whole notes, and what was asked and answered */
         rc = history(&e, str_of(id), c->args.since, c->args.limit);
+    }
     table_end(&e.t);
     return rc < 0 ? cli_fail_task(c, rc, id) : rc;
 }
@@ -697,8 +581,8 @@ static int
 ask_head(struct cli *c)
 {
     struct task_query q = {.limit = 1, .since_n = c->head};
-    struct call_list list;
-    int rc = call_list(c, &q, STR_NONE, &list);
+    struct task_list list;
+    int rc = call_list(c, &q, &list);
 
     if (rc == 0)
         c->head = list.head;
@@ -754,57 +638,31 @@ tail_observe(void *ctx, const struct store_entry *e,
     tail_event(ctx, r);
 }
 
-/* Shows the last n events. A compaction leaves gaps in their numbers, so this
-   looks further and further back until it finds enough. */
-static int
-tail_last(struct tail *t, uint64_t n)
-{
-    struct store *s = t->c->s.store;
-    uint64_t head = store_next_n(s) - 1, back = n, from, have;
-    int rc;
-
-    if (n == 0)
-        return 0;
-    do {
-        from = back < head ? head - back + 1 : 1;
-        back = back > UINT64_MAX / 8 ? UINT64_MAX : back * 8;
-        t->skip = UINT64_MAX; /* only counts them */
-        rc = store_scan(s, from, tail_event, t);
-        have = UINT64_MAX - t->skip;
-    } while (rc == 0 && have < n && from > 1);
-    t->skip = have > n ? have - n : 0;
-    return rc == 0 ? store_scan(s, from, tail_event, t) : rc;
-}
-
 /* The newest events of a server, gathered from the histories of the tasks that
    changed last. */
 struct news {
     struct cli *c;
     struct arena a;  /* of the events */
-    struct buf list; /* of struct piece_of_news */
+    struct buf list; /* of struct task_event */
     uint64_t max;    /* how many are wanted */
     uint64_t since;  /* older ones are not */
     struct str title; /* raw: of the task whose history is read */
     int rc;
 };
-struct piece_of_news {
-    uint64_t seq;
-    struct str raw, title;
-};
 
 static int
 compare_news(const void *a, const void *b)
 {
-    const struct piece_of_news *x = a, *y = b;
+    const struct task_event *x = a, *y = b;
 
-    return x->seq < y->seq ? -1 : x->seq > y->seq;
+    return x->r.n < y->r.n ? -1 : x->r.n > y->r.n;
 }
 
-static struct piece_of_news *
+static struct task_event *
 news_of(const struct news *n, size_t *len)
 {
-    *len = n->list.len / sizeof(struct piece_of_news);
-    return (struct piece_of_news *)(void *)n->list.p;
+    *len = n->list.len / sizeof(struct task_event);
+    return (struct task_event *)(void *)n->list.p;
 }
 
 /* Puts them in order, and drops the oldest ones that are too many. */
@@ -812,13 +670,13 @@ static void
 sort_news(struct news *n)
 {
     size_t len;
-    struct piece_of_news *all = news_of(n, &len);
+    struct task_event *all = news_of(n, &len);
 
     if (len > 0)
         qsort(all, len, sizeof *all, compare_news);
     if (len > n->max) {
         buf_consume(&n->list, (size_t)(len - n->max) * sizeof *all);
-        n->since = news_of(n, &len)[0].seq;
+        n->since = news_of(n, &len)[0].r.n;
     }
 }
 
@@ -826,13 +684,15 @@ static bool
 take_news(void *ctx, struct str raw)
 {
     struct news *n = ctx;
-    struct piece_of_news one = {.seq = raw_u64(raw_member(raw, "seq")),
-                                .raw = arena_str(&n->a, raw),
-                                .title = n->title};
+    struct str own = arena_str(&n->a, raw);
+    struct task_event ev;
 
-    buf_put(&n->list, &one, sizeof one);
-    if (one.raw.p == NULL || n->list.err != 0)
-        n->rc = ERR_NOMEM;
+    n->rc = own.p == NULL ? ERR_NOMEM
+                          : call_event_of(n->c, &n->a, own, n->title, &ev);
+    if (n->rc == 0) {
+        buf_put(&n->list, &ev, sizeof ev);
+        n->rc = n->list.err;
+    }
     return n->rc == 0;
 }
 
@@ -867,20 +727,16 @@ show_news(struct tail *t, uint64_t *since, uint64_t max)
     struct news n = {.c = t->c, .max = max, .since = *since};
     struct task_query q = {.include_done = true, .limit = TASK_LIST_MAX,
                            .since_n = *since};
-    struct piece_of_news *all;
-    struct task_event ev;
+    struct task_event *all;
     size_t len = 0;
-    int rc = max == 0 ? 0 : cli_each_task(t->c, &q, CLI_ALL,
-                                            take_history, &n);
+    int rc = max == 0 ? 0 : cli_each_task(t->c, &q, take_history, &n);
 
     rc = rc == 0 ? n.rc : rc;
     sort_news(&n);
     all = news_of(&n, &len);
     for (size_t i = 0; rc == 0 && i < len; i++) {
-        rc = call_event_of(t->c, &n.a, all[i].raw, all[i].title, &ev);
-        if (rc == 0)
-            print_event(&t->e, &ev);
-        *since = all[i].seq;
+        print_event(&t->e, &all[i]);
+        *since = all[i].r.n;
     }
     arena_fini(&n.a);
     buf_fini(&n.list);
@@ -907,16 +763,31 @@ ask_tail(struct tail *t)
     return cli_interrupted() ? CLI_OK : rc;
 }
 
+/* Shows the last events. A compaction leaves gaps in their numbers, so this
+   looks further and further back until it finds enough. */
 static int
 read_tail(struct tail *t)
 {
     struct cli *c = t->c;
+    struct store *s = c->s.store;
+    uint64_t head = store_next_n(s) - 1, n = c->args.lines, back = n, from = 1;
+    uint64_t have = n;
     bool more = c->args.follow;
-    int rc;
+    int rc = 0;
 
     if (more)
-        store_observe(c->s.store, tail_observe, t);
-    rc = tail_last(t, c->args.lines);
+        store_observe(s, tail_observe, t);
+    if (n > 0)
+        do {
+            from = back < head ? head - back + 1 : 1;
+            back = back > UINT64_MAX / 8 ? UINT64_MAX : back * 8;
+            t->skip = UINT64_MAX; /* only counts them */
+            rc = store_scan(s, from, tail_event, t);
+            have = UINT64_MAX - t->skip;
+        } while (rc == 0 && have < n && from > 1);
+    t->skip = have > n ? have - n : 0;
+    if (rc == 0 && n > 0)
+        rc = store_scan(s, from, tail_event, t);
     while (rc == 0 && more) {
         table_draw(&t->e.t);
         rc = cli_follow(c, &more);
@@ -933,5 +804,337 @@ cli_tail(struct cli *c)
     human_begin_events(&t.e, c, false);
     rc = c->env->server != NULL ? ask_tail(&t) : read_tail(&t);
     table_end(&t.e.t);
+    return rc < 0 ? cli_fail_store(c, rc) : rc;
+}
+
+/* ---- stats ---- */
+
+/* Those that ended in the last two weeks by day and by agent, and the others by
+   column. How long work and answers took is for programs. A day begins at
+   midnight here. A task counts on the day of its newest event, which for an
+   ended task is its end. */
+
+enum { N_DONE, N_FAILED, N_HANDED, N_COUNTS };
+
+struct agent_count {
+    struct str name; /* in c->kept */
+    uint64_t n[N_COUNTS];
+};
+
+struct stats {
+    struct cli *c;
+    int64_t midnight[DAYS + 1]; /* when each day begins, the oldest first */
+    uint64_t ended[DAYS], failed[DAYS];
+    struct buf to_done, to_answer; /* of int64_t: milliseconds */
+    uint64_t column[TASK_N_COLUMNS];
+    struct agent_count agent[AGENTS_MAX];
+    size_t n_agents;
+};
+
+/* The day of a time, or -1 if it is too long ago. */
+static int
+day_of(const struct stats *s, int64_t ms)
+{
+    int i = DAYS - 1;
+
+    while (i >= 0 && ms < s->midnight[i])
+        i--;
+    return i;
+}
+
+static void
+count_agent(struct stats *s, struct str raw, int what)
+{
+    struct str name = raw_text(&s->c->a, raw);
+    size_t i = 0;
+
+    if (name.len == 0)
+        return;
+    while (i < s->n_agents && !str_eq(s->agent[i].name, name))
+        i++;
+    if (i == AGENTS_MAX)
+        return;
+    if (i == s->n_agents) {
+        s->agent[i].name = arena_str(&s->c->kept, name);
+        s->n_agents += s->agent[i].name.p != NULL;
+    }
+    if (i < s->n_agents)
+        s->agent[i].n[what]++;
+}
+
+/* Adds the span between two times, if both are. */
+static void
+add_span(struct buf *b, struct str from, struct str to)
+{
+    int64_t a, z, ms;
+
+    if (!time_parse(from, &a) || !time_parse(to, &z))
+        return;
+    ms = z > a ? z - a : 0;
+    buf_put(b, (const char *)&ms, sizeof(ms));
+}
+
+static bool
+count_task(void *ctx, const struct task *k)
+{
+    struct stats *s = ctx;
+    struct str handoff = k->f[F_HANDOFF], at, item = STR_NONE;
+    int64_t ms = 0;
+    int day;
+
+    while ((item = raw_list_next(k->f[F_QUESTIONS], item)).p != NULL) {
+        at = raw_inner(raw_member(raw_member(item, "answer"), "at"));
+        if (time_parse(at, &ms) && day_of(s, ms) >= 0)
+            add_span(&s->to_answer, raw_inner(raw_member(item, "at")), at);
+    }
+    at = raw_member(handoff, "at");
+    if (at.p != NULL && time_parse(raw_inner(at), &ms) && day_of(s, ms) >= 0)
+        count_agent(s, raw_member(handoff, "from_agent"), N_HANDED);
+    if (!task_status_ended(k->status)) {
+        s->column[task_column(k)]++;
+        return true;
+    }
+    day = time_parse(k->ev.r.time, &ms) ? day_of(s, ms) : -1;
+    if (day < 0)
+        return true;
+    s->ended[day]++;
+    s->failed[day] += k->status == TASK_FAILED;
+    if (k->status == TASK_DONE)
+        add_span(&s->to_done, raw_inner(k->f[F_CREATED_AT]), k->ev.r.time);
+    if (k->status != TASK_CANCELLED)
+        count_agent(s, k->f[F_CURRENT_OWNER],
+                    k->status == TASK_DONE ? N_DONE : N_FAILED);
+    return true;
+}
+
+static int
+compare_spans(const void *a, const void *b)
+{
+    int64_t x, y;
+
+    memcpy(&x, a, sizeof(x));
+    memcpy(&y, b, sizeof(y));
+    return (x > y) - (x < y);
+}
+
+static int
+compare_agents(const void *a, const void *b)
+{
+    const struct agent_count *x = a, *y = b;
+    uint64_t n = x->n[N_DONE] + x->n[N_FAILED] + x->n[N_HANDED];
+    uint64_t m = y->n[N_DONE] + y->n[N_FAILED] + y->n[N_HANDED];
+
+    return n != m ? (n < m) - (n > m) : str_compare(x->name, y->name);
+}
+
+/* The day of midnight i, in text. */
+static const char *
+name_day(const struct stats *s, int i, char text[40])
+{
+    time_t at = (time_t)(s->midnight[i] / 1000);
+    struct tm tm = {0};
+
+    localtime_r(&at, &tm);
+    text_put(text, 40, "%04d-%02d-%02d", tm.tm_year + 1900, tm.tm_mon + 1,
+             tm.tm_mday);
+    return text;
+}
+
+static void
+put_stats(struct stats *s)
+{
+    struct buf *b = &s->c->out;
+    const char *before = "";
+    char day[40];
+
+    for (int i = 0; i < DAYS; i++)
+        if (s->ended[i] > 0)
+            buf_printf(b, "%s  " U64 " ended, " U64 " of them failed\n",
+                       name_day(s, i, day), s->ended[i], s->failed[i]);
+    for (size_t i = 0; i < s->n_agents; i++)
+        buf_printf(b, "%.*s  " U64 " done, " U64 " failed, " U64
+                   " handed over\n", STR_ARG(s->agent[i].name),
+                   s->agent[i].n[N_DONE], s->agent[i].n[N_FAILED],
+                   s->agent[i].n[N_HANDED]);
+    for (int i = 0; i < TASK_N_COLUMNS; i++)
+        if (i != COLUMN_DONE) {
+            buf_printf(b, "%s%s " U64, before, human_column(i),
+                       s->column[i]);
+            before = ", ";
+        }
+    buf_char(b, '\n');
+}
+
+/* Writes the middle one of the times, if there is any. */
+static void
+put_json_median(struct json_w *w, const char *name, struct buf *spans)
+{
+    size_t n = spans->len / sizeof(int64_t);
+    int64_t ms;
+
+    if (n == 0)
+        return;
+    qsort(spans->p, n, sizeof(ms), compare_spans);
+    memcpy(&ms, spans->p + n / 2 * sizeof(ms), sizeof(ms));
+    json_put_int(w, name, ms / 1000);
+}
+
+static void
+put_json_stats(struct stats *s)
+{
+    struct json_w w;
+    char day[40];
+
+    json_begin(&w, &s->c->out);
+    json_put_arr(&w, "days");
+    for (int i = 0; i < DAYS; i++) {
+        json_obj(&w);
+        json_put_z(&w, "day", name_day(s, i, day));
+        json_put_int(&w, "ended", (int64_t)s->ended[i]);
+        json_put_int(&w, "failed", (int64_t)s->failed[i]);
+        json_close(&w);
+    }
+    json_close(&w);
+    put_json_median(&w, "median_seconds_to_done", &s->to_done);
+    put_json_median(&w, "median_seconds_to_answer", &s->to_answer);
+    json_put_arr(&w, "agents");
+    for (size_t i = 0; i < s->n_agents; i++) {
+        json_obj(&w);
+        json_put_str(&w, "agent", s->agent[i].name);
+        json_put_int(&w, "done", (int64_t)s->agent[i].n[N_DONE]);
+        json_put_int(&w, "failed", (int64_t)s->agent[i].n[N_FAILED]);
+        json_put_int(&w, "handed_over", (int64_t)s->agent[i].n[N_HANDED]);
+        json_close(&w);
+    }
+    json_close(&w);
+    json_put_arr(&w, "columns");
+    for (int i = 0; i < TASK_N_COLUMNS; i++)
+        if (i != COLUMN_DONE) {
+            json_obj(&w);
+            json_put_z(&w, "name", human_column(i));
+            json_put_int(&w, "total", (int64_t)s->column[i]);
+            json_close(&w);
+        }
+    json_close(&w);
+    json_end(&w);
+    buf_char(&s->c->out, '\n');
+}
+
+int
+cli_stats(struct cli *c)
+{
+    struct stats s = {.c = c};
+    time_t now = (time_t)(cli_now_ms(c) / 1000);
+    struct tm today = {.tm_isdst = -1}, day;
+    int rc;
+
+    tzset();
+    localtime_r(&now, &today);
+    for (int i = 0; i <= DAYS; i++) {
+        day = (struct tm){.tm_year = today.tm_year, .tm_mon = today.tm_mon,
+                          .tm_mday = today.tm_mday - DAYS + 1 + i,
+                          .tm_isdst = -1};
+        s.midnight[i] = (int64_t)mktime(&day) * 1000;
+    }
+    rc = each_whole_task(c, count_task, &s);
+    if (rc == 0)
+        rc = s.to_done.err != 0 ? s.to_done.err : s.to_answer.err;
+    if (rc == 0) {
+        qsort(s.agent, s.n_agents, sizeof(s.agent[0]), compare_agents);
+        if (c->json)
+            put_json_stats(&s);
+        else
+            put_stats(&s);
+    }
+    buf_fini(&s.to_done);
+    buf_fini(&s.to_answer);
+    return rc < 0 ? cli_fail_store(c, rc) : rc;
+}
+
+/* ---- export ---- */
+
+/* JSON lines, which import reads, or markdown. */
+struct export {
+    struct cli *c;
+    bool md;
+    bool any; /* a task has been written */
+    uint64_t head, unread;
+};
+
+static bool
+export_task(void *ctx, const struct task *k)
+{
+    struct export *x = ctx;
+    struct cli *c = x->c;
+
+    if (x->md && x->any)
+        buf_z(&c->out, "\n---\n\n");
+    cli_put_whole(c, k, x->md);
+    x->any = true;
+    return cli_drain(c);
+}
+
+static int
+export_record(void *ctx, const struct store_rec *r)
+{
+    struct export *x = ctx;
+    struct cli *c = x->c;
+    struct tasks *t = c->s.tasks;
+    char id[STORE_MAX_KEY + 1];
+    struct task_event ev;
+    struct task k;
+    int rc;
+
+    if (!str_starts(r->key, "task/") || !cli_is_newest(c, r))
+        return 0;
+    rc = task_event_of(r, &ev);
+    if (!c->tty)
+        cli_progress(c, r->n, x->head);
+    if (rc == 0 && task_event_archives(&ev))
+        return 0;
+    if (rc == 0)
+        rc = x->md ? task_of(t, &c->a, &ev, &k) : task_peek(t, &c->a, &ev, &k);
+    if (rc == 0)
+        rc = tasks_list_parts(t, &c->a, &k);
+    if (rc == 0)
+        rc = export_task(x, &k) ? 0 : 1;
+    if (rc == ERR_FORMAT || rc == ERR_GARBLED) {
+        x->unread++; /* nobody here can; the others are still exported */
+        text_put(id, sizeof(id), "%.*s", (int)r->key.len - 5, r->key.p + 5);
+        cli_fail_task(c, rc, id);
+        rc = 0;
+    }
+    arena_reset(&c->a);
+    return rc;
+}
+
+int
+cli_export(struct cli *c)
+{
+    const char *format = c->args.format;
+    struct export x = {.c = c, .md = format != NULL &&
+                                     strcmp(format, "md") == 0};
+    struct task k;
+    int rc = 0;
+
+    if (format != NULL && !x.md && strcmp(format, "jsonl") != 0)
+        return cli_fail(c, ERR_INVALID, "unknown format \"%s\"\nchoose jsonl "
+                        "or md", format);
+    c->exact = !x.md;
+    for (char **id = c->operand; *id != NULL && rc == 0; id++) {
+        rc = cli_task(c, *id, &k);
+        if (rc < 0)
+            return cli_fail_task(c, rc, *id);
+        if (rc == 0 && !export_task(&x, &k))
+            rc = CLI_NOT_MET;
+    }
+    if (c->n_operands > 0)
+        return rc;
+    if (c->env->server != NULL)
+        return each_whole_task(c, export_task, &x);
+    x.head = store_next_n(c->s.store);
+    rc = store_scan(c->s.store, 1, export_record, &x);
+    if (rc == 0 && x.unread > 0)
+        return CLI_STORE;
     return rc < 0 ? cli_fail_store(c, rc) : rc;
 }

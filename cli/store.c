@@ -1,18 +1,22 @@
-/* store - how commands open the store and commit to it.
+/* store - how commands open the store, run a tool on it, and commit to it.
 
-   A command that only reads opens it read-only: no lock, no change. */
+   A command that only reads opens it read-only: no lock, no change. A tool runs
+   as it does for a client: from its message, judged by mcp, in a turn. */
 
 #include "cli/store.h"
 #include "store/remote.h"
 #include "cli/text.h"
 #include "mcp/mcp.h"
+#include "base/clock.h"
 #include "base/text.h"
 #include "task/query.h"
 #include "tools/tools.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <unistd.h>
 
+#define WAIT_MS 50 /* how often a wait checks for new records */
 #define TRIES 3 /* to make room, while what is free keeps changing */
 
 /* Every command knows all kinds of records: a compaction that did not know a
@@ -36,6 +40,7 @@ cli_open_store(const struct cli_env *env, bool readonly,
     int rc;
 
     text_put(why, 256, "out of memory");
+    *out = (struct cli_store){.store = NULL};
     out->tasks = tasks_new();
     out->calls = calls_new(&calls);
     if (out->tasks == NULL || out->calls == NULL)
@@ -55,29 +60,41 @@ cli_open_store(const struct cli_env *env, bool readonly,
 void
 cli_close_store(struct cli_store *s)
 {
+    mcp_free(s->mcp);
+    tools_free(s->tools);
     store_close(s->store);
     tasks_free(s->tasks);
     calls_free(s->calls);
 }
 
-/* Runs the calls that wait for the staged changes. Those that cannot run now
-   are left to the next process. */
+/* What mcp does with each committed record: it runs what waits for it. */
 static void
-settle(struct cli *c)
+wake_messages(void *ctx, const struct store_entry *e, const struct store_rec *r)
 {
-    struct tools *tools = NULL;
-    struct mcp *mcp = NULL;
-    int rounds = 16;
+    struct mcp_change change = {r->key, r->body, r->n, r->p == 0};
 
-    if (!calls_any_marked(c->s.calls) ||
-        tools_new(&tools, c->s.tasks, c->env) < 0)
-        return;
-    if (mcp_new(&mcp, tools_catalogue(tools), c->s.store, NULL,
-                c->s.calls) == 0)
-        while (rounds-- > 0 && calls_any_marked(c->s.calls))
-            mcp_run_marked(mcp);
-    mcp_free(mcp);
-    tools_free(tools);
+    (void)e;
+    mcp_changed(ctx, &change);
+}
+
+/* Makes what runs the tools, once. A command has all of them, whatever clients
+   are offered. ERR_NOMEM. */
+static int
+offer_tools(struct cli *c)
+{
+    static struct cli_env env;
+    static struct mcp_catalogue offer;
+
+    if (c->s.mcp != NULL)
+        return 0;
+    env = *c->env;
+    env.core = env.read_only = env.structured = false;
+    env.command = true;
+    if (c->s.tools == NULL && tools_new(&c->s.tools, c->s.tasks, &env) != 0)
+        return ERR_NOMEM;
+    offer = *tools_catalogue(c->s.tools);
+    offer.put_notice = NULL; /* what it says, cli_close and cli_catch_up do */
+    return mcp_new(&c->s.mcp, &offer, c->s.store, NULL, c->s.calls);
 }
 
 int
@@ -93,10 +110,14 @@ cli_try_lock(struct cli *c)
 int
 cli_commit(struct cli *c, bool *unknown)
 {
-    int rc;
+    int rc, rounds = 16;
 
-    if (store_has_room(c->s.store)) /* else they would take it */
-        settle(c);
+    /* Runs the calls that wait for the staged changes. Those that cannot run
+       now are left to the next process. Without room they would take it. */
+    if (store_has_room(c->s.store) && calls_any_marked(c->s.calls) &&
+        offer_tools(c) == 0)
+        while (rounds-- > 0 && calls_any_marked(c->s.calls))
+            mcp_run_marked(c->s.mcp);
     while ((rc = store_commit(c->s.store, unknown)) == ERR_PENDING)
         store_await(c->s.store);
     store_unlock(c->s.store);
@@ -106,6 +127,59 @@ cli_commit(struct cli *c, bool *unknown)
         rc = ERR_AGAIN;
     return rc;
 }
+
+/* ---- a message ---- */
+
+int
+cli_run_message(struct cli *c, struct str text, bool person,
+                struct str *answer)
+{
+    struct mcp_facts f = {.principal = STR(""), .person = person};
+    struct mcp_sink sink = {.ctx = NULL}; /* it is sent no notes */
+    enum mcp_status status = MCP_OK;
+    struct mcp_message *m, *next;
+    struct buf out = {0}, notes = {0};
+    bool writes, unknown = false;
+    int rc = offer_tools(c);
+
+    if (rc == 0)
+        rc = mcp_accept(c->s.mcp, &f, &text, &m);
+    if (rc != 0)
+        return rc;
+    mcp_prepare(m);
+    do { /* a turn */
+        writes = mcp_writes(m);
+        rc = writes ? store_lock_patiently(c->s.store) : 0;
+        if (rc != 0)
+            break;
+        out.len = notes.len = 0;
+        status = mcp_run(m, &out, &notes);
+        rc = writes ? cli_commit(c, &unknown) : 0;
+        if (rc == 0)
+            rc = out.err;
+        if (rc == 0 && status == MCP_WAITS) {
+            store_observe(c->s.store, wake_messages, c->s.mcp);
+            rc = mcp_keep(m, &sink, c);
+        }
+        while (rc == 0 && status == MCP_WAITS &&
+               mcp_next(c->s.mcp, clock_mono_ms(), &next) == NULL) {
+            int64_t left = mcp_due_ms(c->s.mcp) - clock_mono_ms();
+
+            if (left > 0)
+                poll(NULL, 0, left < WAIT_MS ? (int)left : WAIT_MS);
+            rc = cli_interrupted() ? CLI_NOT_MET : cli_catch_up(c);
+            mcp_tick(c->s.mcp, clock_mono_ms());
+        }
+        mcp_end_turn(c->s.mcp);
+    } while (rc == ERR_AGAIN || (rc == 0 && status == MCP_WAITS));
+    mcp_release(m);
+    store_observe(c->s.store, NULL, NULL);
+    buf_fini(&notes); /* nobody reads them */
+    *answer = buf_take(&out, &c->a);
+    return rc == 0 && answer->p == NULL ? ERR_NOMEM : rc;
+}
+
+/* ---- the store ---- */
 
 bool
 cli_make_room(struct cli *c)

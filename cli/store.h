@@ -1,7 +1,7 @@
 #ifndef CLI_STORE_H
 #define CLI_STORE_H
 
-/* store - how commands open the store and commit to it. */
+/* store - how commands open the store, run a tool on it, and commit to it. */
 
 #include "cli/command.h"
 
@@ -25,6 +25,12 @@ int cli_try_lock(struct cli *c);
    known: after ERR_AGAIN, which also means that a compaction was tried for want
    of room, the caller takes the lock and does it all again. */
 int cli_commit(struct cli *c, bool *unknown);
+/* Runs a message of MCP in this process, as a server runs that of a client: one
+   turn, with the lock and a commit if it writes; as often as it waits. person:
+   a person asks. Returns 0 with the answer, which is in c->a; CLI_NOT_MET once
+   cli_interrupted; or an error of the store, which did not change. */
+int cli_run_message(struct cli *c, struct str text, bool person,
+                    struct str *answer);
 /* store_follow, and what other hosts committed. That they cannot be asked is
    told once, and is no error. */
 int cli_catch_up(struct cli *c);

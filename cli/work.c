@@ -1,53 +1,67 @@
-/* work - the commands with which people, and the hooks of agents, work on
-   tasks: claim, checkpoint, handoff, answer, wait.
+/* work - the commands that create and change tasks, and those that ask and
+   wait: add, edit, claim, checkpoint, handoff, attach, done, fail, cancel,
+   reopen; ask, answer, message, wait.
 
-   Each does the same as a tool, with the same arguments. Waiting takes no
-   lock. */
+   Each calls a tool with its own arguments, and shows the answer. */
 
 #include "cli/work.h"
 #include "cli/args.h"
 #include "cli/call.h"
+#include "cli/editor.h"
 #include "cli/human.h"
 #include "cli/id.h"
 #include "cli/show.h"
-#include "cli/store.h"
 #include "cli/text.h"
+#include "base/base64.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/utf8.h"
+#include "task/artifact.h"
 #include "task/claim.h"
 #include "task/may.h"
-#include "task/query.h"
-#include "tools/look.h"
-#include "task/view.h"
-#include "base/clock.h"
+#include "task/project.h"
 
-#include <poll.h>
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
-#define WAIT_MS 50    /* how often a wait checks for new records */
-#define WAIT_LOOKS 20 /* then it counts what time alone may have changed */
-#define SERVER_WAIT_S 50 /* the most that its tools wait */
+#define WAIT_S 50 /* the most that the tools wait */
+
+/* ---- add, edit ---- */
+
+int
+cli_add(struct cli *c)
+{
+    struct str title = cli_args_join(c, c->operand);
+    const struct project *at = c->env->project;
+    const char **repo = &c->arg[F_REPO_PATH].text;
+
+    /* A server does not know where a new task is asked for. */
+    if (*repo == NULL && c->env->server != NULL && at != NULL &&
+        at->root[0] != '\0')
+        *repo = project_text(&c->kept, at->root).p;
+    if (title.p == NULL)
+        return cli_fail_store(c, ERR_NOMEM);
+    cli_args_begin(c, NULL, NULL);
+    json_put_str(&c->tool.w, "title", title);
+    return cli_change_and_tell(c, TOOL_CREATE);
+}
+
+int
+cli_edit(struct cli *c)
+{
+    static const char *const agent[] = {"agent", NULL};
+
+    if (!cli_args_others(c, agent)) {
+        if (cli_terminal(STDIN_FILENO) > 0 && cli_terminal(STDOUT_FILENO) > 0)
+            return cli_edit_text(c, c->operand[0]);
+        return cli_misuse(c, "nothing to change, give at least one option");
+    }
+    cli_args_begin(c, NULL, c->operand[0]);
+    return cli_change_and_tell(c, TOOL_UPDATE);
+}
 
 /* ---- claim ---- */
-
-/* Waits for a record, or for what a second may bring. Returns 1; 0 once it is
-   later than until; or an error of cli_catch_up. */
-static int
-await_news(struct cli *c, int64_t until)
-{
-    uint64_t seen = store_next_n(c->s.store);
-    int64_t left;
-    int rc = 0;
-
-    for (int n = 0; n < WAIT_LOOKS && rc == 0; n++) {
-        left = until - clock_mono_ms();
-        if (left <= 0)
-            return 0;
-        poll(NULL, 0, left < WAIT_MS ? (int)left : WAIT_MS);
-        rc = cli_catch_up(c);
-        if (store_next_n(c->s.store) != seen)
-            break;
-    }
-    return rc != 0 ? rc : 1;
-}
 
 /* "; 12 blocked by a, b", if the answer says so. */
 static void
@@ -69,53 +83,31 @@ put_blockers(struct cli *c, struct buf *b, struct str answer, const char *what,
     }
 }
 
-/* "; t-1 was left by codex, exited 20 s ago", for what could be claimed, and
-   how as the next step. */
-static void
-put_yielding(struct cli *c, struct buf *b, struct buf *next, struct str answer)
-{
-    struct str list = raw_member(answer, "could_claim"), item = STR_NONE;
-
-    while ((item = raw_list_next(list, item)).p != NULL)
-        buf_printf(b, "; %.*s was %.*s",
-                   STR_ARG(raw_text(&c->a, raw_member(item, "task_id"))),
-                   STR_ARG(raw_text(&c->a, raw_member(item, "was"))));
-    if (raw_list_n(list) > 0)
-        buf_z(next, "if that agent will not come, run \"mcptask claim ID "
-              "--takeover --reason TEXT\"");
-}
-
-/* "2 ready in other projects; use --any-repo, or --repo /a /b" */
-static void
-put_elsewhere(struct cli *c, struct buf *b, struct str answer)
-{
-    struct str n = raw_member(answer, "elsewhere"), item = STR_NONE;
-    struct str list = raw_member(answer, "elsewhere_in");
-
-    if (n.p == NULL)
-        return;
-    buf_printf(b, "%.*s ready in other projects; use --any-repo, or --repo",
-               STR_ARG(n));
-    while ((item = raw_list_next(list, item)).p != NULL)
-        buf_printf(b, " %.*s", STR_ARG(raw_text(&c->a, raw_member(item,
-                                                            "repo_path"))));
-}
-
-/* Shows the answer of claim_task that there is no task to claim. Returns the
-   exit code. */
+/* Shows the answer of claim_task that there is no task to claim: "no task is
+   ready; 12 blocked by a, b; t-1 was left by codex, exited 20 s ago", then what
+   helps. Returns the exit code. */
 static int
 show_none(struct cli *c, struct str answer)
 {
     struct str damaged = raw_member(answer, "damaged");
     struct str later = raw_member(answer, "later");
     struct str waiting = raw_member(answer, "waiting");
+    struct str elsewhere = raw_member(answer, "elsewhere");
+    struct str held = raw_member(answer, "you_hold");
     struct str message = raw_text(&c->a, raw_member(answer, "message"));
     struct str what = str_cut(&message, ';'); /* the rest is for agents */
+    struct str list = raw_member(answer, "could_claim"), item = STR_NONE;
     struct buf b = {0}, next = {0};
     int rc;
 
     if (c->json) {
         buf_str(&c->out, answer);
+        if (held.p != NULL) { /* what else the agent holds is for models */
+            c->out.len -= (size_t)(str_end(answer) - held.p) +
+                          strlen(",\"you_hold\":");
+            buf_str(&c->out, str_from(answer, (size_t)(str_end(held) -
+                                                       answer.p)));
+        }
         buf_char(&c->out, '\n');
     }
     put_blockers(c, &b, answer, "blocked", "blocked_by", "task_id");
@@ -128,9 +120,21 @@ show_none(struct cli *c, struct str answer)
                    STR_ARG(waiting));
     if (damaged.p != NULL)
         buf_printf(&b, "; %.*s damaged", STR_ARG(damaged));
-    put_yielding(c, &b, &next, answer);
-    if (next.len == 0)
-        put_elsewhere(c, &next, answer);
+    while ((item = raw_list_next(list, item)).p != NULL)
+        buf_printf(&b, "; %.*s was %.*s",
+                   STR_ARG(raw_text(&c->a, raw_member(item, "task_id"))),
+                   STR_ARG(raw_text(&c->a, raw_member(item, "was"))));
+    if (raw_list_n(list) > 0) {
+        buf_z(&next, "if that agent will not come, run \"mcptask claim ID "
+              "--takeover --reason TEXT\"");
+    } else if (elsewhere.p != NULL) {
+        buf_printf(&next, "%.*s ready in other projects; use --any-repo, or "
+                   "--repo", STR_ARG(elsewhere));
+        list = raw_member(answer, "elsewhere_in");
+        while ((item = raw_list_next(list, item)).p != NULL)
+            buf_printf(&next, " %.*s", STR_ARG(raw_text(&c->a,
+                                       raw_member(item, "repo_path"))));
+    }
     rc = cli_fail(c, ERR_NOT_FOUND, next.len > 0 ? "%.*s%.*s\n%.*s"
                                                  : "%.*s%.*s%.*s",
                   STR_ARG(what), STR_ARG(buf_view(&b)),
@@ -140,44 +144,7 @@ show_none(struct cli *c, struct str answer)
     return rc;
 }
 
-/* Finds why there is no task to claim. Returns the exit code. */
-static int
-fail_none(struct cli *c, const struct task_receipt *r)
-{
-    struct str answer;
-    struct task_args args;
-    struct task_want w;
-    struct task_why why;
-    struct task_ctx x;
-    struct buf b = {0};
-    int rc;
-
-    cli_args_begin(c, NULL, NULL);
-    rc = cli_args_parse(c, TOOL_CLAIM, &x, &args);
-    if (rc != 0)
-        return rc;
-    w = task_want_of(&args);
-    w.who.repo = x.who.repo;
-    rc = tasks_why_none(c->s.tasks, &c->a, &w, &why);
-    if (rc != 0)
-        return cli_fail_store(c, rc);
-    view_none_json(&b, &why, r->partial);
-    answer = buf_take(&b, &c->a);
-    return answer.p != NULL ? show_none(c, answer)
-                            : cli_fail_store(c, ERR_NOMEM);
-}
-
-static void
-show_claimed(struct cli *c, const struct task *k, bool renewed)
-{
-    cli_put_whole(c, k, !c->json);
-    if (c->json && renewed && c->out.err == 0) {
-        c->out.len -= strlen("}\n");
-        buf_z(&c->out, ",\"renewed\":true}\n");
-    }
-}
-
-/* How long a call of a tool of the server may wait: what is left until then. */
+/* How long a call of a tool may wait: what is left until then. */
 static unsigned
 wait_s_until(int64_t until)
 {
@@ -185,14 +152,17 @@ wait_s_until(int64_t until)
 
     if (left <= 0)
         return 0;
-    return left < SERVER_WAIT_S * 1000 ? (unsigned)((left + 999) / 1000)
-                                       : SERVER_WAIT_S;
+    return left < WAIT_S * 1000 ? (unsigned)((left + 999) / 1000)
+                                       : WAIT_S;
 }
 
-/* Claims from the server, which waits a part of the time in each call. */
-static int
-ask_claim(struct cli *c, int64_t until)
+/* One that finds nothing, or loses, waits a part of the time in each call. */
+int
+cli_claim(struct cli *c)
 {
+    const char *reason = c->arg[ARG_REASON].text;
+    uint64_t s = c->args.timeout;
+    int64_t until = clock_mono_ms() + (s == UINT64_MAX ? 0 : (int64_t)s * 1000);
     struct task_error e;
     struct str answer, id;
     struct task k;
@@ -200,6 +170,8 @@ ask_claim(struct cli *c, int64_t until)
     unsigned wait_s;
     int rc;
 
+    if (c->arg[ARG_TAKEOVER].flag && (reason == NULL || *reason == '\0'))
+        return cli_misuse(c, "--takeover needs --reason");
     do {
         arena_reset(&c->a);
         wait_s = wait_s_until(until);
@@ -212,7 +184,7 @@ ask_claim(struct cli *c, int64_t until)
                            : may_later(&e);
     } while (none && wait_s_until(until) > 0);
     if (e.code != 0)
-        return cli_refuse_call(c, &e);
+        return cli_refuse_change(c, &e);
     if (none)
         return show_none(c, answer);
     cli_say_receipt(c, answer);
@@ -220,52 +192,18 @@ ask_claim(struct cli *c, int64_t until)
     id = arena_str(&c->a, raw_inner(raw_member(answer, "task_id")));
     if (id.p == NULL)
         return cli_fail_store(c, ERR_NOMEM);
-    rc = call_task(c, id.p, 0, &k, &e);
+    rc = cli_task(c, id.p, &k);
     if (rc != 0)
         return rc > 0 ? rc : cli_fail_task(c, rc, id.p);
-    show_claimed(c, &k, renewed);
+    cli_put_whole(c, &k, !c->json);
+    if (c->json && renewed && c->out.err == 0) {
+        c->out.len -= strlen("}\n");
+        buf_z(&c->out, ",\"renewed\":true}\n");
+    }
     return CLI_OK;
 }
 
-/* A claim that finds nothing is tried again at once where it has not read all
-   tasks; with --wait, and if it loses, when there is news. */
-int
-cli_claim(struct cli *c)
-{
-    const char *reason = c->arg[ARG_REASON].text;
-    uint64_t s = c->args.timeout;
-    int64_t until = clock_mono_ms() + (s == UINT64_MAX ? 0 : (int64_t)s * 1000);
-    struct task_receipt r;
-    struct task_ctx x;
-    struct task k;
-    bool none;
-    int rc;
-
-    if (c->arg[ARG_TAKEOVER].flag && (reason == NULL || *reason == '\0'))
-        return cli_misuse(c, "--takeover needs --reason");
-    if (c->env->server != NULL)
-        return ask_claim(c, until);
-    do {
-        arena_reset(&c->a);
-        cli_args_begin(c, NULL, c->operand[0]);
-        rc = cli_try_change(c, TOOL_CLAIM, &x, &r);
-        none = rc == 0 ? r.id.p == NULL : may_later(&x.e);
-    } while (none && ((rc == 0 && r.more) || await_news(c, until) != 0));
-    rc = cli_report_change(c, rc, &x, &r);
-    if (rc != 0)
-        return rc;
-    if (none)
-        return fail_none(c, &r);
-    rc = task_get(c->s.tasks, &c->a, r.id, &k);
-    if (rc == 0)
-        rc = tasks_list_parts(c->s.tasks, &c->a, &k);
-    if (rc != 0)
-        return cli_fail_store(c, rc);
-    show_claimed(c, &k, r.renewed);
-    return CLI_OK;
-}
-
-/* ---- checkpoint, handoff, answer ---- */
+/* ---- checkpoint, handoff ---- */
 
 static int
 save(struct cli *c, enum task_tool tool)
@@ -294,22 +232,210 @@ cli_handoff(struct cli *c)
     return save(c, TOOL_HANDOFF);
 }
 
-/* Sets *is_one to whether the word after the task is one of its questions, or
-   looks like one. Returns 0, or an exit code after printing the error. */
-static int
-is_question(struct cli *c, bool *is_one)
-{
-    const char *word = c->operand[1];
-    struct task_error e;
-    struct task k;
-    int rc = 0;
+/* ---- attach ---- */
 
-    *is_one = word[0] == 'q' && word[1] != '\0' &&
-              word[1 + strspn(word + 1, "0123456789")] == '\0';
-    if (!*is_one && (rc = cli_task(c, c->operand[0], &k, &e)) == 0)
-        *is_one = raw_list_find(k.f[F_QUESTIONS], "question_id",
-                                raw_quote(&c->a, str_of(word))).p != NULL;
-    return rc > 0 ? rc : 0; /* the change tells why there is no task */
+static bool
+ends_with(const char *path, const char *end)
+{
+    size_t n = strlen(path), m = strlen(end);
+
+    return n >= m && strcmp(path + n - m, end) == 0;
+}
+
+int
+cli_attach(struct cli *c)
+{
+    const char *path = c->operand[1], *name = c->arg[ARG_NAME].text;
+    bool in = strcmp(path, "-") == 0;
+    int fd = in ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    struct task_blob blob;
+    struct str content;
+    struct buf b = {0};
+    int rc = fd < 0 ? ERR_IO : cli_args_input(c, fd, ARTIFACT_MAX, &content);
+
+    if (rc != 0)
+        return rc == ERR_NOMEM ? cli_fail_store(c, rc)
+                               : cli_fail_errno(c, ERR_INVALID, path);
+    if (!in)
+        close(fd);
+    if (content.len > ARTIFACT_MAX)
+        return cli_fail(c, ERR_TOO_LARGE, "%s: larger than %d bytes\nattach "
+                        "a part of it", path, ARTIFACT_MAX);
+    /* The tool finds it there; only this waits until other hosts have it. */
+    rc = c->env->server == NULL ? cli_args_store(c, content, &blob) : 0;
+    if (rc != 0)
+        return rc;
+    if (name == NULL)
+        name = c->arg[ARG_NAME].text = file_name(path);
+    cli_args_begin(c, NULL, c->operand[0]);
+    if (ends_with(name, ".log"))
+        cli_args_put(c, "type", "log");
+    else if (ends_with(name, ".diff") || ends_with(name, ".patch"))
+        cli_args_put(c, "type", "diff");
+    if (utf8_is_valid(content)) {
+        json_put_str(&c->tool.w, "content", content);
+    } else {
+        base64_encode(&b, content);
+        json_put_str(&c->tool.w, "content", buf_view(&b));
+        json_put_z(&c->tool.w, "encoding", "base64");
+        c->tool.b.err |= b.err;
+        buf_fini(&b);
+    }
+    return cli_change_and_tell(c, TOOL_ATTACH);
+}
+
+/* ---- done, fail, cancel, reopen: several tasks ---- */
+
+/* Sets the status of a task; words, if there are any, are stored as what. */
+static int
+set_status(struct cli *c, const char *id, const char *status, const char *what,
+           struct str words)
+{
+    cli_args_begin(c, NULL, id);
+    cli_args_put(c, "status", status);
+    if (words.p != NULL)
+        json_put_str(&c->tool.w, what, words);
+    return cli_change_and_tell(c, TOOL_UPDATE);
+}
+
+/* Cancels a task; but the agent whose lease runs is asked to stop, as its next
+   change tells it. */
+static int
+ask_or_cancel(struct cli *c, const char *id, struct str words)
+{
+    struct task_actor who = {.name = STR_NONE};
+    struct task_holder holder = {.name = STR_NONE};
+    struct str receipt;
+    struct task k;
+    int rc = cli_task(c, id, &k);
+
+    if (rc > 0)
+        return rc;
+    if (c->arg[ARG_AGENT].text != NULL)
+        who.name = raw_quote(&c->a, str_of(c->arg[ARG_AGENT].text));
+    if (rc == 0)
+        holder = task_holder_of(&k);
+    if (rc != 0 || actor_hold(&who, &holder) != HOLD_OTHER)
+        return set_status(c, id, "cancelled", "reason", words);
+    cli_args_begin(c, NULL, id);
+    json_put_obj(&c->tool.w, "cancel_requested");
+    if (words.p != NULL)
+        json_put_str(&c->tool.w, "reason", words);
+    json_close(&c->tool.w);
+    rc = cli_call(c, TOOL_UPDATE, &receipt);
+    if (rc == 0)
+        cli_tell(c, "{task_id}: asked {agent} to stop\n",
+                 "task_id=%s agent=%.*s", id,
+                 STR_ARG(raw_text(&c->a, holder.name)));
+    return rc;
+}
+
+/* Changes each of the tasks among the operands, and prints of each what became
+   of it; the others are the words, which needs says must be there. Does not
+   guess whether the id of a task among the words is one of the tasks. Returns
+   the exit code of the worst change. */
+static int
+change_each(struct cli *c, const char *status, const char *what, bool needs)
+{
+    static const int rank[] = {[CLI_OK] = 0, [CLI_NOT_MET] = 1,
+                               [CLI_USAGE] = 2, [CLI_CONFLICT] = 3,
+                               [CLI_STORE] = 4};
+    struct str words = STR_NONE;
+    const char *id = NULL;
+    int n = c->n_operands, ids = 1, rc = 0, worst = CLI_OK;
+    bool known;
+
+    if (c->args.words != NULL)
+        words = str_of(c->args.words);
+    for (int i = 1; rc == 0 && words.p == NULL && i < n; i++) {
+        rc = cli_knows_id(c, c->operand[i], &known);
+        id = known ? c->operand[i] : id;
+        ids += known;
+    }
+    if (rc != 0)
+        return rc;
+    if (words.p == NULL && ids < n) {
+        if (ids > 1 &&
+            !cli_confirm(c, "\"%s\" is the id of a task; is it a word of the "
+                         "%s of %s?", id, what, c->operand[0]))
+            return cli_fail(c, ERR_INVALID, "\"%s\" is the id of a task\nto "
+                            "change several tasks, or to write of one in the "
+                            "%s, pass the %s with -m", id, what, what);
+        n = 1;
+        words = cli_args_join(c, c->operand + 1);
+        if (words.p == NULL)
+            return cli_fail_store(c, ERR_NOMEM);
+    }
+    if (needs && words.p == NULL)
+        return cli_misuse(c, n > 1 ? "REASON is missing, with -m"
+                                   : "REASON is missing");
+    for (int i = 0; i < n; i++) {
+        arena_reset(&c->a);
+        rc = status != NULL
+                 ? set_status(c, c->operand[i], status, what, words)
+                 : ask_or_cancel(c, c->operand[i], words);
+        worst = rank[rc] > rank[worst] ? rc : worst;
+    }
+    return worst;
+}
+
+int
+cli_done(struct cli *c)
+{
+    return change_each(c, "done", "result", false);
+}
+
+int
+cli_failed(struct cli *c)
+{
+    return change_each(c, "failed", "reason", true);
+}
+
+int
+cli_reopen(struct cli *c)
+{
+    return change_each(c, "open", "reason", true);
+}
+
+int
+cli_cancel(struct cli *c)
+{
+    return change_each(c, NULL, "reason", false);
+}
+
+/* ---- ask, answer, message ---- */
+
+/* Begins the arguments for the task, with the words after it as the text
+   name. Returns 0, or an exit code after printing the error. */
+static int
+begin_words(struct cli *c, const char *name)
+{
+    struct str words = cli_args_join(c, c->operand + 1);
+
+    if (words.p == NULL)
+        return cli_fail_store(c, ERR_NOMEM);
+    cli_args_begin(c, NULL, c->operand[0]);
+    json_put_str(&c->tool.w, name, words);
+    return 0;
+}
+
+int
+cli_ask(struct cli *c)
+{
+    int rc = begin_words(c, "question");
+
+    return rc != 0 ? rc : cli_change_and_tell(c, TOOL_ASK);
+}
+
+int
+cli_message(struct cli *c)
+{
+    int rc;
+
+    if (c->operand[1][0] == '\0')
+        return cli_misuse(c, "TEXT is empty");
+    rc = begin_words(c, "message");
+    return rc != 0 ? rc : cli_change_and_tell(c, TOOL_UPDATE);
 }
 
 /* Takes the number of an answer for the answer, as human_question shows them.
@@ -320,13 +446,12 @@ static int
 take_numbered(struct cli *c, const char **id, struct str *text)
 {
     struct str asked, answers, answer = STR_NONE;
-    struct task_error e;
     struct task k;
     int rc;
 
     if (text->len != 1 || *text->p < '1' || *text->p > '9')
         return 0;
-    rc = cli_task(c, c->operand[0], &k, &e);
+    rc = cli_task(c, c->operand[0], &k);
     if (rc != 0)
         return rc > 0 ? rc : 0; /* the change tells why there is no task */
     asked = human_open_question(&k, STR_NONE);
@@ -355,19 +480,26 @@ cli_answer(struct cli *c)
     const char *action = a->cancel ? "cancel" : NULL;
     bool refuses = a->decline || a->cancel, asked = refuses;
     int n = c->n_operands, rc = 0;
-    const char *question;
+    const char *question = c->operand[1];
     struct str text;
+    struct task k;
 
     if (a->decline && a->cancel)
         return cli_misuse(c, "--decline and --cancel exclude each other");
     if (n == 1 && !refuses)
         return cli_misuse(c, "ANSWER is missing");
-    if (n > 2 && !refuses)
-        rc = is_question(c, &asked);
+    if (n > 2 && !refuses) /* it is one of the task's, or looks like one */
+        asked = question[0] == 'q' && question[1] != '\0' &&
+                question[1 + strspn(question + 1, "0123456789")] == '\0';
+    if (n > 2 && !asked && (rc = cli_task(c, c->operand[0], &k)) == 0)
+        asked = raw_list_find(k.f[F_QUESTIONS], "question_id",
+                              raw_quote(&c->a, str_of(question))).p != NULL;
+    if (rc > 0) /* else the change tells why there is no task */
+        return rc;
     text = cli_args_join(c, c->operand + (n > 1) + (n > 1 && asked));
-    if (text.p == NULL || rc != 0)
-        return rc != 0 ? rc : cli_fail_store(c, ERR_NOMEM);
-    question = asked ? c->operand[1] : NULL;
+    if (text.p == NULL)
+        return cli_fail_store(c, ERR_NOMEM);
+    question = asked ? question : NULL;
     if (!refuses && (rc = take_numbered(c, &question, &text)) != 0)
         return rc;
     cli_args_begin(c, NULL, c->operand[0]);
@@ -382,59 +514,11 @@ cli_answer(struct cli *c)
 
 /* ---- wait ---- */
 
-/* Repeats a look until the condition is met, can no longer be met, or the time
-   is over. Returns what look_take does, whose memory is in x->a. An error of
-   cli_catch_up leaves x->e unchanged. */
-static int
-wait_for(struct cli *c, struct task_ctx *x, struct look *w)
-{
-    uint64_t s = c->args.timeout;
-    int64_t until = s == UINT64_MAX ? INT64_MAX
-                                    : clock_mono_ms() + (int64_t)s * 1000;
-    int rc = look_take(w, x);
-
-    while ((rc == LOOK_NOT_YET || rc == LOOK_MESSAGE) &&
-           (rc = await_news(c, until)) > 0) {
-        look_again(w);
-        arena_reset(x->a);
-        rc = look_take(w, x);
-    }
-    return rc;
-}
-
-/* Shows an answer of wait_for_task. Returns the exit code. */
-static int
-show_met(struct cli *c, struct str answer)
-{
-    bool met = str_is(raw_member(answer, "met"), "true");
-    struct str raw = raw_member(answer, "task");
-    struct task k;
-
-    if (c->json) {
-        buf_str(&c->out, answer);
-        buf_char(&c->out, '\n');
-    } else if (raw.p != NULL) {
-        int rc = call_task_of(c, raw, &k);
-
-        if (rc != 0)
-            return rc;
-        human_put_task(c, &k);
-        if (raw_member(answer, "never").p != NULL)
-            cli_fail(c, 0, task_status_ended(k.status)
-                         ? "the task has ended, so this can no longer happen"
-                         : "a task that it depends on failed or was cancelled");
-    }
-    if (!c->json && !met && raw_member(answer, "never").p == NULL)
-        cli_fail(c, ERR_NOT_FOUND, c->args.timeout > 0 ? "timed out"
-                                                       : "not yet");
-    return met ? CLI_OK : CLI_NOT_MET;
-}
-
-/* Waits at the server, a part of the time in each call. What has already
-   happened counts in each of them; only a change has to be one since the first
-   call. */
-static int
-ask_wait(struct cli *c)
+/* Waits a part of the time in each call. What has already happened counts in
+   each of them; only a change has to be one since the first call. A signal ends
+   it like any program. */
+int
+cli_wait(struct cli *c)
 {
     uint64_t s = c->args.timeout;
     int64_t until = s == UINT64_MAX ? INT64_MAX
@@ -443,11 +527,15 @@ ask_wait(struct cli *c)
     bool change = c->arg[ARG_SINCE_SEQ].number == UINT64_MAX &&
                   (what == NULL || strcmp(what, "change") == 0);
     struct task_error e;
-    struct str answer;
+    struct str answer, raw;
+    struct task k;
+    bool met, never;
     unsigned wait_s;
     uint64_t seq = 0;
     int rc;
 
+    if (c->operand[0] == NULL && c->arg[ARG_AGENT].text == NULL)
+        return cli_misuse(c, "ID or --agent is missing");
     do {
         arena_reset(&c->a);
         wait_s = wait_s_until(until);
@@ -461,44 +549,24 @@ ask_wait(struct cli *c)
         if (e.code != 0)
             return cli_refuse_change(c, &e);
         seq = raw_u64(raw_member(answer, "seq"));
-    } while (!str_is(raw_member(answer, "met"), "true") &&
-             raw_member(answer, "never").p == NULL && wait_s_until(until) > 0);
-    return show_met(c, answer);
-}
-
-/* A signal ends it like any program. */
-int
-cli_wait(struct cli *c)
-{
-    struct arena looks = {0};
-    struct buf b = {0};
-    struct str answer;
-    struct task_ctx x;
-    struct task_args args;
-    struct look w;
-    int rc;
-
-    if (c->operand[0] == NULL && c->arg[ARG_AGENT].text == NULL)
-        return cli_misuse(c, "ID or --agent is missing");
-    if (c->env->server != NULL)
-        return ask_wait(c);
-    cli_args_begin(c, NULL, c->operand[0]);
-    rc = cli_args_parse(c, TOOL_WAIT, &x, &args);
-    if (rc != 0)
-        return rc;
-    if (look_begin(c->s.tasks, &x, &args, store_next_n(c->s.store) - 1,
-                   &w) != 0)
-        return cli_refuse_change(c, &x.e);
-    x.a = w.a = &looks;
-    rc = wait_for(c, &x, &w);
-    if (rc < 0) {
-        rc = x.e.code != 0 ? cli_refuse_change(c, &x.e) : cli_fail_store(c, rc);
-    } else {
-        look_put(&b, &w, rc);
-        answer = buf_take(&b, &c->a);
-        rc = answer.p != NULL ? show_met(c, answer)
-                              : cli_fail_store(c, ERR_NOMEM);
+        met = str_is(raw_member(answer, "met"), "true");
+        never = raw_member(answer, "never").p != NULL;
+    } while (!met && !never && wait_s_until(until) > 0);
+    raw = raw_member(answer, "task");
+    if (c->json) {
+        buf_printf(&c->out, "%.*s\n", STR_ARG(answer));
+    } else if (raw.p != NULL) {
+        rc = call_task_of(c, raw, &k);
+        if (rc != 0)
+            return rc;
+        human_put_task(c, &k);
+        if (never)
+            cli_fail(c, 0, task_status_ended(k.status)
+                         ? "the task has ended, so this can no longer happen"
+                         : "a task that it depends on failed or was cancelled");
     }
-    arena_fini(&looks);
-    return rc;
+    if (!c->json && !met && !never)
+        cli_fail(c, ERR_NOT_FOUND, c->args.timeout > 0 ? "timed out"
+                                                       : "not yet");
+    return met ? CLI_OK : CLI_NOT_MET;
 }

@@ -41,7 +41,7 @@ store/remote store/verify
 task/artifact task/brief task/caller task/cause task/change task/check task/claim
 task/fields task/may task/project task/query
 task/task task/view
-tools/look tools/resources tools/tools
+tools/resources tools/tools
 '
 
 starters='cli/run'

@@ -95,7 +95,7 @@ tools_args(struct mcp_call *c, struct task_ctx *x, struct task_args *args)
     struct str login = c->principal, here;
     int rc = 0;
 
-    if (c->number == TOOL_ASK && login.len == 0)
+    if (c->number == TOOL_ASK && login.len == 0 && !s->env->command)
         login = str_of(env_login());
     *x = (struct task_ctx){.a = c->arena,
                            .require_evidence = s->env->require_evidence,

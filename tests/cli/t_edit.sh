@@ -230,6 +230,11 @@ has out '"question":"Which?"' '"options":["left","right"]' '"kind":"approval"'
 run 0 answer one left
 run 1 answer one right
 has err 'one: the task has no open question'
+# The agent that asks by a command has no user that its client could ask.
+LOGNAME=anna run 0 ask one 'For a person?' -a bot -t anna
+run 0 show one --json
+has out '"to":"anna"'
+lacks out '"own"'
 run 1 edit one --after nobody
 has err 'one: --after: no such task "nobody"'
 printf 'warning: none\n' >make.log

@@ -289,6 +289,26 @@ has out '2 ended, 1 of them failed' 'Needs you 1' 'Stuck 1'
 alike stats --json
 stop
 
+# More than fits into the answer to a batch: those that do not are asked for
+# alone.
+begin large_tasks_come_whole
+awk 'BEGIN {
+    text = sprintf("%1000s", ""); gsub(" ", "x", text)
+    for (n = 0; n < 40; n++) {
+        printf "{\"task_id\":\"t%d\",\"title\":\"Large\",\"decisions\":[", n
+        for (i = 0; i < 60; i++)
+            printf "%s\"%d %s\"", i ? "," : "", i, text
+        printf "],\"remaining_steps\":["
+        for (i = 0; i < 60; i++)
+            printf "%s\"%d %s\"", i ? "," : "", i, text
+        print "]}"
+    }
+}' >tasks
+run 0 import tasks
+serve
+alike export
+stop
+
 begin what_only_works_beside_the_store
 run 2 --server unix:/nowhere compact
 has err 'mcptask compact: this works on the store itself' \
