@@ -306,9 +306,10 @@ status_text(int status)
     };
     size_t i = 0;
 
-    while (i < sizeof lines / sizeof *lines && lines[i].status != status)
+    while (lines[i].status != status) {
         i++;
-    ASSERT(i < sizeof lines / sizeof *lines);
+        ASSERT(i < sizeof lines / sizeof *lines);
+    }
     return lines[i].text;
 }
 
@@ -1140,7 +1141,7 @@ http_forget(struct http_conn *c)
     c->head_len = c->body_len = c->gap = 0;
     free(c->head);
     c->head = NULL;
-    if (c->eof || input_room(c) == 0)
+    if (c->eof || c->in.len - c->pos >= HTTP_MAX_AHEAD)
         http_drop(c);
     else
         repack_input(c);

@@ -690,7 +690,7 @@ push_post(struct exchange *x, struct exchange *to)
 {
     struct mcp_facts f = facts_of_request(x);
     struct str body = http_body(x->c);
-    size_t own = body.len, all = body.len;
+    size_t own = 0, all = 0;
     int err;
 
     for (const struct exchange *y = x->web->first; y != NULL; y = y->next) {
@@ -698,7 +698,7 @@ push_post(struct exchange *x, struct exchange *to)
         if (str_eq(principal_of(y), principal_of(to)))
             own += y->posts_len;
     }
-    if (!share_fits(own, all, MAX_POSTS))
+    if (!share_fits(own + body.len, all + body.len, MAX_POSTS))
         return ERR_QUEUE_FULL;
     f.principal = principal_of(to);
     f.session = to->session;
