@@ -130,12 +130,21 @@ cli_commit(struct cli *c, bool *unknown)
 
 /* ---- a message ---- */
 
+/* Nobody reads what a message that waits tells its client. */
+static bool
+drop_note(void *ctx, const struct mcp_out *o)
+{
+    (void)ctx;
+    (void)o;
+    return true;
+}
+
 int
 cli_run_message(struct cli *c, struct str text, bool person,
                 struct str *answer)
 {
     struct mcp_facts f = {.principal = STR(""), .person = person};
-    struct mcp_sink sink = {.ctx = NULL}; /* it is sent no notes */
+    struct mcp_channel channel = {.send = drop_note};
     enum mcp_status status = MCP_OK;
     struct mcp_message *m, *next;
     struct buf out = {0}, notes = {0};
@@ -159,7 +168,7 @@ cli_run_message(struct cli *c, struct str text, bool person,
             rc = out.err;
         if (rc == 0 && status == MCP_WAITS) {
             store_observe(c->s.store, wake_messages, c->s.mcp);
-            rc = mcp_keep(m, &sink, c);
+            rc = mcp_keep(m, &channel, c);
         }
         while (rc == 0 && status == MCP_WAITS &&
                mcp_next(c->s.mcp, clock_mono_ms(), &next) == NULL) {
