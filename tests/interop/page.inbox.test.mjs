@@ -323,18 +323,20 @@ test('a whole shows its parts, and in which order', LIMIT, async (t) => {
   const { page, worker, go } = await desk(t);
   const boxes = () => page.locator('.graph li').evaluateAll((all) =>
     Object.fromEntries(all.map((li) => [li.querySelector('span').textContent,
-      [li.className, Math.round(li.offsetLeft / (li.offsetWidth + 28)), li.offsetTop]])));
+      [li.className, Math.round(li.offsetLeft / (li.offsetWidth + 22)), li.offsetTop]])));
 
   await epic(worker);
   await go();
   await live(page);
-  await cardOf(page, 'wait', 'Whole').getByText('1 of 5 parts done')
-    .waitFor({ state: 'attached' });
+  /* It stands in the band, and in no column; its parts do. */
+  const whole = page.locator('#epics li', { hasText: 'Whole' });
+  await whole.getByText('1 of 5 done, 1 at work, 2 stuck, 1 ready').waitFor();
+  assert.equal(await page.locator('.card', { hasText: 'Whole' }).count(), 0);
   assert.equal(await cardOf(page, 'ready', 'e.10').locator('progress').count(),
     0);
   await page.evaluate(() => { location.hash = '#task/e.0'; });
   await page.locator('.graph li').last().waitFor();
-  await page.locator('#body').getByText('1 of 5 parts done').waitFor();
+  await page.locator('#body').getByText('1 of 5 done, 1 at work').waitFor();
   const at = await boxes();
   assert.deepEqual(Object.fromEntries(Object.entries(at).map(([id, [lane, x]]) =>
     [id, [lane, x]])), { 'e.1': ['done', 0], 'e.10': ['ready', 0],
@@ -345,16 +347,16 @@ test('a whole shows its parts, and in which order', LIMIT, async (t) => {
   assert.equal(await page.locator('.graph path').evaluate((el) =>
     el.getAttribute('d').match(/M/g).length), 4);
   assert.match(await page.locator('.graph li', { hasText: 'e.4' }).textContent(),
-    /^e\.4openPart e\.4 after e\.2, e\.3$/);
-  assert.deepEqual(await page.locator('.share i').evaluateAll((all) =>
+    /^e\.4stuckPart e\.4 after e\.2, e\.3$/);
+  assert.deepEqual(await page.locator('#body .share i').evaluateAll((all) =>
     all.filter((i) => i.offsetWidth > 4).map((i) => [i.className,
-      i.style.flexGrow])), [['done', '1'], ['stuck', '2'], ['prog', '1'],
+      i.style.flexGrow])), [['done', '1'], ['prog', '1'], ['stuck', '2'],
     ['ready', '1']]);
 
   /* It follows what happens, is reached by keys, and opens a part. */
   await worker.tool('update_task', { task_id: 'e.2', agent: 'codex',
     status: 'done' });
-  await page.locator('#body').getByText('2 of 5 parts done').waitFor();
+  await page.locator('#body').getByText('2 of 5 done').waitFor();
   await worker.tool('create_task', { task_id: 'e.5', title: 'Part e.5',
     parent_id: 'e.0', depends_on: ['e.4'] });
   await page.locator('.graph a', { hasText: 'e.5' }).waitFor();
@@ -373,19 +375,38 @@ test('a whole shows its parts, and in which order', LIMIT, async (t) => {
   await worker.close();
 });
 
-test('parts that are not read are not counted', LIMIT, async (t) => {
+test('a click on an epic shows its parts alone', LIMIT, async (t) => {
   const { page, worker, go } = await desk(t);
+  const cards = () => page.locator('.card .id').allTextContents();
 
   await epic(worker);
+  await worker.tool('create_task', { task_id: 'other', title: 'Alone' });
   await go();
   await live(page);
-  await page.evaluate(() => {
-    unread.done = { cursor: 'x', left: 7, from: new Date().toISOString() };
-    drawNow();
-  });
-  await cardOf(page, 'wait', 'Whole').getByText('3 open parts')
-    .waitFor({ state: 'attached' });
-  assert.ok(!await page.locator('.days').isVisible());
+  await cardOf(page, 'ready', 'Alone').waitFor();
+  const all = page.locator('#epics button');
+  await all.click();
+  await cardOf(page, 'ready', 'Alone').waitFor({ state: 'detached' });
+  assert.deepEqual((await cards()).sort(), ['e.1', 'e.10', 'e.11', 'e.2', 'e.3',
+    'e.4']);
+  assert.equal(await all.getAttribute('aria-pressed'), 'true');
+  await page.waitForFunction(() => location.search === '?epic=e.0');
+  /* It is kept in the address, and a second click shows all. */
+  await page.reload();
+  await live(page);
+  await cardOf(page, 'ready', 'e.10').waitFor();
+  assert.equal(await cardOf(page, 'ready', 'Alone').count(), 0);
+  await all.click();
+  await cardOf(page, 'ready', 'Alone').waitFor();
+  /* When it is at work itself it is a card like any other, which counts. */
+  for (const [id, status] of [['e.2', 'done'], ['e.10', 'done'],
+    ['e.4', 'cancelled']]) {
+    await worker.tool('update_task', { task_id: id, status, agent: 'codex',
+      reason: 'all' });
+  }
+  await cardOf(page, 'ready', 'Whole').getByText('3 of 4 parts done').waitFor();
+  await worker.tool('update_task', { task_id: 'e.0', status: 'done' });
+  await page.locator('#epics').waitFor({ state: 'hidden' });
   await worker.close();
 });
 
