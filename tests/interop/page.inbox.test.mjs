@@ -1,5 +1,5 @@
 /* The inbox: what wants a person, what happened, who sits here; and what is
-   drawn: the parts of a task, and what ended on each day. */
+   drawn: the parts of a task. */
 
 import assert from 'node:assert/strict';
 import { readdirSync, rmSync } from 'node:fs';
@@ -410,42 +410,3 @@ test('a click on an epic shows its parts alone', LIMIT, async (t) => {
   await worker.close();
 });
 
-test('what ended is drawn by day', LIMIT, async (t) => {
-  const { page, worker, go } = await desk(t);
-  const bars = () => page.locator('.days > i').evaluateAll((all) =>
-    all.map((bar) => [...bar.children].map((i) => parseInt(i.style.blockSize))));
-
-  for (const id of ['d.1', 'd.2', 'd.3', 'd.4']) {
-    await failed(worker, id);
-  }
-  for (const id of ['d.1', 'd.2']) {
-    await worker.tool('update_task', { task_id: id, status: 'open',
-      reason: 'again' });
-    await worker.tool('update_task', { task_id: id, status: 'done' });
-  }
-  await go();
-  await live(page);
-  await page.getByRole('img', { name: 'Last 14 days: 2 done, 2 failed' })
-    .waitFor();
-  await page.evaluate(() => {
-    const old = (id, n) => {
-      T.get(id).updated_at = new Date(Date.now() - n * 86400000).toISOString();
-    };
-    old('d.1', 3);
-    old('d.2', 20);
-    drawNow();
-  });
-  const all = await bars();
-  assert.deepEqual([all.length, all[13], all[10], all[0]],
-    [14, [100, 0], [0, 50], [0, 0]]);
-  assert.ok(await page.locator('.days').isVisible()); /* though it is folded */
-  /* They stand below each other in the strip, beside each other in the list. */
-  const shape = async () => {
-    const { width, height } = await page.locator('.days').boundingBox();
-    return width > height ? 'wide' : 'tall';
-  };
-  assert.equal(await shape(), 'tall');
-  await page.getByRole('button', { name: 'List' }).click();
-  assert.equal(await shape(), 'wide');
-  await worker.close();
-});
