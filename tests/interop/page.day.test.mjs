@@ -360,11 +360,10 @@ test('the address tells what is shown', LIMIT, async (t) => {
   }
   await go('?tag=t1');
   await live(page);
-  await page.getByRole('button', { name: 'Waiting' }).click(); /* for No 2 */
-  await cardOf(page, 'wait', 'No 1').locator('.title').click();
+  await page.locator('#epics a', { hasText: 'No 1' }).click();
   await page.waitForURL(/\?tag=t1#task/);
   await page.keyboard.press('Escape');
-  await button(page, 'Clear').click();
+  await page.locator('#clear').click();
   await cardOf(page, 'ready', 'No 2').waitFor();
   await page.waitForURL((url) => !url.search);
   /* The entry before has the filters of now. */
