@@ -282,12 +282,12 @@ test('activity tells what happened, in one request', LIMIT, async (t) => {
   await page.getByText('saved a checkpoint, 3 times').waitFor();
   assert.deepEqual(asks, ['task:///history']);
   const rows = (await groups(page))[0];
-  assert.deepEqual(rows.slice(0, 4), ['Last 24 hours',
+  assert.deepEqual(rows.slice(0, 4), ['Today',
     'codex saved a checkpoint, 3 times Task a.1 Step 2',
     'codex asked a question Task a.1 Red or blue?', 'codex claimed it Task a.1']);
   assert.match(rows[4], /^\S+ created it Task a\.1$/);
 
-  /* It stays up to date, and says where it ends. */
+  /* It stays up to date, and more is loaded when asked for. */
   await page.locator('#list a').last().focus();
   await failed(worker, 'a.2');
   await page.getByText('marked it failed').waitFor({ timeout: SOON });
@@ -296,9 +296,31 @@ test('activity tells what happened, in one request', LIMIT, async (t) => {
   for (let i = 0; i < 100; i++) {
     await worker.tool('update_task', { task_id: 'a.1', message: `${i}`,
       agent: `s${i}` });
+    if (i === 49) {
+      await page.getByText('s49 left a message').waitFor({ timeout: SOON });
+    }
   }
-  await page.getByText('Only the newest 100 events are shown.')
-    .waitFor({ timeout: SOON });
+  await page.getByText('s99 left a message').waitFor({ timeout: SOON });
+  assert.equal(await page.getByText('created it').count(), 2); /* still there */
+  await page.reload();
+  await live(page);
+  await open(page);
+  await page.getByRole('button', { name: 'Activity' }).click();
+  await page.getByText('s99 left a message').waitFor({ timeout: SOON });
+  assert.equal(await page.getByText('created it').count(), 0);
+  await page.getByRole('button', { name: 'Load more' }).click();
+  await page.getByText('created it').nth(1).waitFor();
+  assert.equal(await page.getByRole('button', { name: 'Load more' }).count(), 0);
+  /* What one agent did. */
+  await page.getByLabel('By').selectOption('codex');
+  await page.getByText('s99 left').first().waitFor({ state: 'detached' });
+  assert.equal((await groups(page))[0].length, 4);
+  await page.evaluate(() => {
+    feed.events.at(-1).by = 'codex';
+    feed.events.at(-1).at = new Date(Date.now() - 86400000).toISOString();
+    drawInbox();
+  });
+  await page.getByRole('heading', { name: 'Yesterday' }).waitFor();
   await page.getByRole('button', { name: 'Inbox', exact: true }).last().click();
   await page.getByText('codex asks').first().waitFor();
   await worker.close();
