@@ -71,7 +71,7 @@ page_put_fields(struct buf *b)
         put_digest(b, page.p, "<script>", "</script>");
         buf_z(b, "; style-src ");
         put_digest(b, page.p, "<style>", "</style>");
-        buf_printf(b, "; connect-src 'self'; img-src data:; "
+        buf_printf(b, "; connect-src 'self'; img-src data: blob:; "
                    "manifest-src data:; base-uri 'none'; "
                    "form-action 'none'; frame-ancestors 'none'\r\n"
                    "Referrer-Policy: no-referrer\r\n"

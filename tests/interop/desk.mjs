@@ -48,7 +48,7 @@ export async function desk(t, { args = [], hash = '', expect = /^$/, agent } = {
     }
   });
   page.on('request', (r) => {
-    if (!/^(http:\/\/127\.0\.0\.1:\d+\/|data:)/.test(r.url())) {
+    if (!/^((blob:)?http:\/\/127\.0\.0\.1:\d+\/|data:)/.test(r.url())) {
       note(`asked for ${r.url()}`);
     }
   });

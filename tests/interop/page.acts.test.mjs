@@ -220,7 +220,7 @@ test('whoever works is told, and not disturbed', LIMIT, async (t) => {
   await live(page);
   await page.locator('#acts button').first().waitFor();
   assert.deepEqual(await page.locator('#acts button').allTextContents(),
-    ['Message', 'Ask to stop', 'Take over']);
+    ['Hand over', 'Message', 'Ask to stop', 'Take over']);
   await button(page, 'Message').click();
   await fill(page, { Message: 'Mind the gap' }, 'Send');
   await page.locator('#body .past').getByText('Mind the gap').waitFor();

@@ -163,6 +163,33 @@ test('an artifact is saved as it was attached', LIMIT, async (t) => {
   await worker.close();
 });
 
+test('pictures and Markdown are shown', LIMIT, async (t) => {
+  const { page, worker, go } = await desk(t);
+  /* One red point. */
+  const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQ'
+    + 'DwAEhQGAhKmMIQAAAABJRU5ErkJggg==';
+  const attach = (name, more) => worker.tool('attach_artifact', {
+    task_id: 'y.8', agent: 'alice', name, ...more });
+  const row = (name) => page.locator('details', { hasText: name });
+
+  await worker.tool('create_task', { task_id: 'y.8', title: 'Files' });
+  await attach('dot.png', { content: png, encoding: 'base64' });
+  await attach('bad.png', { content: 'no picture' });
+  await attach('notes.md', { content: `# Plan\n\n- **one** <b>\n${'x '.repeat(30000)}` });
+  await go('#task/y.8');
+  await live(page);
+  for (const name of ['dot.png', 'bad.png', 'notes.md']) {
+    await row(name).locator('summary').click();
+  }
+  await page.waitForFunction(() => document.querySelector('img')?.naturalWidth === 1);
+  assert.equal(await row('dot.png').locator('img').getAttribute('alt'), 'dot.png');
+  await row('bad.png').getByText('This picture cannot be shown, 10 B.').waitFor();
+  await row('notes.md').locator('h4', { hasText: 'Plan' }).waitFor();
+  assert.equal(await row('notes.md').locator('li').textContent(), 'one <b>');
+  assert.equal(await row('notes.md').locator('li b').count(), 1);
+  await worker.close();
+});
+
 test('a task names its parts', LIMIT, async (t) => {
   const { page, worker, go } = await desk(t);
   const create = (task_id, more) => worker.tool('create_task',
@@ -333,11 +360,10 @@ test('the address tells what is shown', LIMIT, async (t) => {
   }
   await go('?tag=t1');
   await live(page);
-  await page.getByRole('button', { name: 'Waiting' }).click(); /* for No 2 */
-  await cardOf(page, 'wait', 'No 1').locator('.title').click();
+  await page.locator('#epics a', { hasText: 'No 1' }).click();
   await page.waitForURL(/\?tag=t1#task/);
   await page.keyboard.press('Escape');
-  await button(page, 'Clear').click();
+  await page.locator('#clear').click();
   await cardOf(page, 'ready', 'No 2').waitFor();
   await page.waitForURL((url) => !url.search);
   /* The entry before has the filters of now. */

@@ -1,5 +1,5 @@
 /* The inbox: what wants a person, what happened, who sits here; and what is
-   drawn: the parts of a task, and what ended on each day. */
+   drawn: the parts of a task. */
 
 import assert from 'node:assert/strict';
 import { readdirSync, rmSync } from 'node:fs';
@@ -74,7 +74,7 @@ test('all that wants a person lands in the inbox', LIMIT, async (t) => {
   const asks = requests(page);
   await go();
   await live(page);
-  await bell(page, 'Inbox, 5 new');
+  await bell(page, 'Inbox, 4 new'); /* without what ended well */
   /* The lease that ends may be asked for. */
   assert.deepEqual(asks.filter((name) => name !== 'get_task'),
     ['subscriptions/listen', 'list_tasks']);
@@ -93,7 +93,7 @@ test('all that wants a person lands in the inbox', LIMIT, async (t) => {
   await page.getByRole('heading', { name: 'Task i.3' }).waitFor();
   await page.locator('.time li').first().waitFor();
   await page.keyboard.press('Escape');
-  await bell(page, 'Inbox, 4 new');
+  await bell(page, 'Inbox, 3 new');
   await page.keyboard.press('i');
   await page.getByRole('heading', { name: 'Earlier' }).waitFor();
   await shut(page);
@@ -210,14 +210,20 @@ test('who says a name is asked first, and writes under it', LIMIT, async (t) => 
   await live(page);
   await bell(page, 'Inbox, 3 new');
   assert.equal(await first(), 'Task w.1');
-  await open(page);
+  /* It is asked in the header until it is answered. */
+  await page.locator('header').getByLabel('I am').focus();
   assert.deepEqual(await page.locator('#names option').evaluateAll((all) =>
     all.map((o) => o.value).filter(Boolean).sort()), ['anna', 'jonas']);
   await page.getByLabel('I am').fill('anna');
   await page.keyboard.press('Enter');
+  await page.locator('#inbox #iam').waitFor({ state: 'attached' });
+  await open(page);
   await page.getByText('hands over to you').waitFor();
   await bell(page, 'Inbox, 3 new'); /* with what was given to her, without his */
   assert.equal(await first(), 'Task w.3');
+  assert.deepEqual(await page.locator('.lane.need .cards > li')
+    .evaluateAll((all) => all.map((li) => (li.querySelector('.title') ?? li)
+      .textContent)), ['Task w.3', 'Task w.1', 'For others', 'Task w.2']);
   assert.deepEqual((await groups(page))[0].slice(1), [
     'codex asks you Task w.3 For anna',
     'codex hands over to you Given a decision',
@@ -276,12 +282,12 @@ test('activity tells what happened, in one request', LIMIT, async (t) => {
   await page.getByText('saved a checkpoint, 3 times').waitFor();
   assert.deepEqual(asks, ['task:///history']);
   const rows = (await groups(page))[0];
-  assert.deepEqual(rows.slice(0, 4), ['Last 24 hours',
+  assert.deepEqual(rows.slice(0, 4), ['Today',
     'codex saved a checkpoint, 3 times Task a.1 Step 2',
     'codex asked a question Task a.1 Red or blue?', 'codex claimed it Task a.1']);
   assert.match(rows[4], /^\S+ created it Task a\.1$/);
 
-  /* It stays up to date, and says where it ends. */
+  /* It stays up to date, and more is loaded when asked for. */
   await page.locator('#list a').last().focus();
   await failed(worker, 'a.2');
   await page.getByText('marked it failed').waitFor({ timeout: SOON });
@@ -290,9 +296,31 @@ test('activity tells what happened, in one request', LIMIT, async (t) => {
   for (let i = 0; i < 100; i++) {
     await worker.tool('update_task', { task_id: 'a.1', message: `${i}`,
       agent: `s${i}` });
+    if (i === 49) {
+      await page.getByText('s49 left a message').waitFor({ timeout: SOON });
+    }
   }
-  await page.getByText('Only the newest 100 events are shown.')
-    .waitFor({ timeout: SOON });
+  await page.getByText('s99 left a message').waitFor({ timeout: SOON });
+  assert.equal(await page.getByText('created it').count(), 2); /* still there */
+  await page.reload();
+  await live(page);
+  await open(page);
+  await page.getByRole('button', { name: 'Activity' }).click();
+  await page.getByText('s99 left a message').waitFor({ timeout: SOON });
+  assert.equal(await page.getByText('created it').count(), 0);
+  await page.getByRole('button', { name: 'Load more' }).click();
+  await page.getByText('created it').nth(1).waitFor();
+  assert.equal(await page.getByRole('button', { name: 'Load more' }).count(), 0);
+  /* What one agent did. */
+  await page.getByLabel('By').selectOption('codex');
+  await page.getByText('s99 left').first().waitFor({ state: 'detached' });
+  assert.equal((await groups(page))[0].length, 4);
+  await page.evaluate(() => {
+    feed.events.at(-1).by = 'codex';
+    feed.events.at(-1).at = new Date(Date.now() - 86400000).toISOString();
+    drawInbox();
+  });
+  await page.getByRole('heading', { name: 'Yesterday' }).waitFor();
   await page.getByRole('button', { name: 'Inbox', exact: true }).last().click();
   await page.getByText('codex asks').first().waitFor();
   await worker.close();
@@ -323,18 +351,20 @@ test('a whole shows its parts, and in which order', LIMIT, async (t) => {
   const { page, worker, go } = await desk(t);
   const boxes = () => page.locator('.graph li').evaluateAll((all) =>
     Object.fromEntries(all.map((li) => [li.querySelector('span').textContent,
-      [li.className, Math.round(li.offsetLeft / (li.offsetWidth + 28)), li.offsetTop]])));
+      [li.className, Math.round(li.offsetLeft / (li.offsetWidth + 22)), li.offsetTop]])));
 
   await epic(worker);
   await go();
   await live(page);
-  await cardOf(page, 'wait', 'Whole').getByText('1 of 5 parts done')
-    .waitFor({ state: 'attached' });
+  /* It stands in the band, and in no column; its parts do. */
+  const whole = page.locator('#epics li', { hasText: 'Whole' });
+  await whole.getByText('1 of 5 done, 1 at work, 2 stuck, 1 ready').waitFor();
+  assert.equal(await page.locator('.card', { hasText: 'Whole' }).count(), 0);
   assert.equal(await cardOf(page, 'ready', 'e.10').locator('progress').count(),
     0);
   await page.evaluate(() => { location.hash = '#task/e.0'; });
   await page.locator('.graph li').last().waitFor();
-  await page.locator('#body').getByText('1 of 5 parts done').waitFor();
+  await page.locator('#body').getByText('1 of 5 done, 1 at work').waitFor();
   const at = await boxes();
   assert.deepEqual(Object.fromEntries(Object.entries(at).map(([id, [lane, x]]) =>
     [id, [lane, x]])), { 'e.1': ['done', 0], 'e.10': ['ready', 0],
@@ -345,16 +375,16 @@ test('a whole shows its parts, and in which order', LIMIT, async (t) => {
   assert.equal(await page.locator('.graph path').evaluate((el) =>
     el.getAttribute('d').match(/M/g).length), 4);
   assert.match(await page.locator('.graph li', { hasText: 'e.4' }).textContent(),
-    /^e\.4openPart e\.4 after e\.2, e\.3$/);
-  assert.deepEqual(await page.locator('.share i').evaluateAll((all) =>
+    /^e\.4stuckPart e\.4 after e\.2, e\.3$/);
+  assert.deepEqual(await page.locator('#body .share i').evaluateAll((all) =>
     all.filter((i) => i.offsetWidth > 4).map((i) => [i.className,
-      i.style.flexGrow])), [['done', '1'], ['stuck', '2'], ['prog', '1'],
+      i.style.flexGrow])), [['done', '1'], ['prog', '1'], ['stuck', '2'],
     ['ready', '1']]);
 
   /* It follows what happens, is reached by keys, and opens a part. */
   await worker.tool('update_task', { task_id: 'e.2', agent: 'codex',
     status: 'done' });
-  await page.locator('#body').getByText('2 of 5 parts done').waitFor();
+  await page.locator('#body').getByText('2 of 5 done').waitFor();
   await worker.tool('create_task', { task_id: 'e.5', title: 'Part e.5',
     parent_id: 'e.0', depends_on: ['e.4'] });
   await page.locator('.graph a', { hasText: 'e.5' }).waitFor();
@@ -373,58 +403,38 @@ test('a whole shows its parts, and in which order', LIMIT, async (t) => {
   await worker.close();
 });
 
-test('parts that are not read are not counted', LIMIT, async (t) => {
+test('a click on an epic shows its parts alone', LIMIT, async (t) => {
   const { page, worker, go } = await desk(t);
+  const cards = () => page.locator('.card .id').allTextContents();
 
   await epic(worker);
+  await worker.tool('create_task', { task_id: 'other', title: 'Alone' });
   await go();
   await live(page);
-  await page.evaluate(() => {
-    unread.done = { cursor: 'x', left: 7, from: new Date().toISOString() };
-    drawNow();
-  });
-  await cardOf(page, 'wait', 'Whole').getByText('3 open parts')
-    .waitFor({ state: 'attached' });
-  assert.ok(!await page.locator('.days').isVisible());
+  await cardOf(page, 'ready', 'Alone').waitFor();
+  const all = page.locator('#epics button');
+  await all.click();
+  await cardOf(page, 'ready', 'Alone').waitFor({ state: 'detached' });
+  assert.deepEqual((await cards()).sort(), ['e.1', 'e.10', 'e.11', 'e.2', 'e.3',
+    'e.4']);
+  assert.equal(await all.getAttribute('aria-pressed'), 'true');
+  await page.waitForFunction(() => location.search === '?epic=e.0');
+  /* It is kept in the address, and a second click shows all. */
+  await page.reload();
+  await live(page);
+  await cardOf(page, 'ready', 'e.10').waitFor();
+  assert.equal(await cardOf(page, 'ready', 'Alone').count(), 0);
+  await all.click();
+  await cardOf(page, 'ready', 'Alone').waitFor();
+  /* When it is at work itself it is a card like any other, which counts. */
+  for (const [id, status] of [['e.2', 'done'], ['e.10', 'done'],
+    ['e.4', 'cancelled']]) {
+    await worker.tool('update_task', { task_id: id, status, agent: 'codex',
+      reason: 'all' });
+  }
+  await cardOf(page, 'ready', 'Whole').getByText('3 of 4 parts done').waitFor();
+  await worker.tool('update_task', { task_id: 'e.0', status: 'done' });
+  await page.locator('#epics').waitFor({ state: 'hidden' });
   await worker.close();
 });
 
-test('what ended is drawn by day', LIMIT, async (t) => {
-  const { page, worker, go } = await desk(t);
-  const bars = () => page.locator('.days > i').evaluateAll((all) =>
-    all.map((bar) => [...bar.children].map((i) => parseInt(i.style.blockSize))));
-
-  for (const id of ['d.1', 'd.2', 'd.3', 'd.4']) {
-    await failed(worker, id);
-  }
-  for (const id of ['d.1', 'd.2']) {
-    await worker.tool('update_task', { task_id: id, status: 'open',
-      reason: 'again' });
-    await worker.tool('update_task', { task_id: id, status: 'done' });
-  }
-  await go();
-  await live(page);
-  await page.getByRole('img', { name: 'Last 14 days: 2 done, 2 failed' })
-    .waitFor();
-  await page.evaluate(() => {
-    const old = (id, n) => {
-      T.get(id).updated_at = new Date(Date.now() - n * 86400000).toISOString();
-    };
-    old('d.1', 3);
-    old('d.2', 20);
-    drawNow();
-  });
-  const all = await bars();
-  assert.deepEqual([all.length, all[13], all[10], all[0]],
-    [14, [100, 0], [0, 50], [0, 0]]);
-  assert.ok(await page.locator('.days').isVisible()); /* though it is folded */
-  /* They stand below each other in the strip, beside each other in the list. */
-  const shape = async () => {
-    const { width, height } = await page.locator('.days').boundingBox();
-    return width > height ? 'wide' : 'tall';
-  };
-  assert.equal(await shape(), 'tall');
-  await page.getByRole('button', { name: 'List' }).click();
-  assert.equal(await shape(), 'wide');
-  await worker.close();
-});

@@ -111,7 +111,7 @@ test('a card has its facts in four rows', LIMIT, async (t) => {
   await go();
   await live(page);
   assert.match(await cardOf(page, 'ready', 'k.1').textContent(),
-    /^P2k\.1\d+ \w+Plain$/);
+    /^k\.1\d+ \w+Plain$/);
   /* However much there is, it is one line, and its tags are whole. */
   const meta = row('ready', 'k.3', '.meta');
   assert.equal((await meta.boundingBox()).height, 20);
@@ -133,6 +133,75 @@ test('a card has its facts in four rows', LIMIT, async (t) => {
   await cardOf(page, 'wait', 'waits for api-141').waitFor();
   await unfold(page, 'wait');
   await cardOf(page, 'wait', 'waits for').waitFor({ state: 'hidden' });
+  await worker.close();
+});
+
+test('what an agent left is freed or handed over on its card', LIMIT,
+  async (t) => {
+    const { page, worker, go } = await desk(t);
+    const call = (name, task_id, more) => worker.tool(name, { task_id, ...more });
+    const left = (title) => cardOf(page, 'stuck', title);
+
+    for (const [id, title] of [['l.1', 'Out of quota'], ['l.2', 'Out of time']]) {
+      await call('create_task', id, { title });
+      await call('claim_task', id, { agent: 'codex' });
+      await call('mark_exhausted', id, { agent: 'codex', reason: 'at noon' });
+    }
+    await call('create_task', 'l.3', { title: 'At work' });
+    await call('claim_task', 'l.3', { agent: 'codex' });
+    await go();
+    await live(page);
+    await left('Out of quota').getByRole('button', { name: 'Free it' }).click();
+    await cardOf(page, 'ready', 'Out of quota').waitFor();
+    await left('Out of time').getByRole('button', { name: 'Hand over' }).click();
+    await page.locator('#form').getByLabel('To').fill('gemini-cli');
+    await page.locator('#form').getByLabel('Reason').fill('it has quota');
+    await page.locator('#form .main').click();
+    await cardOf(page, 'hand', 'Out of time').waitFor();
+    const freed = await call('get_task', 'l.1');
+    assert.deepEqual([freed.status, freed.current_owner], ['open', undefined]);
+    const given = await call('get_task', 'l.2');
+    assert.deepEqual([given.status, given.current_owner, given.handoff.reason],
+      ['handoff_ready', 'gemini-cli', 'it has quota']);
+
+    /* What an agent works on is handed over in one act as well. */
+    await page.evaluate(() => { location.hash = '#task/l.3'; });
+    await page.locator('#acts').getByRole('button', { name: 'Hand over' }).click();
+    await page.locator('#form').getByLabel('To').fill('gemini-cli');
+    await page.locator('#form').getByLabel('Reason').fill('it knows more');
+    await page.locator('#form .main').click();
+    await page.locator('#now', { hasText: 'handed it over to gemini-cli' })
+      .waitFor();
+    const { takeover } = await call('get_task', 'l.3');
+    assert.deepEqual([takeover.from_agent, takeover.agent, takeover.reason],
+      ['codex', 'person', 'it knows more']);
+    await worker.close();
+  });
+
+test('projects are named where there are several', LIMIT, async (t) => {
+  const { page, worker, go } = await desk(t);
+  const chips = () => page.locator('.card .repo').allTextContents();
+
+  for (const [n, repo_path] of [[1, '/work/api/'], [2, '/work/web']]) {
+    await worker.tool('create_task', { task_id: `p.${n}`, title: `Task ${n}`,
+      repo_path });
+  }
+  await go();
+  await live(page);
+  await cardOf(page, 'ready', 'Task 2').waitFor();
+  assert.deepEqual((await chips()).sort(), ['api', 'web']);
+  await page.getByLabel('Repository').selectOption('/work/web');
+  await cardOf(page, 'ready', 'Task 1').waitFor({ state: 'detached' });
+  assert.deepEqual(await chips(), []);
+  /* The choice is kept for the next visit. */
+  await page.waitForFunction(() => kept('repo') === '/work/web');
+  await page.goto('about:blank');
+  await go();
+  await live(page);
+  await cardOf(page, 'ready', 'Task 2').waitFor();
+  assert.equal(await cardOf(page, 'ready', 'Task 1').count(), 0);
+  await page.locator('#clear').click();
+  await cardOf(page, 'ready', 'Task 1').waitFor();
   await worker.close();
 });
 
@@ -479,6 +548,10 @@ test('on a phone, what is touched is large enough', LIMIT, async (t) => {
           || /^(INPUT|SELECT)$/.test(el.tagName)
           && parseFloat(getComputedStyle(el).fontSize) < 16))
       .map((el) => el.outerHTML));
+  /* The filters are behind a button. */
+  assert.ok(!await page.locator('#owner').isVisible());
+  await page.locator('#funnel').click();
+  await page.locator('#owner').waitFor();
   assert.deepEqual(await small(), []);
   /* All columns are in sight, below, with the number of their tasks. */
   const bar = await page.locator('#tabs').boundingBox();
