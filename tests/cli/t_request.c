@@ -405,6 +405,7 @@ main(void)
     struct sockaddr_un to = {.sun_family = AF_UNIX};
     char *dir = test_tmpdir(), path[300];
 
+    signal(SIGINT, SIG_DFL); /* a shell ignores it for its background jobs */
     snprintf(server, sizeof server, "unix:%s/s", dir);
     snprintf(to.sun_path, sizeof to.sun_path, "%s", server + 5);
     snprintf(path, sizeof path, "%s/said", dir);
