@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #define CARDS 10      /* in a group, without --limit */
+#define DEFAULT_ROWS 24
 #define AGES_MS 30000 /* --watch draws again this often for the ages alone */
 #define PRIORITIES 5
 
@@ -305,6 +306,8 @@ draw_again(struct watch *w, bool asked)
     uint64_t live;
     int rc;
 
+    if (rows == SIZE_MAX) /* the terminal does not say */
+        rows = DEFAULT_ROWS;
     if (!asked && w->seen == head_of(c) && w->width == width &&
         w->rows == rows && now - w->drawn_ms < AGES_MS)
         return 0;

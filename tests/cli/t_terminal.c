@@ -389,6 +389,17 @@ TEST(watch_takes_keys_and_follows_the_size)
     close(p.tty);
 }
 
+TEST(watch_has_24_rows_where_the_terminal_does_not_say)
+{
+    struct person p = begin("board --watch", 0, 0);
+
+    CHECK(sees(&p, 0, "q quits") && strstr(seen, "\033[24;1H") != NULL);
+    CHECK(count_lines() <= 24);
+    press(&p, "q");
+    CHECK(ends(&p) == 0);
+    close(p.tty);
+}
+
 /* However it ends, the terminal is given back. */
 TEST(watch_gives_the_terminal_back)
 {
