@@ -664,7 +664,8 @@ refuse_unknown(struct parse *p, struct str unknown)
 
     c->e.field = first;
     for (size_t i = 0; i < TASK_N_ARGS; i++) {
-        if (!(task_rows[i].tools & 1u << p->tool))
+        if (!(task_rows[i].tools & 1u << p->tool) ||
+            task_rows[i].shown == UNSHOWN)
             continue;
         buf_printf(&all, "%s%s", all.len > 0 ? ", " : "valid arguments are ",
                    task_rows[i].name);

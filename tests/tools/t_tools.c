@@ -516,6 +516,11 @@ test_as_it_is_meant(void)
     CHECK(failed(&f, "invalid_argument") && str_starts(
         json_str(&f.a, json_get(f.json, "next")),
         "valid arguments are "));
+    /* One that only our own hook sends is not named. */
+    call(&f, "update_task", "{'task_id':'a','colour':'red'}");
+    CHECK(failed(&f, "invalid_argument") && str_find(
+        json_str(&f.a, json_get(f.json, "next")),
+        STR("message, clear")) != SIZE_MAX);
     fixture_fini(&f);
 }
 
