@@ -59,12 +59,27 @@ cli_find_command(const struct cli_command *all, const char *name)
     return k->name != NULL ? k : NULL;
 }
 
+/* Words that people type for a command, and what they mean. */
+static const char *const meant[][2] = {
+    {"assign", "handoff ID --to AGENT"}, {"close", "done ID"},
+    {"comment", "message ID TEXT"}, {"create", "add TITLE"},
+    {"delete", "cancel ID"}, {"get", "show ID"}, {"log", "history ID"},
+    {"ls", "list"}, {"new", "add TITLE"}, {"next", "claim"},
+    {"ready", "list --ready"}, {"remove", "cancel ID"}, {"rm", "cancel ID"},
+    {"start", "claim ID"}, {"status", "board"}, {"update", "edit ID"},
+    {"version", "--version"},
+};
+
 int
 cli_fail_command(const struct cli *c, const char *name)
 {
     size_t least = SIZE_MAX, slips;
     const char *near = NULL;
 
+    for (size_t i = 0; i < sizeof meant / sizeof *meant; i++)
+        if (strcmp(name, meant[i][0]) == 0)
+            return cli_fail(c, ERR_INVALID, "unknown command \"%s\"\nrun "
+                            "\"mcptask %s\"", name, meant[i][1]);
     for (const struct cli_command *k = c->commands; k->name != NULL; k++) {
         slips = str_slips(str_of(name), k->name);
         if (slips < least) {

@@ -76,6 +76,12 @@ run 2 lst
 has err 'mcptask: unknown command "lst"' 'did you mean "list"?'
 run 2 help clam
 has err 'mcptask help: unknown command "clam"' 'did you mean "claim"?'
+run 2 ls
+has err 'mcptask: unknown command "ls"' 'run "mcptask list"'
+run 2 rm x
+has err 'unknown command "rm"' 'run "mcptask cancel ID"'
+run 2 version
+has err 'unknown command "version"' 'run "mcptask --version"'
 run 2 xyzzy
 has err 'unknown command "xyzzy"' 'run "mcptask help"'
 run 2 list --stauts=open
