@@ -9,6 +9,7 @@
 #include "task/query.h"
 
 #include <string.h>
+#include <strings.h>
 
 #define MANY 3 /* ids that start alike; no more are looked for */
 #define NEAR_MAX 2000 /* ids that one with a slip is compared with */
@@ -129,7 +130,10 @@ near_id(struct cli *c, const char *id)
     for (int i = 0; i < n; i++) {
         const char *name = arena_str(&c->kept, ids[i]).p;
 
-        slips = name != NULL ? str_slips(str_of(id), name) : SIZE_MAX;
+        slips = SIZE_MAX;
+        if (name != NULL)
+            slips = strcasecmp(id, name) == 0 ? 0
+                                              : str_slips(str_of(id), name);
         if (slips < least) {
             least = slips;
             near = str_of(name);

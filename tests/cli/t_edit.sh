@@ -301,6 +301,8 @@ has out 'Title of api-131' # those that have ended count as well
 run 1 show x
 has err 'mcptask show: no such task "x"'
 lacks err 'did you mean'
+run 1 show WEB-7
+has err 'did you mean "web-7"?' # which is no prefix of it
 for command in show history 'answer web-8' claim wait export edit\ -p\ 1; do
     # shellcheck disable=SC2086 # its words are arguments
     run 1 $command web-8
