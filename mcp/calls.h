@@ -55,7 +55,7 @@ struct call {
     int64_t due_ms;   /* wall clock, when it must run again; 0: never */
     unsigned round;
     struct str state;     /* the tool's, for its next round */
-    struct str questions; /* raw array, .p NULL: absent; see question.c */
+    struct str questions; /* raw array, .p NULL: absent; see dialect.h */
     struct str message;   /* for people: explains the status; or empty */
     struct str result;    /* raw object, if it has ended with one */
     struct str error;     /* raw object, if it has failed with one */

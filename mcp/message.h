@@ -117,7 +117,7 @@ struct mcp_message {
     int named;                 /* the revision in f->version, or -1 */
     bool modern;               /* its first value claims to be */
     bool no_memory;            /* memory ran out while it was judged */
-    bool batch, ends, made;    /* ends: of mcp_accept_end */
+    bool batch, ends, made;    /* ends: it ends its session */
     bool http;
     struct mcp_repeat repeat;  /* as in its facts */
     struct buf text;           /* as it came */

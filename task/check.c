@@ -545,8 +545,8 @@ check_arg(struct parse *p, const struct row *r, const struct json_tok *t,
 }
 
 /* Takes an argument of the object of, by its name or by another name of it,
-   which may only repeat it: one that is unset leaves what the other gave. For
-   whoever is given what is lost, it is taken whole or in part. */
+   which may only repeat it: one that is unset leaves what the other gave. An
+   import, which counts what is lost (struct task_lost), takes what it can. */
 static int
 take_arg(struct parse *p, const struct row *r, const struct json_tok *of,
          struct str name, const struct json_tok *t, struct str *out)

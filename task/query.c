@@ -72,8 +72,8 @@ struct scan {
     uint64_t seen;
     uint64_t titles;   /* hits in titles from this n on were listed */
     bool ranked;       /* they come first, */
-    size_t n_texts, n_listed; /* then the others, which wait from tasks[limit]
-                                 to tasks[n_listed], where the task is that is
+    size_t n_texts, current; /* then the others, which wait from tasks[limit]
+                                 to tasks[current], where the task is that is
                                  read */
     struct spot *text_at; /* each of the others */
     struct ranked *sorted, last; /* in another order than ORDER_CHANGED */
@@ -470,7 +470,7 @@ static int
 count_entry(struct scan *s, struct task_entry *e)
 {
     struct task_list *l = s->list;
-    struct task *k = &l->tasks[s->n_listed];
+    struct task *k = &l->tasks[s->current];
     bool reads = s->q->ready != TASK_EITHER &&
                  (e->has_deps || e->atom[ENTRY_PATHS]);
     int hit = HIT_TITLE;
@@ -646,10 +646,10 @@ tasks_list(struct tasks *t, struct arena *a, const struct task_query *q,
     rc = store_loaded(t->store) ? start_scan(&s) : ERR_IO;
     if (rc != 0)
         return rc;
-    s.n_listed = s.ranked ? 2 * s.limit : s.limit;
-    out->tasks = arena_alloc(a, (s.n_listed + 1) * sizeof *out->tasks);
+    s.current = s.ranked ? 2 * s.limit : s.limit;
+    out->tasks = arena_alloc(a, (s.current + 1) * sizeof *out->tasks);
     out->after = arena_alloc(a, s.limit * sizeof *out->after);
-    s.text_at = arena_alloc(a, (s.n_listed - s.limit) * sizeof *s.text_at);
+    s.text_at = arena_alloc(a, (s.current - s.limit) * sizeof *s.text_at);
     if (!out->tasks || !out->after || !s.text_at)
         return ERR_NOMEM;
     rc = fill_list(&s);

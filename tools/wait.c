@@ -448,6 +448,8 @@ take_reply(struct mcp_call *c, struct asked *q, const char *key,
         text = arena_printf(c->arena, "\"action\":%.*s,\"text\":%.*s",
                             STR_ARG(scalar_of(c->arena, action)),
                             STR_ARG(text));
+    if (text.p == NULL)
+        return ERR_NOMEM;
     text = arena_printf(c->arena, "{\"task_id\":\"%.*s\",\"answer\":{"
                         "\"question_id\":%.*s,%.*s}}", STR_ARG(q->id),
                         STR_ARG(q->question), STR_ARG(text));
