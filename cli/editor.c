@@ -54,14 +54,13 @@ run_editor(struct cli *c, char *path)
     editor = editor != NULL ? editor : env_get("EDITOR");
     editor = editor != NULL ? editor : "vi";
     argv[2] = (char *)arena_printf(&c->a, "%s \"$1\"", editor).p; /* options */
+    signal(SIGINT, SIG_IGN); /* ^C is for the editor */
     if (argv[2] != NULL)
         pid = cli_start_program(c, "/bin/sh", argv, STDIN_FILENO,
                                 STDOUT_FILENO, STDERR_FILENO);
-    if (pid > 0) {
-        signal(SIGINT, SIG_IGN); /* ^C is for the editor */
+    if (pid > 0)
         rc = cli_wait_program(c, "/bin/sh", pid);
-        signal(SIGINT, SIG_DFL);
-    }
+    signal(SIGINT, SIG_DFL);
     return rc == 0 ? 0 : cli_fail(c, ERR_NOT_FOUND, "the editor \"%s\" failed, "
                                   "so nothing was changed\nset EDITOR to the "
                                   "one that you use", editor);

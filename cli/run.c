@@ -41,6 +41,7 @@
 #include "task/artifact.h"
 #include "mcp/mcp.h"
 #include "task/may.h"
+#include "tools/tools.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -463,6 +464,11 @@ cli_run_tell_lost(const struct cli_env *env, const struct cli_store *s)
     }
     if (dir != NULL)
         closedir(dir);
+    /* A commit may have made these in the copy. */
+    if (s->mcp == NULL)
+        mcp_free(c.s.mcp);
+    if (s->tools == NULL)
+        tools_free(c.s.tools);
     arena_fini(&c.a);
     arena_fini(&c.kept);
 }
@@ -997,6 +1003,9 @@ cli_start_program(const struct cli *c, const char *path, char *const argv[],
     dup2(out, STDOUT_FILENO);
     if (err < 0)
         close(STDERR_FILENO);
+    else
+        dup2(err, STDERR_FILENO);
+    signal(SIGINT, SIG_DFL);
     signal(SIGPIPE, SIG_DFL);
     signal(SIGXFSZ, SIG_DFL);
     execv(path, argv);

@@ -13,7 +13,8 @@ int cli_run(struct cli *c);
    result. Errors are printed. */
 void cli_run_tell_lost(const struct cli_env *env, const struct cli_store *s);
 /* Starts the program at path, whose standard input, output and error are these
-   descriptors; err -1: closed. Returns its number, or -1 with errno. If it
+   descriptors; err -1: closed. Its signals are the default ones. Returns its
+   number, or -1 with errno. If it
    cannot be executed, it prints that, and exits with 1. */
 pid_t cli_start_program(const struct cli *c, const char *path,
                         char *const argv[], int in, int out, int err);
