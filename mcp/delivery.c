@@ -251,16 +251,27 @@ mcp_deliver(struct request *r, struct call *k)
 
 /* ---- what goes to a client ---- */
 
-/* The stream of the request in which s waits for call id, else its own stream;
-   NULL if it has none now. */
-struct mcp_channel *
-mcp_channel_of(const struct mcp_session *s, struct str id)
+/* The request in which s waits for call id, or NULL. */
+static const struct mcp_message *
+waiter_of(const struct mcp_session *s, struct str id)
 {
     for (struct mcp_message *k = s->m->messages; k != NULL; k = k->next)
         if (k->s == s && mcp_is_waiting(k) && !k->cancelled &&
             !k->channel->blocked && waits_for_call(k->v) &&
             str_eq(mcp_call_of(k->v), id))
-            return k->channel;
+            return k;
+    return NULL;
+}
+
+/* The stream of the request in which s waits for call id, else its own stream;
+   NULL if it has none now. */
+struct mcp_channel *
+mcp_channel_of(const struct mcp_session *s, struct str id)
+{
+    const struct mcp_message *k = waiter_of(s, id);
+
+    if (k != NULL)
+        return k->channel;
     return mcp_hears(&s->news) ? s->news.channels : NULL;
 }
 
@@ -319,7 +330,10 @@ send_question(const struct mcp_session *s, struct mcp_channel *to,
     }
     mcp_put_members(&w, q->params);
     mcp_close_message(&w);
-    at->own = to == s->news.channels;
+    /* On /sse that stream has the answers to requests, too. What belongs to one
+       has no place. */
+    at->own = to == s->news.channels &&
+              !(s->sse && waiter_of(s, str_of(at->id)) != NULL);
     if (at->own && s->id[0] != '\0')
         place.len = mcp_event_id(s, (uint64_t)q->delivery.n, FIRST_PLACE + q->i,
                                  event);

@@ -654,6 +654,35 @@ TEST(the_sse_transport)
     free(r.dir);
 }
 
+/* A stream of /sse has the answers to requests, too. A question that belongs to
+   one has no place there: a client that comes back would be asked twice, and
+   miss a later notification. */
+TEST(a_question_on_sse_has_no_place)
+{
+    struct rig r = rig_new(NULL);
+    struct legacy l;
+
+    legacy_open(&l, &r, NULL);
+    CHECK(legacy_call(&l, RPC(1, "initialize",
+                              "{\"protocolVersion\":\"2025-06-18\","
+                              "\"capabilities\":{\"elicitation\":{}},"
+                              "\"clientInfo\":{\"name\":\"t\","
+                              "\"version\":\"1\"}}"),
+                      "\"protocolVersion\":\"2025-06-18\""));
+    CHECK(legacy_post(&l, INITIALIZED));
+    CHECK(legacy_call(&l, CREATE("a"), SAYS("seq", "1")));
+    CHECK(legacy_call(&l, RPC(2, "tools/call", "{\"name\":\"claim_task\","
+                              "\"arguments\":{\"task_id\":\"a\"}}"),
+                      SAYS("version", "2")));
+    CHECK(legacy_call(&l, RPC(3, "tools/call", "{\"name\":\"request_input\","
+                              "\"arguments\":{\"task_id\":\"a\","
+                              "\"question\":\"Well?\",\"wait_seconds\":30}}"),
+                      "elicitation/create"));
+    CHECK(l.stream.id[0] == '\0');
+    legacy_close(&l);
+    rig_end(&r);
+}
+
 /* ---- listening in 2026-07-28 ---- */
 
 TEST(listens)
