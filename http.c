@@ -84,7 +84,7 @@ touch_conn(struct http_conn *c)
     c->since_ms = loop_now(c->server->loop);
 }
 
-/* The request stays until http.c frees the connection: a handler may still be
+/* The request stays until free_conn: a handler may still be
    reading it. */
 void
 http_drop(struct http_conn *c)

@@ -75,7 +75,7 @@ struct peer {
     size_t n;         /* number pushed since it was last idle */
     struct peer *next; /* in the turn's list of busy peers */
     int64_t since_ms; /* when its first message began to wait for the lock */
-    bool busy;        /* in that list, while it has messages to run */
+    bool busy;        /* in that list, from a push until it was answered */
     bool waits;       /* its first message waits for the lock */
 };
 

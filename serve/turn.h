@@ -50,7 +50,7 @@ void turn_leave(struct peer *p);
    as mcp_accept. An error leaves the queue unchanged. */
 int turn_push(struct peer *p, const struct mcp_facts *f,
               const struct str *text);
-/* Whether messages of p wait for their turn. */
+/* Whether messages of p wait for their turn, or its end. */
 bool turn_pending(const struct peer *p);
 struct mcp *turn_mcp(const struct turn *t);
 

@@ -175,7 +175,7 @@ test('pictures and Markdown are shown', LIMIT, async (t) => {
   await worker.tool('create_task', { task_id: 'y.8', title: 'Files' });
   await attach('dot.png', { content: png, encoding: 'base64' });
   await attach('bad.png', { content: 'no picture' });
-  await attach('notes.md', { content: `# Plan\n\n- **one** <b>\n${'x '.repeat(30000)}` });
+  await attach('notes.md', { content: `# Plan\n\n- **one** <b>\n${'x '.repeat(10000)}` });
   await go('#task/y.8');
   await live(page);
   for (const name of ['dot.png', 'bad.png', 'notes.md']) {

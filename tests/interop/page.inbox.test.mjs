@@ -230,6 +230,15 @@ test('who says a name is asked first, and writes under it', LIMIT, async (t) => 
     'codex asks you Task w.1 For whoever comes',
     'codex asks jonas Task w.2 For jonas']);
 
+  /* The line between them is no task. */
+  await page.evaluate(() => { location.hash = '#task/w.1'; });
+  await page.getByRole('heading', { name: 'Task w.1' }).waitFor();
+  await page.keyboard.press('j');
+  await page.getByRole('heading', { name: 'Task w.2' }).waitFor();
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('i');
+  await page.locator('#list li').first().waitFor();
+
   /* The name is kept, and stands in the log. */
   await shut(page);
   await page.reload();
@@ -312,7 +321,7 @@ test('activity tells what happened, in one request', LIMIT, async (t) => {
   await page.getByText('created it').nth(1).waitFor();
   assert.equal(await page.getByRole('button', { name: 'Load more' }).count(), 0);
   /* What one agent did. */
-  await page.getByLabel('By').selectOption('codex');
+  await page.getByLabel('Agent', { exact: true }).selectOption('codex');
   await page.getByText('s99 left').first().waitFor({ state: 'detached' });
   assert.equal((await groups(page))[0].length, 4);
   await page.evaluate(() => {
@@ -426,6 +435,24 @@ test('a click on an epic shows its parts alone', LIMIT, async (t) => {
   assert.equal(await cardOf(page, 'ready', 'Alone').count(), 0);
   await all.click();
   await cardOf(page, 'ready', 'Alone').waitFor();
+  /* A search finds it as a card, and so it is when there is no room in the
+     band. */
+  await page.locator('#q').fill('whole');
+  await cardOf(page, 'wait', 'Whole').waitFor({ state: 'attached' });
+  await page.locator('#q').fill('');
+  await cardOf(page, 'wait', 'Whole').waitFor({ state: 'detached' });
+  await page.evaluate(() => {
+    for (let i = 0; i < 31; i++) {
+      T.set(`f.${i}`, { ...T.get('e.0'), task_id: `f.${i}`, title: `F ${i}` });
+    }
+    drawNow();
+  });
+  assert.equal(await page.locator('#epics li').count(), 30);
+  assert.equal(await page.locator('.lane.wait .card', { hasText: 'F ' }).count(), 2);
+  await page.evaluate(() => {
+    [...T.keys()].forEach((id) => id.startsWith('f.') && T.delete(id));
+    drawNow();
+  });
   /* When it is at work itself it is a card like any other, which counts. */
   for (const [id, status] of [['e.2', 'done'], ['e.10', 'done'],
     ['e.4', 'cancelled']]) {

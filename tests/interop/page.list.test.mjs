@@ -164,11 +164,16 @@ test('what an agent left is freed or handed over on its card', LIMIT,
     assert.deepEqual([given.status, given.current_owner, given.handoff.reason],
       ['handoff_ready', 'gemini-cli', 'it has quota']);
 
-    /* What an agent works on is handed over in one act as well. */
+    /* What an agent works on is handed over in one act as well, also if the
+       first try was refused. */
     await page.evaluate(() => { location.hash = '#task/l.3'; });
     await page.locator('#acts').getByRole('button', { name: 'Hand over' }).click();
     await page.locator('#form').getByLabel('To').fill('gemini-cli');
     await page.locator('#form').getByLabel('Reason').fill('it knows more');
+    await page.evaluate(() => { INPUTS.to.read = () => 'x'.repeat(140); });
+    await page.locator('#form .main').click();
+    await page.locator('#form .bad', { hasText: '128' }).waitFor();
+    await page.evaluate(() => { delete INPUTS.to.read; });
     await page.locator('#form .main').click();
     await page.locator('#now', { hasText: 'handed it over to gemini-cli' })
       .waitFor();
@@ -194,13 +199,19 @@ test('projects are named where there are several', LIMIT, async (t) => {
   await cardOf(page, 'ready', 'Task 1').waitFor({ state: 'detached' });
   assert.deepEqual(await chips(), []);
   /* The choice is kept for the next visit. */
-  await page.waitForFunction(() => kept('repo') === '/work/web');
+  await page.waitForFunction(() => kept('repo')?.endsWith(' /work/web'));
   await page.goto('about:blank');
   await go();
   await live(page);
   await cardOf(page, 'ready', 'Task 2').waitFor();
   assert.equal(await cardOf(page, 'ready', 'Task 1').count(), 0);
   await page.locator('#clear').click();
+  await cardOf(page, 'ready', 'Task 1').waitFor();
+  /* That of another store at this address is not. */
+  await page.evaluate(() => kept('repo', 'another /work/web'));
+  await page.reload();
+  await live(page);
+  await page.waitForFunction(() => storeId);
   await cardOf(page, 'ready', 'Task 1').waitFor();
   await worker.close();
 });
