@@ -306,10 +306,11 @@ claims_modern(const struct mcp_message *m, const struct json_tok *t)
 
 /* ---- the envelope ---- */
 
+/* By its session or, without one, by the version header. */
 static bool
-takes_batches(const struct mcp_session *s)
+takes_batches(const struct mcp_message *m)
 {
-    return s->initialized && s->rev == MCP_2025_03_26;
+    return (m->s->initialized ? (int)m->s->rev : m->named) == MCP_2025_03_26;
 }
 
 /* The object is ambiguous, but its id may be clear. */
@@ -340,8 +341,8 @@ check_message(struct request *r, const struct json_tok *t)
 
         if (t->type != JSON_ARRAY || r->m->batch)
             why = "A message must be an object";
-        else if (!takes_batches(r->m->s))
-            why = "Batches need a session of protocol version 2025-03-26";
+        else if (!takes_batches(r->m))
+            why = "Batches need protocol version 2025-03-26";
         return refuse_envelope(r, why);
     }
     if (t->n > MAX_MEMBERS)
@@ -531,7 +532,7 @@ judge_text(struct mcp_message *m)
         return err == ERR_NOMEM ? err : refuse_session(m, root);
     /* Any other array is one message, and not an object. */
     m->batch = root->type == JSON_ARRAY && root->n > 0 &&
-               root->n <= MAX_BATCH && takes_batches(m->s);
+               root->n <= MAX_BATCH && takes_batches(m);
     t = m->batch ? root + 1 : root;
     if (new_requests(m, m->batch ? root->n : 1) != 0)
         return ERR_NOMEM;

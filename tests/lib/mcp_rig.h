@@ -64,7 +64,7 @@
     "{'jsonrpc':'2.0','error':{'code':-32022,'message':'Unsupported protocol " \
     "version: 2099-01-01','data':{'supported':['" V26 "'],'requested':" \
     "'2099-01-01'}}}"
-#define NO_BATCH_TEXT "Batches need a session of protocol version 2025-03-26"
+#define NO_BATCH_TEXT "Batches need protocol version 2025-03-26"
 #define NO_BATCH NULL_ERR(NO_BATCH_TEXT)
 #define BATCH_SIZE NULL_ERR("A batch has 1 to 64 messages")
 #define NULL_PARSE ERR("null", "-32700", "Parse error")
