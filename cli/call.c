@@ -54,6 +54,8 @@ cli_put_summary_json(const struct cli *c, struct buf *b, const struct task *k)
 static int
 fail_strange(struct cli *c)
 {
+    if (c->env->server == NULL) /* no memory to read what was just written */
+        return cli_fail_store(c, ERR_NOMEM);
     return cli_fail(c, ERR_FORMAT, "%s: its answer is not understood: use the "
                     "mcptask of that server", c->env->server);
 }
@@ -65,6 +67,8 @@ fail_rpc(struct cli *c, const char *what, const struct json_tok *error)
     struct str message = json_str(&c->a, json_get(error, "message"));
     const char *server = c->env->server;
 
+    if (server == NULL && str_is(message, "Internal error: out of memory"))
+        return cli_fail_store(c, ERR_NOMEM);
     return cli_fail(c, ERR_IO, "%s: %s: %.*s",
                     server != NULL ? server : c->env->log_path, what,
                     STR_ARG(message));
@@ -187,7 +191,7 @@ call_tool(struct cli *c, enum task_tool tool, struct str args,
     text = content != NULL && content->type == JSON_ARRAY && content->n > 0
                ? json_str(&c->a, json_get(content + 1, "text")) : STR_NONE;
     *answer = object_of(text);
-    if (answer->p == NULL && q.writes)
+    if (answer->p == NULL && q.writes && c->env->server != NULL)
         return cli_fail(c, ERR_UNKNOWN, "%s: its answer is not understood"
                         SERVER_MAY_HAVE_WRITTEN, c->env->server);
     if (answer->p == NULL)
@@ -301,21 +305,6 @@ call_task(struct cli *c, const char *id, uint64_t version, struct task *k,
     return call_task_of(c, text, k);
 }
 
-/* Begins the session for batches. Where there is none each task is asked for
-   alone. */
-static int
-begin_batches(struct cli *c)
-{
-    struct server_request q = {.method = "initialize", .batch = true};
-    const struct json_tok *result, *error;
-
-    q.body = STR("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\","
-                 "\"params\":{\"protocolVersion\":\"2025-03-26\","
-                 "\"capabilities\":{},\"clientInfo\":{\"name\":\"mcptask\","
-                 "\"version\":\"" MCPTASK_VERSION "\"}}}");
-    return server_ask(c, &q, &result, &error);
-}
-
 int
 call_tasks(struct cli *c, const char *const *id, size_t n,
            bool (*fn)(void *ctx, const struct task *k), void *ctx, bool *more)
@@ -326,19 +315,18 @@ call_tasks(struct cli *c, const char *const *id, size_t n,
     struct buf b = {0};
     struct str text;
     struct task k;
-    int rc = c->batches.p == NULL ? begin_batches(c) : 0;
+    int rc;
 
-    if (rc == 0 && c->batches.len > 0) {
-        for (size_t i = 0; i < n; i++)
-            buf_printf(&b, "%s{\"jsonrpc\":\"2.0\",\"id\":%zu,\"method\":"
-                       "\"%s\",\"params\":{\"uri\":\"%.*s\"}}",
-                       i > 0 ? "," : "[", i, q.method,
-                       STR_ARG(uri_of(c, id[i], "")));
-        buf_char(&b, ']');
-        q.body = buf_take(&b, &c->a);
-        rc = q.body.p == NULL ? cli_fail_store(c, ERR_NOMEM)
-                              : server_ask(c, &q, &list, &error);
-    }
+    for (size_t i = 0; i < n; i++)
+        buf_printf(&b, "%s{\"jsonrpc\":\"2.0\",\"id\":%zu,\"method\":"
+                   "\"%s\",\"params\":{\"uri\":\"%.*s\"}}",
+                   i > 0 ? "," : "[", i, q.method,
+                   STR_ARG(uri_of(c, id[i], "")));
+    buf_char(&b, ']');
+    q.body = buf_take(&b, &c->a);
+    rc = q.body.p == NULL ? cli_fail_store(c, ERR_NOMEM)
+                          : server_ask(c, &q, &list, &error);
+    /* A server that takes none is asked for each alone. */
     if (list != NULL && list->type == JSON_ARRAY && list->n == n)
         item = list + 1;
     for (size_t i = 0; rc == 0 && *more && i < n; i++) {

@@ -108,8 +108,6 @@ struct cli {
     uint64_t head;  /* the newest seq that the server has told */
     uint64_t found; /* tasks that the last list has in all, */
     bool found_more; /* or more: not all were looked at */
-    struct str batches; /* the session at the server that takes them; empty:
-                           it has none; .p NULL: nobody has asked for one */
     bool gone;      /* the server said that the task asked for is archived */
     bool stale;     /* it was told that other hosts may have newer records */
     bool tty;       /* stdout is a terminal */

@@ -206,7 +206,6 @@ struct talk {
     struct buf out, in;
     struct http_head head; /* points into in */
     size_t head_len;
-    struct str session; /* of the answer, in c->a; or empty */
 };
 
 /* Prints that the exchange failed. Returns the exit code. */
@@ -301,11 +300,11 @@ put_http_request(struct talk *t, const struct place *to, struct str token)
     buf_printf(b, "POST /mcp HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n"
                "Content-Type: application/json\r\n"
                "Accept: application/json, text/event-stream\r\n", to->host);
-    if (!q->batch)
+    if (q->batch)
+        buf_z(b, "MCP-Protocol-Version: " BATCH_REV "\r\n");
+    else
         buf_printf(b, "MCP-Protocol-Version: " SERVER_REV "\r\n"
                    "Mcp-Method: %s\r\n", q->method);
-    else if (t->c->batches.len > 0)
-        buf_printf(b, "Mcp-Session-Id: %.*s\r\n", STR_ARG(t->c->batches));
     if (q->name.p != NULL)
         buf_printf(b, "Mcp-Name: %.*s\r\n", STR_ARG(q->name));
     if (token.len > 0)
@@ -504,7 +503,6 @@ read_reply(struct talk *t, const struct json_tok **root)
     int status = t->head.status, rc;
     struct str body;
 
-    t->session = arena_str(&t->c->a, http_field_of(&t->head, "mcp-session-id"));
     rc = receive_body(t, &body);
     if (rc != 0)
         return rc;
@@ -561,8 +559,6 @@ ask_once(struct cli *c, const struct server_request *q, int64_t until,
         rc = receive_head(&t);
     if (rc == 0)
         rc = read_reply(&t, &root);
-    if (rc == 0 && q->batch && c->batches.p == NULL)
-        c->batches = arena_str(&c->kept, t.session);
     if (t.fd >= 0)
         close(t.fd);
     buf_fini(&t.out);

@@ -2,13 +2,14 @@
 #define CLI_SERVER_H
 
 /* server - a request to the server of --server, and its answer: MCP of
-   2026-07-28 over HTTP, which needs no session; or, for batches, of 2025-03-26,
-   the only revision that has them. It knows no tool. */
+   2026-07-28 over HTTP, or for batches of 2025-03-26, the only revision that
+   has them; without a session, whose place others may need. It knows no tool. */
 
 #include "cli/command.h"
 #include "json.h"
 
 #define SERVER_REV "2026-07-28"
+#define BATCH_REV "2025-03-26"
 
 /* The end of an error of a request that writes, where only the server knows how
    it ended. */
@@ -21,8 +22,7 @@ struct server_request {
     const char *path;   /* or, not NULL: GET this, whose JSON is the result */
     struct str name;    /* of the tool, or the uri; .p NULL: neither */
     struct str body;    /* the message */
-    bool batch; /* it is one, in c->batches, and its result is the array of
-                   answers; or it is the initialize that makes that session */
+    bool batch; /* it is one, and its result is the array of answers */
     unsigned wait_s;    /* how long the server may wait before it answers */
     bool person;        /* a person asks. Without tokens the server believes
                            it, as it does the page */

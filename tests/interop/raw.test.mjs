@@ -1,11 +1,13 @@
 /* What no official client sends, but other clients do. */
 
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import test from 'node:test';
 
 import { LIMIT, MODERN, modern, newStore, Raw } from './agent.mjs';
+import { Server, SERVER } from './server.mjs';
 
 const call = (id, name, args) => ({
   jsonrpc: '2.0', id, method: 'tools/call', params: { name, arguments: args }
@@ -123,4 +125,20 @@ test('the skill of the plugin is a skill of MCP', LIMIT, async (t) => {
       -32602);
   }
   await raw.close(MODERN);
+});
+
+test('a command leaves no session at its server', LIMIT, async (t) => {
+  const store = newStore(t);
+  const server = new Server(t, store);
+  await server.up();
+  const mcptask = (...args) => execFileSync(SERVER,
+    ['--server', server.url('/').host, ...args]);
+
+  mcptask('add', 'One');
+  mcptask('export');
+  assert.match(String(mcptask('stats')), /1/);
+  const text = await (await fetch(server.url('/metrics'))).text();
+  assert.match(text, /^mcptask_mcp_sessions 0$/m);
+  assert.match(text, /^mcptask_mcp_requests_total [1-9]/m);
+  await server.close();
 });
