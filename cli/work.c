@@ -11,6 +11,7 @@
 #include "cli/human.h"
 #include "cli/id.h"
 #include "cli/show.h"
+#include "cli/store.h"
 #include "cli/text.h"
 #include "base/base64.h"
 #include "base/clock.h"
@@ -102,7 +103,9 @@ show_none(struct cli *c, struct str answer)
 
     if (c->json) {
         buf_str(&c->out, answer);
-        if (held.p != NULL) { /* what else the agent holds is for models */
+        /* What else the agent holds is for models; a server's answer is as it
+           came. */
+        if (held.p != NULL && c->env->server == NULL && c->out.err == 0) {
             c->out.len -= (size_t)(str_end(answer) - held.p) +
                           strlen(",\"you_hold\":");
             buf_str(&c->out, str_from(answer, (size_t)(str_end(held) -
@@ -261,8 +264,11 @@ cli_attach(struct cli *c)
     if (content.len > ARTIFACT_MAX)
         return cli_fail(c, ERR_TOO_LARGE, "%s: larger than %d bytes\nattach "
                         "a part of it", path, ARTIFACT_MAX);
+    if (c->env->server == NULL && !cli_make_room(c))
+        return cli_fail_store(c, ERR_FULL);
     /* The tool finds it there; only this waits until other hosts have it. */
-    rc = c->env->server == NULL ? cli_args_store(c, content, &blob) : 0;
+    if (c->env->server == NULL && c->env->remote != NULL)
+        rc = cli_args_store(c, content, &blob);
     if (rc != 0)
         return rc;
     if (name == NULL)
