@@ -3,7 +3,8 @@
 
 /* server - a request to the server of --server, and its answer: MCP of
    2026-07-28 over HTTP, or for batches of 2025-03-26, the only revision that
-   has them; without a session, whose place others may need. It knows no tool. */
+   has them; without a session, whose place others may need. It knows no
+   tool. */
 
 #include "cli/command.h"
 #include "json.h"

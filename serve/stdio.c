@@ -324,8 +324,8 @@ on_readable(void *ctx, int fd, int events)
 /* ---- the channel ---- */
 
 /* Writes a message of ours immediately, if that cannot block, with the answers
-   before it, and other answers together once the turn has no more. If memory runs out, the change that an
-   answer reports is on disk even so. */
+   before it, and other answers together once the turn has no more. If memory
+   runs out, the change that an answer reports is on disk even so. */
 static bool
 send_line(void *ctx, const struct mcp_out *o)
 {

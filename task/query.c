@@ -455,8 +455,9 @@ read_task(struct scan *s, struct task_entry *e, struct task *k)
                                       task_status_name(status));
         k->f[F_PRIORITY] = arena_printf(s->a, "%u", e->priority);
         k->f[F_TITLE] = STR("\"(damaged)\"");
-        return k->f[F_TASK_ID].p && k->f[F_STATUS].p && k->f[F_PRIORITY].p
-                   ? HIT_TEXT : ERR_NOMEM;
+        if (!k->f[F_TASK_ID].p || !k->f[F_STATUS].p || !k->f[F_PRIORITY].p)
+            return ERR_NOMEM;
+        return HIT_TEXT;
     }
     hit = rc == 0 ? find_hit(s, &ev, &line) : rc;
     if (hit > HIT_NONE)
