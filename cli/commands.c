@@ -164,7 +164,7 @@ const struct cli_command cli_commands[] = {
      cli_answer, 1, CLI_ANY, WRITE | SERVED,
      OPTS(AGENT("who answers"),
           FLAG("decline", 0, args.decline,
-               "answer no; QUESTION comes first, ANSWER is optional"),
+               "answer no; ANSWER, the reason, is optional"),
           FLAG("cancel", 0, args.cancel,
                "say that no answer will come; arguments as with "
                "--decline"))},

@@ -478,14 +478,15 @@ take_numbered(struct cli *c, const char **id, struct str *text)
 }
 
 /* After the task come the question, the text, or both. To decline or cancel
-   needs no text. */
+   needs no text. A word is the question if it is one of the task's, or looks
+   like one, and is not all of a text that is needed. */
 int
 cli_answer(struct cli *c)
 {
     const struct cli_args *a = &c->args;
     const char *action = a->cancel ? "cancel" : NULL;
-    bool refuses = a->decline || a->cancel, asked = refuses;
-    int n = c->n_operands, rc = 0;
+    bool refuses = a->decline || a->cancel, asked = false;
+    int n = c->n_operands, least = refuses ? 1 : 2, rc = 0;
     const char *question = c->operand[1];
     struct str text;
     struct task k;
@@ -494,15 +495,15 @@ cli_answer(struct cli *c)
         return cli_misuse(c, "--decline and --cancel exclude each other");
     if (n == 1 && !refuses)
         return cli_misuse(c, "ANSWER is missing");
-    if (n > 2 && !refuses) /* it is one of the task's, or looks like one */
+    if (n > least)
         asked = question[0] == 'q' && question[1] != '\0' &&
                 question[1 + strspn(question + 1, "0123456789")] == '\0';
-    if (n > 2 && !asked && (rc = cli_task(c, c->operand[0], &k)) == 0)
+    if (n > least && !asked && (rc = cli_task(c, c->operand[0], &k)) == 0)
         asked = raw_list_find(k.f[F_QUESTIONS], "question_id",
                               raw_quote(&c->a, str_of(question))).p != NULL;
     if (rc > 0) /* else the change tells why there is no task */
         return rc;
-    text = cli_args_join(c, c->operand + (n > 1) + (n > 1 && asked));
+    text = cli_args_join(c, c->operand + (n > 1) + asked);
     if (text.p == NULL)
         return cli_fail_store(c, ERR_NOMEM);
     question = asked ? question : NULL;
@@ -511,7 +512,7 @@ cli_answer(struct cli *c)
     cli_args_begin(c, NULL, c->operand[0]);
     json_put_obj(&c->tool.w, "answer");
     cli_args_put(c, "question_id", question);
-    if (n > 2 || !refuses)
+    if (n > 1 + asked)
         json_put_str(&c->tool.w, "text", text);
     cli_args_put(c, "action", a->decline ? "decline" : action);
     json_close(&c->tool.w);

@@ -107,6 +107,19 @@ run 0 answer d 2
 run 0 ask d --option x One
 run 0 ask d --option y Two --json
 question=$(sed -n 's/.*"question_id":"\([^"]*\)".*/\1/p' out)
+run 0 add --id no 'To decline'
+run 0 ask no 'Now?'
+run 0 answer no 'not before Monday' --decline
+run 0 ask no 'Now?' --json
+asked=$(sed -n 's/.*"question_id":"\([^"]*\)".*/\1/p' out)
+run 0 answer no "$asked" --decline
+run 0 ask no 'Now?' --json
+asked=$(sed -n 's/.*"question_id":"\([^"]*\)".*/\1/p' out)
+run 0 answer no "$asked" not on Tuesday --decline
+run 0 show no --json
+has out '"answer":{"text":"not before Monday","action":"decline"' \
+    '"answer":{"action":"decline"' \
+    '"answer":{"text":"not on Tuesday","action":"decline"'
 run 2 answer d 1
 has err '2 questions are open'
 run 0 answer d "$question" 1
