@@ -25,7 +25,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define TAIL_EVENTS 10
 #define OPENS (SERVED - 1)
 
 /* The name of the first required operand that is missing, such as "ID". */
@@ -213,7 +212,7 @@ cli_main(const struct cli_env *env, char **argv)
 {
     struct cli c = {.env = env, .commands = cli_commands,
                     .cmd = cli_find_command(cli_commands, argv[0]),
-                    .args = {.limit = UINT64_MAX, .lines = TAIL_EVENTS,
+                    .args = {.limit = UINT64_MAX, .lines = UINT64_MAX,
                              .timeout = UINT64_MAX}};
     bool help = false;
     int rc;

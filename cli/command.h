@@ -51,9 +51,10 @@ union cli_value {
 /* The values of all other options. */
 struct cli_args {
     const char *status, *title, *format, *repair;
-    const char *before, *token_file, *token_env, *port;
+    const char *before, *from, *by, *token_file, *token_env, *port;
     const char *artifact, *match, *words;
-    uint64_t limit, lines, since, timeout, every, version, end;
+    uint64_t limit, since, timeout, every, version, end;
+    uint64_t lines; /* UINT64_MAX: not given */
     bool http, calls, follow, strict, orphans;
     bool ids, watch, close, detach, hide_command, dry_run;
     bool decline, cancel, again, reset_time, hooks, any_repo, brief;

@@ -237,7 +237,12 @@ const struct cli_command cli_commands[] = {
      cli_tail, 0, 0, READ | SERVED | LISTS,
      OPTS(FLAG("follow", 'f', args.follow,
                "continue with new events until interrupted"),
-          NUMBER("lines", 'n', args.lines, "N", "the number of events (10)"))},
+          NUMBER("lines", 'n', args.lines, "N",
+                 "the number of events (10; with --since, all)"),
+          TEXT("since", 's', args.from, "WHEN",
+               "only events since today, yesterday, a day such as 2026-07-28, "
+               "or a time"),
+          TEXT("agent", 'a', args.by, "AGENT", "only what this agent did"))},
     {"board", "", GROUP_LOOK, "Show all tasks by what they wait for",
      cli_board, 0, 0, READ | SERVED,
      OPTS(FLAG("watch", 'w', args.watch,

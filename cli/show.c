@@ -610,21 +610,41 @@ cli_follow(struct cli *c, bool *more)
     return rc;
 }
 
+#define TAIL_EVENTS 10 /* if neither a number nor a time is given */
+
 struct tail {
     struct cli *c;
     struct human_events e;
+    uint64_t max;   /* so many of the past, */
+    int64_t since_ms; /* none older than this, */
+    struct str by;  /* raw: all of this agent; .p NULL: of any */
     uint64_t skip; /* number of events to skip before showing any */
 };
+
+/* Whether the options ask for this event. */
+static bool
+is_asked_for(const struct tail *t, const struct task_event *ev)
+{
+    int64_t at;
+
+    return (t->by.p == NULL || str_eq(t->by, ev->by)) &&
+           (t->since_ms == 0 ||
+            (time_parse(ev->r.time, &at) && at >= t->since_ms));
+}
 
 static int
 tail_event(void *ctx, const struct store_rec *r)
 {
     struct tail *t = ctx;
     struct task_event ev;
+    bool known;
 
-    if (!str_starts(r->key, "task/") || (t->skip > 0 && t->skip-- > 0))
+    if (!str_starts(r->key, "task/"))
         return 0;
-    if (task_event_of(r, &ev) != ERR_FORMAT)
+    known = task_event_of(r, &ev) != ERR_FORMAT;
+    if ((known && !is_asked_for(t, &ev)) || (t->skip > 0 && t->skip-- > 0))
+        return 0;
+    if (known)
         print_event(&t->e, &ev);
     arena_reset(&t->c->a);
     return cli_drain(t->c) ? 0 : 1;
@@ -642,6 +662,7 @@ tail_observe(void *ctx, const struct store_entry *e,
    changed last. */
 struct news {
     struct cli *c;
+    const struct tail *t;
     struct arena a;  /* of the events */
     struct buf list; /* of struct task_event */
     uint64_t max;    /* how many are wanted */
@@ -689,7 +710,7 @@ take_news(void *ctx, struct str raw)
 
     n->rc = own.p == NULL ? ERR_NOMEM
                           : call_event_of(n->c, &n->a, own, n->title, &ev);
-    if (n->rc == 0) {
+    if (n->rc == 0 && is_asked_for(n->t, &ev)) {
         buf_put(&n->list, &ev, sizeof ev);
         n->rc = n->list.err;
     }
@@ -703,7 +724,7 @@ take_history(void *ctx, const struct task *k)
 {
     struct news *n = ctx;
     char id[TASK_MAX_ID + 1];
-    bool dropped;
+    bool dropped, all = n->t->by.p != NULL || n->t->since_ms != 0;
     size_t len;
     int rc;
 
@@ -711,7 +732,8 @@ take_history(void *ctx, const struct task *k)
         return false;
     text_put(id, sizeof id, "%.*s", STR_ARG(k->ev.id));
     n->title = arena_str(&n->a, k->f[F_TITLE]);
-    rc = call_history(n->c, id, n->since, n->max, take_news, n, &dropped);
+    rc = call_history(n->c, id, n->since, all ? UINT64_MAX : n->max, take_news,
+                      n, &dropped);
     if (rc != 0 && rc != ERR_NOT_FOUND) /* it may just have been archived */
         n->rc = rc;
     news_of(n, &len);
@@ -724,7 +746,7 @@ take_history(void *ctx, const struct task *k)
 static int
 show_news(struct tail *t, uint64_t *since, uint64_t max)
 {
-    struct news n = {.c = t->c, .max = max, .since = *since};
+    struct news n = {.c = t->c, .t = t, .max = max, .since = *since};
     struct task_query q = {.include_done = true, .limit = TASK_LIST_MAX,
                            .since_n = *since};
     struct task_event *all;
@@ -749,7 +771,7 @@ ask_tail(struct tail *t)
     struct cli *c = t->c;
     bool more = c->args.follow;
     uint64_t since = 0;
-    int rc = show_news(t, &since, c->args.lines);
+    int rc = show_news(t, &since, t->max);
 
     if (rc == 0 && more && since == 0) /* nothing of the past is wanted */
         rc = ask_head(c);
@@ -770,7 +792,7 @@ read_tail(struct tail *t)
 {
     struct cli *c = t->c;
     struct store *s = c->s.store;
-    uint64_t head = store_next_n(s) - 1, n = c->args.lines, back = n, from = 1;
+    uint64_t head = store_next_n(s) - 1, n = t->max, back = n, from = 1;
     uint64_t have = n;
     bool more = c->args.follow;
     int rc = 0;
@@ -795,12 +817,46 @@ read_tail(struct tail *t)
     return rc;
 }
 
+/* Reads when: a time, or the day at whose beginning here it began. */
+static bool
+parse_since(struct cli *c, const char *when, int64_t *ms)
+{
+    bool yesterday = strcmp(when, "yesterday") == 0;
+    struct str day = arena_printf(&c->a, "%sT00:00:00Z", when);
+    time_t now = (time_t)(clock_wall_ms() / 1000);
+    struct tm tm;
+
+    if (yesterday || strcmp(when, "today") == 0) {
+        localtime_r(&now, &tm);
+        tm.tm_mday -= yesterday;
+    } else if (day.p != NULL && time_parse(day, ms)) {
+        now = (time_t)(*ms / 1000);
+        gmtime_r(&now, &tm);
+    } else {
+        return time_parse(str_of(when), ms);
+    }
+    tm.tm_hour = tm.tm_min = tm.tm_sec = 0;
+    tm.tm_isdst = -1;
+    *ms = (int64_t)mktime(&tm) * 1000;
+    return true;
+}
+
 int
 cli_tail(struct cli *c)
 {
-    struct tail t = {.c = c};
+    const char *by = c->args.by;
+    struct tail t = {.c = c, .max = c->args.lines};
     int rc;
 
+    if (c->args.from != NULL && !parse_since(c, c->args.from, &t.since_ms))
+        return cli_misuse(c, "--since needs today, yesterday, a day or a time, "
+                          "for example 2026-07-28, not \"%s\"", c->args.from);
+    if (by != NULL)
+        t.by = raw_quote(&c->kept, str_of(by));
+    if (by != NULL && t.by.p == NULL)
+        return cli_fail_store(c, ERR_NOMEM);
+    if (t.max == UINT64_MAX && t.since_ms == 0)
+        t.max = TAIL_EVENTS;
     human_begin_events(&t.e, c, false);
     rc = c->env->server != NULL ? ask_tail(&t) : read_tail(&t);
     table_end(&t.e.t);

@@ -312,6 +312,32 @@ grep -q "^$forged" out && fail "$(cat out)"
 run 127 run -- "./y$lf$forged"
 grep -q "^$forged" err out && fail "$(cat err out)"
 
+begin tail_since_a_day_and_of_an_agent
+for n in 1 2 3 4 5 6 7 8 9 10 11 12; do
+    run 0 add --id "n-$n" "Task $n"
+done
+run 0 claim n-3 -a ann
+run 0 tail
+lacks out n-1' '
+(failed=0; export MCP_TASK_AGENT=ann
+run 0 tail
+has out create
+exit $failed) || failed=$((failed + 1))
+run 0 tail --since yesterday
+has out '1  ' n-1' ' n-12 claim
+run 0 tail --since today -n 1
+has out claim
+lacks out create
+run 0 tail -a ann
+has out claim
+lacks out create
+run 0 tail --since 2999-01-01
+lacks out n-1
+run 0 tail --since 2000-01-01T00:00:00Z -n 2
+has out n-12 claim
+run 2 tail --since never
+has err '--since needs today, yesterday, a day or a time'
+
 begin tail_follows_others_until_its_reader_leaves
 tasks | "$bin" import - >out
 run 0 tail -n 1

@@ -267,6 +267,9 @@ done
 serve
 alike history one
 alike tail -n 203
+alike tail --since yesterday
+alike tail -a me
+alike tail -a nobody
 stop
 
 begin stats_of_a_server
