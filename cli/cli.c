@@ -105,7 +105,8 @@ take_own_agent(struct cli *c)
     for (size_t i = 0; i < c->cmd->n_opts; i++) {
         const struct env_opt *o = &c->cmd->opts[i];
 
-        if (strcmp(o->name, "agent") != 0)
+        /* That of tail is no argument: whose events are wanted. */
+        if (strcmp(o->name, "agent") != 0 || cli_arg_of(o) < 0)
             continue;
         if (cli_args_given(c, o)) {
             c->person = false;
