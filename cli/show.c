@@ -770,7 +770,7 @@ ask_tail(struct tail *t)
 {
     struct cli *c = t->c;
     bool more = c->args.follow;
-    uint64_t since = 0;
+    uint64_t since = 0, head;
     int rc = show_news(t, &since, t->max);
 
     if (rc == 0 && more && since == 0) /* nothing of the past is wanted */
@@ -779,8 +779,11 @@ ask_tail(struct tail *t)
     while (rc == 0 && more) {
         table_draw(&t->e.t);
         rc = cli_follow(c, &more);
-        if (rc == 0 && more && c->head > since)
+        head = c->head;
+        if (rc == 0 && more && head > since)
             rc = show_news(t, &since, UINT64_MAX);
+        if (since < head) /* what nobody asked for is not read again */
+            since = head;
     }
     return cli_interrupted() ? CLI_OK : rc;
 }
@@ -799,7 +802,7 @@ read_tail(struct tail *t)
 
     if (more)
         store_observe(s, tail_observe, t);
-    if (n > 0)
+    if (n > 0 && n < UINT64_MAX) /* all need no count */
         do {
             from = back < head ? head - back + 1 : 1;
             back = back > UINT64_MAX / 8 ? UINT64_MAX : back * 8;
