@@ -183,7 +183,7 @@ $(B)/bounded: tests/bounded.c
 
 # The examples of docs/architecture.md in a copy of the tree.
 example:
-	@sh tests/example.sh "$(CC)"
+	@sh tests/example.sh $(if $(SHORT),--short) "$(CC)"
 
 # Nothing is run of what this builds.
 systems:
