@@ -53,7 +53,7 @@ struct cli_args {
     const char *status, *title, *format, *repair;
     const char *before, *from, *by, *token_file, *token_env, *port;
     const char *artifact, *match, *words;
-    uint64_t limit, since, timeout, every, version, end;
+    uint64_t limit, timeout, every, version, end;
     uint64_t lines; /* UINT64_MAX: not given */
     bool http, calls, follow, strict, orphans;
     bool ids, watch, close, detach, hide_command, dry_run;
