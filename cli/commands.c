@@ -243,11 +243,12 @@ const struct cli_command cli_commands[] = {
                "or a time"),
           TEXT("agent", 'a', args.by, "AGENT", "only what this agent did"))},
     {"board", "", GROUP_LOOK, "Show all tasks by what they wait for",
-     cli_board, 0, 0, READ | SERVED,
+     cli_board, 0, 0, READ | SERVED | LISTS,
      OPTS(FLAG("watch", 'w', args.watch,
                "redraw it at each change until q"),
           NUMBER("limit", 'n', args.limit, "N",
-                 "at most N tasks in a column (10); 0: all"))},
+                 "at most N tasks in a column (on a terminal, as many as fit; "
+                 "else 10); 0: all"))},
 
     {"stats", "", GROUP_LOOK, "Show what ended, by day and by agent",
      cli_stats, 0, 0, READ | SERVED, NO_OPTS},

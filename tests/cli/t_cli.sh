@@ -1216,6 +1216,14 @@ for client in gemini hermes; do
     has out "$exe" 'command' 'args'
 done
 
+begin board_has_no_empty_groups
+run 0 board
+same - out </dev/null
+run 0 add --id a A
+run 0 board
+checks=$((checks + 1))
+[ "$(grep -v '^  ' out)" = 'READY 1' ] || fail "$(cat out)"
+
 begin board
 tasks | "$bin" import - >out
 "$bin" import - >out <<'END'
@@ -1249,11 +1257,11 @@ grep '^[A-Z]\|^  P' out | sed 's/^  \(P. [a-z]*\).*/\1/' >actual
 same actual expected
 has out '     Sure?' '     waits for later' '     the agent stopped' '  first '
 run 0 board -n 1
-has out 'STUCK 2' bored '  +1 more; run "mcptask board -n 0"'
+has out 'STUCK 1 of 2' bored '  7 of 8; add "-n 0" for all'
 lacks out tired
 run 0 board -n 0
 has out tired bored
-lacks out more
+lacks out ' of '
 run 0 handoff asks -a me -t codex -r 'out of context'
 # The limit leaves out what is least urgent, whatever changed last.
 run 0 add --id urgent -p 0 'Production is down'
@@ -1261,7 +1269,7 @@ for i in 1 2 3 4 5 6 7 8 9 10 11; do
     run 0 add --id "rename-$i" -p 4 Rename
 done
 run 0 board
-has out 'READY 13' '  P0 urgent' '  +3 more'
+has out 'READY 10 of 13' '  P0 urgent' ' for all'
 lacks out rename-11
 run 0 board --json
 has out '{"name":"Ready","total":13,"tasks":[{"task_id":"later"' \
@@ -1270,6 +1278,8 @@ for i in 1 2 3 4 5 6 7 8 9 10 11; do
     run 0 cancel "rename-$i"
 done
 run 0 cancel urgent
+run 0 board
+has out 'DONE 3 of 13'
 "$bin" board --watch >out & watcher=$!
 i=0
 while ! grep -q READY out && [ $i -lt 100 ]; do i=$((i + 1)); sleep 0.1; done
@@ -1294,7 +1304,7 @@ if script -qec true /dev/null >out 2>&1 </dev/null; then
     script -qec "'$bin'" /dev/null >out </dev/null
     has out 'mcptask: this is an MCP server, normally started by' \
         'run "mcptask help"'
-    for command in list tail export; do
+    for command in list board tail export; do
         MCP_TASK_BASE_DIR=$dir/none script -qec "'$bin' $command" /dev/null >out
         has out "mcptask: no tasks in $dir/none/tasks.log" 'mcptask add TITLE'
         MCP_TASK_BASE_DIR=$dir/none script -qec "'$bin' $command --json" \
