@@ -165,13 +165,18 @@ is_prose(struct str name)
 static struct str
 line_at(const struct scan *s, struct str name, struct str text, size_t end)
 {
-    size_t at = end - s->text.len, from = at;
+    size_t at = end - s->text.len, from = at, word;
     struct str rest, line, cut;
 
     while (from > 0 && at - from < LINE_BEFORE && text.p[from - 1] != '\n')
         from--;
     while (utf8_is_within(text, from))
         from++;
+    word = from;
+    while (word > 0 && text.p[word - 1] != '\n' && word < at &&
+           text.p[word - 1] != ' ')
+        word++;
+    from = word < at ? word : from;
     rest = str_from(text, from);
     line = str_cut(&rest, '\n');
     cut = utf8_cut(line, LINE_MAX);

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "cli/cli.h"
 #include "store.h"
+#include "task/project.h"
 #include "tests/lib/test.h"
 
 #include <errno.h>
@@ -50,8 +51,11 @@ run_command(char **argv)
 {
     struct cli_env e = {.called = "mcptask", .compact_at = STORE_COMPACT_AT,
                         .closed_mib = STORE_CLOSED_MAX >> 20};
+    struct project here;
     char why[256];
 
+    project_here(&here);
+    e.project = &here;
     e.server = server;
     _exit(env_resolve(&e, why) == 0 ? cli_main(&e, argv) : 99);
 }
@@ -305,7 +309,7 @@ look_at(const char *command, const char *name, unsigned short columns,
 TEST(what_commands_show)
 {
     static const char *const commands[][2] = {
-        {"list", "list"}, {"list --all -n 12", "list-all"},
+        {"list", "list"}, {"list --all", "list-all"},
         {"list --ready", "list-ready"}, {"list --all -q acquirer", "search"},
         {"list --needs-input", "needs-input"}, {"board", "board"},
         {"show PAY-1185", "show"}, {"show PAY-1182", "show-parts"},
@@ -323,6 +327,11 @@ TEST(what_commands_show)
     look_at("list", "list", 40, 40);
     look_at("list --needs-input", "needs-input", 40, 40);
     look_at("board", "board", 40, 24);
+    look_at("history PAY-1185", "history", 40, 40);
+    look_at("tail -n 20", "tail", 40, 40);
+    look_at("show PAY-1182", "show-parts", 40, 40);
+    look_at("show api-41", "show-failed", 40, 40);
+    look_at("list --all -q acquirer", "search", 40, 40);
     unsetenv("NO_COLOR");
     look_at("board -n 2", "board-colour", 80, 40);
     setenv("NO_COLOR", "1", 1);
@@ -506,7 +515,7 @@ main(int argc, char **argv)
     look = argc > 1 ? argv[1] : "tests/cli/look";
     setenv("MCP_TASK_BASE_DIR", dir, 1);
     setenv("MCP_TASK_AGENT", "anna", 1);
-    setenv("MCP_TASK_REPO", "", 1);
+    setenv("MCP_TASK_REPO", "/src/pay", 1);
     setenv("TZ", "CET-1", 1);
     setenv("TERM", "xterm", 1);
     setenv("NO_COLOR", "1", 1);
