@@ -284,9 +284,7 @@ terminal_rows(void)
 {
     size_t rows = cli_terminal_rows(STDOUT_FILENO);
 
-    if (rows == SIZE_MAX)
-        return DEFAULT_ROWS;
-    return rows > 2 ? rows : 2;
+    return rows == SIZE_MAX ? DEFAULT_ROWS : rows + (rows == 1);
 }
 
 /* ---- watching ---- */

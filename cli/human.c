@@ -445,24 +445,17 @@ hang_of(struct str line)
     return n + mark;
 }
 
-/* How wide a text may be. */
-static size_t
-text_width(const struct table *t, size_t indent)
-{
-    size_t width = t->width > 0 && t->width < TEXT_MAX ? t->width : TEXT_MAX;
-
-    return width > indent + 8 ? width - indent : 8;
-}
-
 /* Adds a line, plain text, in pieces, broken at blanks, at most max of them;
    all but the first hang so far. Returns how many. */
 static size_t
 add_pieces(struct table *t, size_t indent, struct str line, size_t hang,
            size_t max, const char *sgr)
 {
-    size_t width = text_width(t, indent), n = 0, at, used;
+    size_t width = t->width > 0 && t->width < TEXT_MAX ? t->width : TEXT_MAX;
+    size_t n = 0, at, used;
     struct str piece;
 
+    width = width > indent + 8 ? width - indent : 8;
     hang = hang < width / 2 ? hang : 0;
     do { /* a line that is empty, too */
         piece = n + 1 < max ? cli_cut(line, width, &used) : line;
