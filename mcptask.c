@@ -87,17 +87,17 @@ static const struct env_opt opts[] = {
          "also send results as structuredContent"),
     TEXT("artifact-root", artifact_root, "DIR",
          "let attach_artifact read files under DIR"),
-    TEXT("store", e.store, "URL",
-         "share a store with other hosts through etcd: "
-         "etcd://HOST:PORT[,HOST:PORT...]/PREFIX"),
     TEXT("server", e.server, "ADDRESS",
          "send commands to the server at unix:FILE or 127.0.0.1:PORT instead "
          "of opening the store"),
-    FLAG("insecure", e.insecure,
-         "allow --server on another host, without TLS"),
     TEXT("token-file", web.token_file, "FILE",
          "accept only these clients over HTTP: one TOKEN AGENT [read|person] "
          "per line; for a command, the token for --server"),
+    LETTER("help", 'h', help, "show help"),
+    LETTER("version", 'V', version, "print the version"),
+};
+
+static const struct env_opt store_opts[] = {
     NUMBER("compact-at", e.compact_at, 1, 0, "BYTES",
         "compact the log when this much of it is outdated (67108864)"),
     NUMBER("closed-max", e.closed_mib, 0, UINT32_MAX, "MIB",
@@ -106,8 +106,14 @@ static const struct env_opt opts[] = {
         "at most N deferred calls (MCP Tasks) per agent (1000)"),
     NUMBER("calls-max", e.calls_max, 1, MAX_CALLS, "N",
          "at most N deferred calls of all agents (10000)"),
-    LETTER("help", 'h', help, "show help"),
-    LETTER("version", 'V', version, "print the version"),
+};
+
+static const struct env_opt hosts_opts[] = {
+    TEXT("store", e.store, "URL",
+         "share a store with other hosts through etcd: "
+         "etcd://HOST:PORT[,HOST:PORT...]/PREFIX"),
+    FLAG("insecure", e.insecure,
+         "allow --server on another host, without TLS"),
 };
 
 /* Each of these implies --http. */
@@ -129,8 +135,11 @@ static const struct env_opt http_opts[] = {
         "accept at most N requests per second of an agent; 0: any number (0)"),
 };
 
-#define N_OPTS (sizeof(opts) / sizeof(*opts))
-#define N_HTTP_OPTS (sizeof(http_opts) / sizeof(*http_opts))
+#define TOPIC(name, opts) {name, opts, sizeof(opts) / sizeof(*opts)}
+static const struct env_topic topics[] = {
+    TOPIC("options", opts), TOPIC("http", http_opts),
+    TOPIC("store", store_opts), TOPIC("hosts", hosts_opts), {0},
+};
 
 /* Parses text as one of two words, no being the default. *is_yes: it is yes.
    False: it is neither. */
@@ -241,10 +250,10 @@ apply_http(struct options *o, bool command)
 static int
 fail_option(const char *arg)
 {
-    const char *near = env_nearest(opts, N_OPTS, arg);
+    const char *near = NULL;
 
-    if (near == NULL)
-        near = env_nearest(http_opts, N_HTTP_OPTS, arg);
+    for (const struct env_topic *t = topics; near == NULL && t->n > 0; t++)
+        near = env_nearest(t->opts, t->n, arg);
     if (near != NULL)
         return cli_fail(NULL, ERR_INVALID, "unknown option %s\ndid you mean "
                         "\"--%s\"?", arg, near);
@@ -263,10 +272,10 @@ parse_options(struct options *o, char **argv)
 
     for (o->rest = argv; *o->rest != NULL && **o->rest == '-';
          o->rest += words) {
-        words = env_option(opts, N_OPTS, o, o->rest, why);
-        if (words == 0) {
-            words = env_option(http_opts, N_HTTP_OPTS, o, o->rest, why);
-            o->http = true;
+        words = 0;
+        for (const struct env_topic *t = topics; words == 0 && t->n > 0; t++) {
+            words = env_option(t->opts, t->n, o, o->rest, why);
+            o->http |= words > 0 && t->opts == http_opts;
         }
         if (words == 0)
             return -fail_option(*o->rest);
@@ -446,9 +455,7 @@ int
 main(int argc, char **argv)
 {
     struct options o = {.e = {.called = argv[0],
-                              .opts = opts, .n_opts = N_OPTS,
-                              .http_opts = http_opts,
-                              .n_http_opts = N_HTTP_OPTS,
+                              .topics = topics,
                               .compact_at = STORE_COMPACT_AT,
                               .closed_mib = STORE_CLOSED_MAX >> 20,
                               .calls_own = CALL_MAX_OWN,

@@ -27,8 +27,8 @@ struct cli_env {
     const char *server; /* of commands: --server or MCP_TASK_SERVER; NULL: they
                            open the store themselves */
     const char *token_file; /* for the server; NULL: no token */
-    const struct env_opt *opts, *http_opts; /* all that may precede a command */
-    size_t n_opts, n_http_opts;
+    const struct env_topic *topics; /* all options that may precede a command;
+                                       one without a name ends them */
     const char *no_store;      /* why there is no place for a store, and what to
                                   set; NULL: there is one */
     const char *agent;         /* MCP_TASK_AGENT; or NULL */
@@ -85,6 +85,13 @@ enum { OPT_FLAG /* bool */,
        OPT_LIST /* const char *[ENV_MAX_LIST]: the first that is NULL */,
        OPT_NUMBER /* uint64_t */ };
 #define ENV_MAX_LIST 16
+
+/* Options that help explains together, under this name. */
+struct env_topic {
+    const char *name;
+    const struct env_opt *opts;
+    size_t n;
+};
 
 /* Parses the option argv[0], one of n, into *to. Its value follows "=" or is
    argv[1]. Returns how many words it took. 0: opts has no such option;

@@ -5,7 +5,9 @@
       what is less so. Of the same priority, what has waited longest comes first
       where task_column_is_urgent says so, else the newest change.
    2. A task takes one line, and a second one if it says why a person should
-      look at it. */
+      look at it.
+   3. On a terminal the board fits its height, unless --limit says how long a
+      group may be. A group without tasks has no head. */
 
 #include "cli/board.h"
 #include "cli/call.h"
@@ -21,7 +23,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define CARDS 10      /* in a group, without --limit */
+#define CARDS 10     /* in a group, without --limit, */
+#define CARDS_DONE 3 /* and in that of ended tasks, beside others */
 #define DEFAULT_ROWS 24
 #define AGES_MS 30000 /* --watch draws again this often for the ages alone */
 #define PRIORITIES 5
@@ -29,9 +32,11 @@
 struct board {
     struct cli *c;
     struct arena a;  /* of the cards */
-    bool urgent;     /* groups in the order of work are filled */
     int only;        /* the group that is shown; -1: all */
-    uint64_t live;   /* tasks that have not ended */
+    size_t rows;     /* lines for it; 0: it is as long as it is */
+    uint64_t most, most_done; /* cards of a group */
+    bool urgent;     /* groups in the order of work are filled */
+    uint64_t live, all; /* tasks that have not ended, and all */
     struct lane {
         struct card *first[PRIORITIES], **last[PRIORITIES];
         uint64_t n_cards[PRIORITIES];
@@ -60,7 +65,7 @@ add_card(struct board *b, int column, const struct task *k)
     struct buf json = {0};
 
     p = p < PRIORITIES ? p : PRIORITIES - 1;
-    if (l->n_cards[p] >= b->c->args.limit)
+    if (l->n_cards[p] >= b->most || (b->rows > 0 && l->n_cards[p] >= b->rows))
         return;
     card = arena_alloc(&b->a, sizeof *card);
     if (card == NULL) {
@@ -90,6 +95,7 @@ add_task(void *ctx, const struct task *k)
 
     if (!b->urgent) {
         b->lane[column].n++;
+        b->all++;
         b->live += !task_status_ended(k->status);
     }
     if (urgent == b->urgent)
@@ -99,10 +105,19 @@ add_task(void *ctx, const struct task *k)
 
 /* ---- drawing ---- */
 
+/* Whether a group is shown. */
+static bool
+is_shown(const struct board *b, int i)
+{
+    return b->lane[i].n > 0 && (b->only < 0 || b->only == i);
+}
+
 /* Puts the cards of a group into their order. */
 static void
-order_cards(struct board *b, struct lane *l)
+order_cards(struct board *b, int i)
 {
+    uint64_t most = i == COLUMN_DONE && b->only < 0 ? b->most_done : b->most;
+    struct lane *l = &b->lane[i];
     uint64_t n = 0;
 
     for (int p = 0; p < PRIORITIES; p++)
@@ -115,8 +130,8 @@ order_cards(struct board *b, struct lane *l)
     for (int p = 0; p < PRIORITIES; p++)
         for (struct card *card = l->first[p]; card != NULL; card = card->next)
             l->cards[l->have++] = card;
-    if (l->have > b->c->args.limit)
-        l->have = b->c->args.limit;
+    if (l->have > most)
+        l->have = most;
     l->show = l->have;
 }
 
@@ -126,8 +141,9 @@ lines_of(const struct card *card)
     return card->look.reason.len > 0 ? 2 : 1;
 }
 
-/* Gives each group its next card in turn, as long as lines are left. */
-static void
+/* Gives each group its next card in turn, as long as lines are left. Returns
+   how many are. */
+static uint64_t
 share_lines(struct board *b, uint64_t lines)
 {
     bool more = true;
@@ -139,29 +155,26 @@ share_lines(struct board *b, uint64_t lines)
         for (int i = 0; i < TASK_N_COLUMNS; i++) {
             struct lane *l = &b->lane[i];
 
-            if ((b->only >= 0 && i != b->only) || l->show != row ||
-                row == l->have || lines_of(l->cards[row]) > lines)
+            if (!is_shown(b, i) || l->show != row || row == l->have ||
+                lines_of(l->cards[row]) > lines)
                 continue;
             lines -= lines_of(l->cards[row]);
             l->show++;
             more = true;
         }
     }
+    return lines;
 }
 
 /* Adds a group under its head: "READY 12", or "READY 4 of 12" where the rest
-   has no room. */
+   is not shown. */
 static void
-add_lane(struct board *b, struct table *t, int i, bool full)
+add_lane(struct board *b, struct table *t, int i)
 {
     struct lane *l = &b->lane[i];
     char text[80];
 
-    if (b->only >= 0 && b->only != i)
-        return;
-    if (!full && i > 0 && (l->n > 0 || b->lane[i - 1].n > 0))
-        table_line(t, 0, (struct table_cell){STR(""), NULL});
-    if (full && l->show < l->n)
+    if (l->show < l->n)
         text_put(text, sizeof text, "%s " U64 " of " U64, human_column(i),
                  l->show, l->n);
     else
@@ -169,8 +182,7 @@ add_lane(struct board *b, struct table *t, int i, bool full)
     for (size_t n = 0; n < strlen(human_column(i)); n++)
         text[n] = text[n] >= 'a' && text[n] <= 'z' ? (char)(text[n] - 32)
                                                    : text[n];
-    table_line(t, 0, (struct table_cell){
-        str_of(text), l->n > 0 ? human_column_sgr(i) : "2"});
+    table_line(t, 0, (struct table_cell){str_of(text), human_column_sgr(i)});
     for (uint64_t k = 0; k < l->show; k++) {
         const struct human_card *look = &l->cards[k]->look;
 
@@ -179,76 +191,100 @@ add_lane(struct board *b, struct table *t, int i, bool full)
             table_line(t, t->indent + 3,
                        (struct table_cell){look->reason, "2"});
     }
-    if (full || l->show >= l->n)
-        return;
-    text_put(text, sizeof text, "+" U64 " more; run \"mcptask board -n 0\"",
-             l->n - l->show);
-    table_line(t, t->indent, (struct table_cell){str_of(text), "2"});
 }
 
-/* Draws the board; a full one fills a screen of so many lines, 0: it is as long
-   as it is. */
 static void
-draw_board(struct board *b, size_t rows)
+put_board_json(struct board *b)
 {
-    size_t heads = b->only < 0 ? TASK_N_COLUMNS : 1;
     struct buf *out = &b->c->out;
-    struct table t;
 
-    for (int i = 0; i < TASK_N_COLUMNS && out->err == 0; i++)
-        order_cards(b, &b->lane[i]);
-    if (out->err != 0)
-        return;
-    if (b->c->json) {
-        for (int i = 0; i < TASK_N_COLUMNS; i++) {
-            struct lane *l = &b->lane[i];
+    for (int i = 0; i < TASK_N_COLUMNS; i++) {
+        struct lane *l = &b->lane[i];
 
-            buf_printf(out, "%s{\"name\":\"%s\",\"total\":" U64
-                       ",\"tasks\":[", i == 0 ? "{\"columns\":[" : ",",
-                       human_column(i), l->n);
-            for (uint64_t k = 0; k < l->show; k++) {
-                buf_z(out, k > 0 ? "," : "");
-                buf_str(out, l->cards[k]->json);
-            }
-            buf_z(out, "]}");
+        buf_printf(out, "%s{\"name\":\"%s\",\"total\":" U64 ",\"tasks\":[",
+                   i == 0 ? "{\"columns\":[" : ",", human_column(i), l->n);
+        for (uint64_t k = 0; k < l->show; k++) {
+            buf_z(out, k > 0 ? "," : "");
+            buf_str(out, l->cards[k]->json);
         }
-        buf_z(out, "]}\n");
-        return;
+        buf_z(out, "]}");
     }
-    if (rows > 0)
-        share_lines(b, rows > heads ? rows - heads : 0);
+    buf_z(out, "]}\n");
+}
+
+/* Draws the groups, with a line between two where there is room, and below
+   them how to see the rest. A watched board has a last line of its own. */
+static void
+draw_board(struct board *b)
+{
+    uint64_t taken = !b->c->args.watch, heads = 0, shown = 0, all = 0;
+    uint64_t left = UINT64_MAX;
+    struct table t;
+    char text[80];
+
+    for (int i = 0; i < TASK_N_COLUMNS; i++)
+        heads += is_shown(b, i);
+    taken += heads;
+    if (b->rows > 0)
+        left = share_lines(b, b->rows > taken ? b->rows - taken : 0);
     table_begin(&t, b->c, human_cards, HUMAN_CARD_COLUMNS, screen_columns());
     t.indent = 2;
-    for (int i = 0; i < TASK_N_COLUMNS; i++)
-        add_lane(b, &t, i, rows > 0);
+    for (int i = 0; i < TASK_N_COLUMNS; i++) {
+        if (!is_shown(b, i))
+            continue;
+        if (all > 0 && left >= heads - 1)
+            table_line(&t, 0, (struct table_cell){STR(""), NULL});
+        add_lane(b, &t, i);
+        shown += b->lane[i].show;
+        all += b->lane[i].n;
+    }
+    text_put(text, sizeof text, U64 " of " U64 "; add \"-n 0\" for all", shown,
+             all);
+    if (shown < all && !b->c->args.watch)
+        table_line(&t, t.indent, (struct table_cell){str_of(text), "2"});
     table_end(&t);
 }
 
-/* Shows the board, with rows as in draw_board. *live: the tasks that have not
-   ended. */
+/* Fills and shows the board; its figures are then those of the tasks. */
 static int
-show_board(struct cli *c, int only, size_t rows, uint64_t *live)
+show_board(struct board *b)
 {
     struct task_query work = {.order = ORDER_WORK, .limit = TASK_LIST_MAX};
     struct task_query all = {.include_done = true, .limit = TASK_LIST_MAX};
-    struct board b = {.c = c, .only = only, .urgent = true};
+    struct cli *c = b->c;
     int rc;
 
-    for (int i = 0; i < TASK_N_COLUMNS; i++)
+    b->live = b->all = 0;
+    for (int i = 0; i < TASK_N_COLUMNS; i++) {
+        b->lane[i] = (struct lane){.n = 0};
         for (int p = 0; p < PRIORITIES; p++)
-            b.lane[i].last[p] = &b.lane[i].first[p];
+            b->lane[i].last[p] = &b->lane[i].first[p];
+    }
     /* First the groups in the order of work, then the others; and all tasks are
        counted. */
     c->head = 0; /* that of the first list counts */
-    rc = cli_each_task(c, &work, add_task, &b);
-    b.urgent = false;
+    b->urgent = true;
+    rc = cli_each_task(c, &work, add_task, b);
+    b->urgent = false;
     if (rc == 0)
-        rc = cli_each_task(c, &all, add_task, &b);
-    if (rc == 0)
-        draw_board(&b, rows);
-    *live = b.live;
-    arena_fini(&b.a);
+        rc = cli_each_task(c, &all, add_task, b);
+    for (int i = 0; i < TASK_N_COLUMNS && rc == 0 && c->out.err == 0; i++)
+        order_cards(b, i);
+    if (rc == 0 && c->out.err == 0 && c->json)
+        put_board_json(b);
+    else if (rc == 0 && c->out.err == 0)
+        draw_board(b);
+    arena_fini(&b->a);
     return rc;
+}
+
+/* The lines of the terminal, or what one has that does not say; at least 2. */
+static size_t
+terminal_rows(void)
+{
+    size_t rows = cli_terminal_rows(STDOUT_FILENO);
+
+    return rows == SIZE_MAX ? DEFAULT_ROWS : rows + (rows == 1);
 }
 
 /* ---- watching ---- */
@@ -256,7 +292,7 @@ show_board(struct cli *c, int only, size_t rows, uint64_t *live)
 struct watch {
     struct cli *c;
     bool full;     /* on a screen of its own */
-    int only;      /* the group that is shown; -1: all */
+    struct board *board;
     uint64_t seen; /* the board was drawn with this head, */
     size_t width, rows; /* on a terminal of this size, */
     int64_t drawn_ms;   /* at this time */
@@ -272,13 +308,14 @@ head_of(const struct cli *c)
 /* Ends each line of c->out so that nothing of an older one stays behind it, and
    adds the last line of the screen. */
 static void
-frame_screen(struct watch *w, uint64_t live)
+frame_screen(struct watch *w)
 {
+    const struct board *b = w->board;
     struct cli *c = w->c;
     struct buf board = c->out;
     struct str rest = buf_view(&board);
     const char *dot = screen_is_utf8() ? "\xc2\xb7" : "-";
-    struct str status;
+    struct str keys = STR("a number shows one column"), status;
     size_t used;
 
     c->out = (struct buf){.err = board.err};
@@ -288,9 +325,13 @@ frame_screen(struct watch *w, uint64_t live)
         buf_z(&c->out, "\033[K\n");
     }
     buf_fini(&board);
-    status = arena_printf(&c->a, "live %s " U64 " task%s %s %s %s q quits", dot,
-                          live, live == 1 ? "" : "s", dot, w->only < 0
-                          ? "a number shows one column" : "0 shows all", dot);
+    if (b->all == 0)
+        keys = STR("run \"mcptask add TITLE\"");
+    else if (b->only >= 0)
+        keys = arena_printf(&c->a, "%s, 0 shows all", human_column(b->only));
+    status = arena_printf(&c->a, "live %s " U64 " task%s %s %.*s %s q quits",
+                          dot, b->live, b->live == 1 ? "" : "s", dot,
+                          STR_ARG(keys), dot);
     buf_printf(&c->out, "\033[J\033[%zu;1H", w->rows);
     cli_paint(c, &c->out, cli_cut(status, w->width, &used), "7");
 }
@@ -302,22 +343,20 @@ draw_again(struct watch *w, bool asked)
 {
     struct cli *c = w->c;
     int64_t now = clock_mono_ms();
-    size_t width = screen_columns(), rows = cli_terminal_rows(STDOUT_FILENO);
-    uint64_t live;
+    size_t width = screen_columns(), rows = terminal_rows();
     int rc;
 
-    if (rows == SIZE_MAX) /* the terminal does not say */
-        rows = DEFAULT_ROWS;
     if (!asked && w->seen == head_of(c) && w->width == width &&
         w->rows == rows && now - w->drawn_ms < AGES_MS)
         return 0;
     w->drawn_ms = now;
     w->width = width;
     w->rows = rows;
-    rc = show_board(c, w->only, w->full && rows > 1 ? rows - 1 : 0, &live);
+    w->board->rows = w->full ? rows - 1 : 0;
+    rc = show_board(w->board);
     w->seen = head_of(c);
     if (rc == 0 && w->full)
-        frame_screen(w, live);
+        frame_screen(w);
     return rc;
 }
 
@@ -331,11 +370,21 @@ fills_screen(const struct cli *c)
            strcmp(term, "dumb") != 0;
 }
 
+/* The n-th group that has tasks; -1: there is none. */
+static int
+group_at(const struct board *b, int n)
+{
+    for (int i = 0; i < TASK_N_COLUMNS; i++)
+        if (b->lane[i].n > 0 && --n == 0)
+            return i;
+    return -1;
+}
+
 /* Shows the board again and again, until a key or a signal ends it. */
 static int
-watch_board(struct cli *c)
+watch_board(struct cli *c, struct board *b)
 {
-    struct watch w = {.c = c, .full = fills_screen(c), .only = -1};
+    struct watch w = {.c = c, .full = fills_screen(c), .board = b};
     bool more = true, asked = true;
     int rc = 0, key;
 
@@ -354,7 +403,7 @@ watch_board(struct cli *c)
         while (more && (key = screen_key()) != 0) {
             more = key != 'q' && key != 'Q';
             if (key >= '0' && key <= '0' + TASK_N_COLUMNS) {
-                w.only = key - '1'; /* 0: all */
+                b->only = group_at(b, key - '0'); /* 0: all */
                 asked = true;
             }
         }
@@ -367,15 +416,21 @@ watch_board(struct cli *c)
 int
 cli_board(struct cli *c)
 {
-    uint64_t live;
+    struct board b = {.c = c, .only = -1, .most = c->args.limit};
+    bool fits = c->args.watch ? fills_screen(c) : c->tty && !c->json;
     int rc;
 
     c->exact = true;
-    if (c->args.limit == UINT64_MAX && !fills_screen(c))
-        c->args.limit = CARDS;
-    else if (c->args.limit == 0)
-        c->args.limit = UINT64_MAX;
-    rc = c->args.watch ? watch_board(c) : show_board(c, -1, 0, &live);
+    if (c->args.limit == UINT64_MAX) {
+        b.most = fits ? UINT64_MAX : CARDS;
+        b.rows = fits ? terminal_rows() - 1 : 0; /* the prompt has one */
+        b.most_done = c->json ? CARDS : CARDS_DONE;
+    } else {
+        if (c->args.limit == 0)
+            b.most = c->args.limit = UINT64_MAX;
+        b.most_done = b.most;
+    }
+    rc = c->args.watch ? watch_board(c, &b) : show_board(&b);
     if (cli_interrupted())
         return CLI_OK;
     return rc < 0 ? cli_fail_store(c, rc) : rc;

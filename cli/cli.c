@@ -161,10 +161,7 @@ tell_empty(const struct cli *c)
         return;
     for (int s = 0; server == NULL && s < TASK_N_STATUSES; s++)
         all += tasks_count(c->s.tasks, (enum task_status)s);
-    if (c->cmd->run == cli_history)
-        cli_fail(c, 0, "%s: no event after seq " U64, c->operand[0],
-                 c->args.since);
-    else if (all == 0)
+    if (all == 0)
         cli_fail(c, 0, "no tasks in %s\nto create one, run \"mcptask add "
                  "TITLE\"", at);
     else

@@ -53,7 +53,7 @@ struct cli_args {
     const char *status, *title, *format, *repair;
     const char *before, *from, *by, *token_file, *token_env, *port;
     const char *artifact, *match, *words;
-    uint64_t limit, since, timeout, every, version, end;
+    uint64_t limit, timeout, every, version, end;
     uint64_t lines; /* UINT64_MAX: not given */
     bool http, calls, follow, strict, orphans;
     bool ids, watch, close, detach, hide_command, dry_run;
@@ -67,8 +67,8 @@ enum cli_opens { CLOSED, READ, WRITE,
                               nothing, and says so on a terminal */ };
 #define CLI_ANY UINT8_MAX /* operands: any number */
 
-enum cli_group { /* of commands, in help and in the table */
-    GROUP_WORK, GROUP_ASK, GROUP_LOOK, GROUP_STORE, GROUP_HOSTS, GROUP_SETUP,
+enum cli_group { /* of commands, in the order in which help has them */
+    GROUP_LOOK, GROUP_WORK, GROUP_ASK, GROUP_SETUP, GROUP_STORE, GROUP_HOSTS,
     CLI_GROUPS
 };
 

@@ -39,14 +39,14 @@ static const uint8_t packed[] = {
 #include "help.inc"
 };
 
-static const char *const topics[] = {"commands", "options", "http",
-                                     "environment"};
+static const char *const topics[] = {"commands", "options", "http", "store",
+                                     "hosts", "environment"};
 #define N_TOPICS (sizeof(topics) / sizeof(topics[0]))
 
 static const char *const groups[CLI_GROUPS] = {
-    [GROUP_WORK] = "Work", [GROUP_ASK] = "Ask and answer",
-    [GROUP_LOOK] = "Look", [GROUP_STORE] = "Store",
-    [GROUP_HOSTS] = "Several hosts", [GROUP_SETUP] = "Set up",
+    [GROUP_LOOK] = "Look", [GROUP_WORK] = "Work",
+    [GROUP_ASK] = "Ask and answer", [GROUP_SETUP] = "Set up",
+    [GROUP_STORE] = "Store", [GROUP_HOSTS] = "Several hosts",
 };
 
 const struct cli_command *
@@ -193,16 +193,16 @@ const struct env_opt cli_json_opt = {
 static void
 put_commands(struct buf *b, const struct cli_command *all, bool whole)
 {
-    const struct cli_command *k = all;
     char row[32], names[256];
     size_t len;
 
-    while (k->name != NULL) {
-        enum cli_group group = k->group;
-
+    for (int group = 0; group < CLI_GROUPS; group++) {
         if (whole)
-            buf_printf(b, "%s%s:\n", k == all ? "" : "\n", groups[group]);
-        for (len = 0; k->name != NULL && k->group == group; k++) {
+            buf_printf(b, "%s%s:\n", group == 0 ? "" : "\n", groups[group]);
+        len = 0;
+        for (const struct cli_command *k = all; k->name != NULL; k++) {
+            if ((int)k->group != group)
+                continue;
             text_put(row, sizeof(row), "  %s", k->name);
             if (whole)
                 put_help_row(b, row, 14, k->summary);
@@ -223,7 +223,6 @@ put_help(struct cli *c, const struct cli_command *k, const char *topic)
 {
     struct str text = {(const char *)packed, sizeof(packed)}, all;
     size_t width, json_width = label_width(&cli_json_opt, 1);
-    const struct cli_env *e = c->env;
     struct buf *b = &c->out;
 
     if (gunzip(text, &all) != 0)
@@ -246,10 +245,9 @@ put_help(struct cli *c, const struct cli_command *k, const char *topic)
         put_help_section(b, all.p, topic);
         if (strcmp(topic, "commands") == 0)
             put_commands(b, c->commands, true);
-        else if (strcmp(topic, "options") == 0)
-            put_help_options(b, e->opts, e->n_opts, MAX_LABEL);
-        else if (strcmp(topic, "http") == 0)
-            put_help_options(b, e->http_opts, e->n_http_opts, MAX_LABEL);
+        for (const struct env_topic *t = c->env->topics; t->name != NULL; t++)
+            if (strcmp(topic, t->name) == 0)
+                put_help_options(b, t->opts, t->n, MAX_LABEL);
     }
     free((char *)all.p);
     return CLI_OK;
@@ -512,14 +510,13 @@ put_sh_command(struct cli *c, const struct cli_command *k)
 static void
 put_sh(struct cli *c)
 {
-    const struct cli_env *e = c->env;
     struct buf *b = &c->out;
 
     buf_z(b, "_mcptask_say() {\n    printf '%s\\n' \"$@\"\n}\n"
              "_mcptask_ask() {\n    mcptask completion \"$@\" 2>/dev/null\n}\n"
              "_mcptask_words() {\n    case \"$1 $2\" in\n");
-    put_sh_values(c, "", e->opts, e->n_opts);
-    put_sh_values(c, "", e->http_opts, e->n_http_opts);
+    for (const struct env_topic *t = c->env->topics; t->name != NULL; t++)
+        put_sh_values(c, "", t->opts, t->n);
     for (const struct cli_command *k = c->commands; k->name != NULL; k++)
         put_sh_values(c, k->name, k->opts, k->n_opts);
     for (const struct cli_command *k = c->commands; k->name != NULL; k++)
@@ -527,8 +524,8 @@ put_sh(struct cli *c)
     buf_z(b, "    *) _mcptask_say");
     for (const struct cli_command *k = c->commands; k->name != NULL; k++)
         put_sh_word(b, k->name, k->summary);
-    put_sh_options(b, e->opts, e->n_opts);
-    put_sh_options(b, e->http_opts, e->n_http_opts);
+    for (const struct env_topic *t = c->env->topics; t->name != NULL; t++)
+        put_sh_options(b, t->opts, t->n);
     buf_z(b, ";;\n    esac\n}\n");
 }
 
@@ -630,8 +627,8 @@ put_fish(struct cli *c)
 
     buf_z(b, "function _mcptask_ask\n    mcptask completion $argv 2>/dev/null\n"
              "end\n");
-    put_fish_options(c, first, c->env->opts, c->env->n_opts);
-    put_fish_options(c, first, c->env->http_opts, c->env->n_http_opts);
+    for (const struct env_topic *t = c->env->topics; t->name != NULL; t++)
+        put_fish_options(c, first, t->opts, t->n);
     for (const struct cli_command *k = c->commands; k->name != NULL; k++) {
         buf_printf(b, FISH "%s -f -a %s", first, k->name);
         put_fish_text(b, k->summary);

@@ -17,6 +17,7 @@
 #include "base/utf8.h"
 #include "json/raw.h"
 #include "task/cause.h"
+#include "task/project.h"
 #include "task/view.h"
 
 #include <string.h>
@@ -148,6 +149,7 @@ local_time(const struct cli *c, struct arena *a, struct str time, bool is_short)
 
 const struct table_column human_list[HUMAN_COLUMNS] = {
     {.head = ""}, {.head = "ID", .share = 30}, {.head = "", .tight = true},
+    {.head = "REPO", .share = 15, .may_go = true},
     {.head = "OWNER", .share = 20, .may_go = true},
     {.head = "STEPS", .may_go = true},
     {.head = "AGE", .right = true, .may_go = true},
@@ -178,6 +180,21 @@ steps_text(struct arena *a, const struct task *k)
     return all > 0 ? arena_printf(a, "%zu/%zu", done, all) : STR("");
 }
 
+/* The name of the task's project, unless the caller is in it. */
+static struct str
+other_project(const struct cli *c, struct arena *a, const struct task *k)
+{
+    struct str path = project_path(raw_text(a, k->f[F_REPO_PATH])), mine;
+    size_t at = path.len;
+
+    if (path.len == 0 || project_names(a, c->env->project, &mine) != 0 ||
+        (mine.p != NULL && project_matches(mine, k->f[F_REPO_PATH])))
+        return STR("");
+    while (at > 0 && path.p[at - 1] != '/')
+        at--;
+    return str_from(path, at);
+}
+
 void
 human_row(struct table *t, const struct task *k)
 {
@@ -186,6 +203,7 @@ human_row(struct table *t, const struct task *k)
         priority_cell(&a, k),
         {k->ev.id, NULL},
         sign_cell(human_sign_of(k)),
+        {other_project(t->c, &a, k), NULL},
         {raw_text(&a, k->f[F_CURRENT_OWNER]), NULL},
         {steps_text(&a, k), NULL},
         {age_of(t->c, &a, k->ev.r.time), "2"},
@@ -215,8 +233,8 @@ human_put_task(struct cli *c, const struct task *k)
 
 const struct table_column human_cards[HUMAN_CARD_COLUMNS] = {
     {.head = NULL}, {.share = 30, .tight = true}, {.rest = true},
-    {.share = 20, .may_go = true}, {.tight = true, .may_go = true},
-    {.right = true, .may_go = true},
+    {.share = 15, .may_go = true}, {.share = 20, .may_go = true},
+    {.tight = true, .may_go = true}, {.right = true, .may_go = true},
 };
 
 /* task_cause_text with local times. */
@@ -253,6 +271,7 @@ human_make_card(const struct cli *c, struct arena *a, const struct task *k,
         .cells = {ended ? sign_cell(human_sign_of(k)) : priority_cell(a, k),
                   {arena_str(a, k->ev.id), NULL},
                   {arena_str(a, raw_text(a, k->f[F_TITLE])), NULL},
+                  {arena_str(a, other_project(c, a, k)), "2"},
                   {arena_str(a, raw_text(a, k->f[F_CURRENT_OWNER])), NULL},
                   {steps_text(a, k), NULL},
                   {age_of(c, a, k->ev.r.time), "2"}},
@@ -426,15 +445,17 @@ hang_of(struct str line)
     return n + mark;
 }
 
-/* Adds a line, plain text, in pieces of width cells, broken at blanks, at most
-   max of them. Returns how many. */
+/* Adds a line, plain text, in pieces, broken at blanks, at most max of them;
+   all but the first hang so far. Returns how many. */
 static size_t
-add_pieces(struct table *t, size_t indent, struct str line, size_t width,
+add_pieces(struct table *t, size_t indent, struct str line, size_t hang,
            size_t max, const char *sgr)
 {
-    size_t hang = hang_of(line), n = 0, at, used;
+    size_t width = t->width > 0 && t->width < TEXT_MAX ? t->width : TEXT_MAX;
+    size_t n = 0, at, used;
     struct str piece;
 
+    width = width > indent + 8 ? width - indent : 8;
     hang = hang < width / 2 ? hang : 0;
     do { /* a line that is empty, too */
         piece = n + 1 < max ? cli_cut(line, width, &used) : line;
@@ -460,9 +481,6 @@ void
 human_text(struct table *t, size_t indent, struct str text, size_t max,
            const char *sgr)
 {
-    size_t width = t->width > 0 && t->width < TEXT_MAX ? t->width : TEXT_MAX;
-
-    width = width > indent + 8 ? width - indent : 8;
     while (text.len > 0 && max > 0) {
         struct buf plain = {0};
         struct str line = str_cut(&text, '\n'), shown;
@@ -474,7 +492,8 @@ human_text(struct table *t, size_t indent, struct str text, size_t max,
         whole = (str_starts(line, "|") || str_starts(line, "    ") ||
                  str_starts(line, "\t") || str_starts(line, "```")) &&
                 indent + cli_width(shown) <= t->width;
-        max -= add_pieces(t, indent, shown, width, whole ? 1 : max, sgr);
+        max -= add_pieces(t, indent, shown, hang_of(shown), whole ? 1 : max,
+                          sgr);
         t->c->out.err |= plain.err;
         buf_fini(&plain);
     }
@@ -605,10 +624,10 @@ static void
 add_fact(struct sheet *s, const char *label, struct str text)
 {
     if (text.len > 0)
-        human_text(&s->t, 2, arena_printf(&s->a, "%c%-*s%.*s",
+        add_pieces(&s->t, 2, arena_printf(&s->a, "%c%-*s%.*s",
                                           text_lower(label[0]), LABEL - 1,
                                           label + 1, STR_ARG(text)),
-                   SIZE_MAX, NULL);
+                   LABEL, SIZE_MAX, NULL);
 }
 
 /* Adds who said something when: "anna, 40m ago: The client waits 30 s". */
@@ -675,7 +694,8 @@ sheet_begin(struct sheet *s, struct cli *c, const struct task *k)
     buf_fini(&b);
 
     /* "Stuck: the lease ran out" */
-    why = cause_text(c, a, k);
+    why = k->status == TASK_FAILED ? raw_text(a, k->ev.note)
+                                   : cause_text(c, a, k);
     if (why.len > 0 && !k->needs_input)
         human_text(&s->t, 0, arena_printf(a, "%s: %.*s", human_column(sign),
                                           STR_ARG(why)),

@@ -19,8 +19,9 @@ int human_sign_of(const struct task *k);
 /* Adds a line that explains the signs that are set in bits, then text. */
 void human_legend(struct table *t, unsigned bits, const char *text);
 
-/* The columns of a list, and its row of a task. */
-enum { HUMAN_COLUMNS = 7 };
+/* The columns of a list, and its row of a task. Of one that is not of the
+   caller's project, it has the name of its own. */
+enum { HUMAN_COLUMNS = 8 };
 extern const struct table_column human_list[HUMAN_COLUMNS];
 void human_row(struct table *t, const struct task *k);
 
@@ -30,7 +31,7 @@ void human_put_task(struct cli *c, const struct task *k);
 
 /* A task on the board: a row, and below it the reason, if a person should look
    at the task. Texts are in a. */
-enum { HUMAN_CARD_COLUMNS = 6 };
+enum { HUMAN_CARD_COLUMNS = 7 };
 extern const struct table_column human_cards[HUMAN_CARD_COLUMNS];
 struct human_card {
     struct table_cell cells[HUMAN_CARD_COLUMNS];

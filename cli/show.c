@@ -49,6 +49,9 @@ cli_each_task(struct cli *c, struct task_query *q,
     bool more = true;
     int rc = 0;
 
+    /* Each part of a list in the order of work costs a walk of the index. */
+    if (c->env->server == NULL && q->limit == TASK_LIST_MAX)
+        q->limit = TASK_PART_MAX;
     while (rc == 0 && more && cli_drain(c)) {
         /* The tool would answer with the same, but writing and reading its JSON
            takes thrice the time of a long list. */
@@ -243,9 +246,9 @@ list_calls(struct cli *c)
 }
 
 /* Reads the options of list, as the arguments of list_tasks; but it takes
-   several statuses, and any limit. What is to be done next comes in the order
-   of work, and a person sees a page, unless they ask for something else.
-   Returns 0, or an exit code after printing the error. */
+   several statuses, and any limit. Unless they ask for something else, tasks
+   come in the order of work, hits of a search with the best first, and a person
+   sees a page. Returns 0, or an exit code after printing the error. */
 static int
 read_query(struct cli *c, bool person, struct task_query *q)
 {
@@ -254,7 +257,8 @@ read_query(struct cli *c, bool person, struct task_query *q)
     struct task_ctx x;
     int rc, status;
 
-    if (to_do && !c->args.calls && c->arg[ARG_ORDER].text == NULL)
+    if ((to_do || c->arg[ARG_QUERY].text == NULL) && !c->args.calls &&
+        c->arg[ARG_ORDER].text == NULL)
         c->arg[ARG_ORDER].text = "work";
     if (person && c->args.limit == UINT64_MAX)
         c->args.limit = LISTED;
@@ -499,7 +503,7 @@ print_event(struct human_events *e, const struct task_event *ev)
 /* Walks back from the newest event. Two arenas take turns, so that even a long
    history needs memory for two events only. */
 static int
-history(struct human_events *e, struct str id, uint64_t since, uint64_t left)
+history(struct human_events *e, struct str id, uint64_t left)
 {
     struct cli *c = e->t.c;
     struct arena two[2] = {{0}, {0}};
@@ -508,7 +512,7 @@ history(struct human_events *e, struct str id, uint64_t since, uint64_t left)
     int rc = task_event_last(c->s.tasks, &two[0], id, &ev);
     bool found = rc == 0;
 
-    while (rc == 0 && left-- > 0 && ev.r.n > since) {
+    while (rc == 0 && left-- > 0) {
         print_event(e, &ev);
         if (!cli_drain(c))
             break;
@@ -519,7 +523,7 @@ history(struct human_events *e, struct str id, uint64_t since, uint64_t left)
     table_draw(&e->t);
     if (found && rc == ERR_NOT_FOUND) {
         rc = 0;
-        if (ev.r.p > since && !c->json)
+        if (ev.r.p > 0 && !c->json)
             buf_printf(&c->out, "(events up to seq %llu are no longer in this "
                        "log)\n",
                        (unsigned long long)ev.r.p);
@@ -561,14 +565,14 @@ cli_history(struct cli *c)
 
     human_begin_events(&e, c, true);
     if (c->env->server != NULL) {
-        rc = call_history(c, id, c->args.since, c->args.limit, collect_event,
-                          &r, &dropped);
+        rc = call_history(c, id, 0, c->args.limit, collect_event, &r,
+                          &dropped);
         rc = rc == 0 ? r.rc : rc;
         table_draw(&e.t);
         if (dropped && !c->json)
             buf_z(&c->out, "(older events are no longer in this log)\n");
     } else { /* with whole notes, and what was asked and answered */
-        rc = history(&e, str_of(id), c->args.since, c->args.limit);
+        rc = history(&e, str_of(id), c->args.limit);
     }
     table_end(&e.t);
     return rc < 0 ? cli_fail_task(c, rc, id) : rc;

@@ -9,7 +9,7 @@ lists=$(mktemp)
 trap 'rm -f "$lists"' EXIT
 
 {
-    for topic in options http commands; do
+    for topic in options http store hosts commands; do
         echo "@$topic"
         [ $topic = commands ] || "$bin" help $topic
     done

@@ -38,7 +38,7 @@
 #define DEFAULT_LIMIT 20
 #define COUNT_MAX 1000 /* matches counted beyond the list, with a filter */
 /* Those of a list and those that are counted after it. */
-#define SORT_MAX (TASK_LIST_MAX + COUNT_MAX + 2)
+#define SORT_MAX (TASK_PART_MAX + COUNT_MAX + 2)
 #define LINE_MAX 160   /* bytes of the line that has the text, and */
 #define LINE_BEFORE 48 /* of what is shown of it before the text */
 #define PART_TITLE_MAX 80 /* bytes */
@@ -165,13 +165,18 @@ is_prose(struct str name)
 static struct str
 line_at(const struct scan *s, struct str name, struct str text, size_t end)
 {
-    size_t at = end - s->text.len, from = at;
+    size_t at = end - s->text.len, from = at, word;
     struct str rest, line, cut;
 
     while (from > 0 && at - from < LINE_BEFORE && text.p[from - 1] != '\n')
         from--;
     while (utf8_is_within(text, from))
         from++;
+    word = from;
+    while (word > 0 && text.p[word - 1] != '\n' && word < at &&
+           text.p[word - 1] != ' ')
+        word++;
+    from = word < at ? word : from;
     rest = str_from(text, from);
     line = str_cut(&rest, '\n');
     cut = utf8_cut(line, LINE_MAX);
@@ -302,12 +307,15 @@ matches_entry(struct scan *s, const struct task_entry *e)
 
 /* ---- other orders ---- */
 
-/* What an order sorts by, lowest first; without a value, UINT64_MAX. */
+/* What an order sorts by, lowest first; without a value, UINT64_MAX. Work that
+   has ended is behind all that is left, with the newest change first. */
 static uint64_t
 rank_of(const struct scan *s, const struct task_entry *e)
 {
     switch (s->q->order) {
     case ORDER_WORK:
+        if (task_status_ended((enum task_status)e->status))
+            return UINT64_MAX - e->e.n;
         return 2u * e->priority + (e->status == TASK_OPEN);
     case ORDER_CHANGED:
     case TASK_N_ORDERS:
@@ -548,8 +556,8 @@ start_scan(struct scan *s)
     if (s->statuses == 0)
         s->statuses = LIVE_BITS | (q->include_done ? TASK_ENDED_BITS : 0);
     s->limit = q->limit == 0 ? DEFAULT_LIMIT : q->limit;
-    if (s->limit > TASK_LIST_MAX)
-        s->limit = TASK_LIST_MAX;
+    if (s->limit > TASK_PART_MAX)
+        s->limit = TASK_PART_MAX;
     s->filtered = q->text.len || q->ready || q->stale || q->offered ||
                   q->needs_input || q->since_ms || q->since_n;
     for (int i = 0; i < TASK_N_ATOMS; i++)

@@ -11,7 +11,8 @@
 
 #define TASK_LOOK_MAX 20000             /* entries that one call examines */
 #define TASK_READ_MAX (2 * 1024 * 1024) /* bytes of records that it reads */
-#define TASK_LIST_MAX 100               /* tasks of one list */
+#define TASK_LIST_MAX 100               /* tasks of one list of a tool, */
+#define TASK_PART_MAX 1000              /* and of one in this process */
 
 enum task_ask { TASK_EITHER, TASK_YES, TASK_NO };
 enum task_text { /* where to search for a text */
@@ -35,7 +36,7 @@ struct task_query {
     uint64_t since_n;  /* seq above, 0: any */
     bool include_done; /* include ended tasks */
     enum task_order order;
-    unsigned limit;    /* 1 to TASK_LIST_MAX, 0: 20 */
+    unsigned limit;    /* 1 to TASK_PART_MAX, 0: 20 */
     struct str cursor; /* from the last part, empty: from the start */
     bool uncounted;    /* total is not needed */
     size_t read_max;   /* bytes of records to read, 0: TASK_READ_MAX */

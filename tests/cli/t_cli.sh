@@ -203,7 +203,7 @@ lacks out first
 run 0 list --all
 has out first
 run 0 list --all --limit 1
-lacks out first later
+lacks out first evil
 run 0 list --all --limit 0
 has out first later evil
 run 0 list --status done,failed
@@ -230,27 +230,60 @@ begin lists_in_the_order_of_work
 tasks | "$bin" import - >out
 run 0 list --ids
 same - out <<'END'
-evil
 later
+evil
 END
 run 0 list --ready --ids # what is to be done next
 same - out <<'END'
 later
 END
-run 0 add --id urgent -p 0 'Production is down'
+run 0 add --id urgent -p 0 -g 'Rename nothing' 'Production is down'
 run 0 add --id rename -p 4 Rename
+run 0 add --id deep -p 4 'Rename deep things'
 run 0 list --ready --ids
 same - out <<'END'
 later
 urgent
 rename
+deep
 END
 run 0 list --ready --order changed --ids
 same - out <<'END'
+deep
 rename
 urgent
 later
 END
+run 0 list --query rename --ids # the best hits first
+same - out <<'END'
+deep
+rename
+urgent
+END
+run 0 cancel urgent rename -m 'no more'
+run 0 list --all --ids # what has ended is last, the newest change first
+same - out <<'END'
+later
+evil
+deep
+rename
+urgent
+first
+END
+run 0 list --status done,cancelled --json
+checks=$((checks + 1))
+[ "$(cut -d '"' -f 4 out | tr '\n' ' ')" = 'rename urgent first ' ] ||
+    fail "$(cat out)"
+# Several parts of a list.
+awk 'BEGIN { for (i = 0; i < 1500; i++)
+    printf "{\"task_id\":\"n-%04d\",\"title\":\"t\"%s}\n", i,
+        i % 3 ? "" : ",\"status\":\"done\"" }' | "$bin" import - >out
+run 0 list --all --ids
+grep '^n-' out >numbers
+checks=$((checks + 1))
+head -n 1000 numbers | sort -c && tail -n 500 numbers | sort -rc ||
+    fail "$(cat numbers)"
+[ "$(sort -u out | wc -l)" -eq 1506 ] || fail "$(wc -l <out) tasks"
 
 begin stored_text_cannot_act_on_a_terminal
 tasks | "$bin" import - >out
@@ -391,7 +424,7 @@ checks=$((checks + 1))
 run 0 history -n 1 a
 has out attach
 lacks out checkpoint create
-run 0 history a --since 1 --json
+run 0 history a -n 2 --json
 has out '"op":"checkpoint"' '"op":"attach"'
 lacks out create
 run 0 compact
@@ -1183,6 +1216,14 @@ for client in gemini hermes; do
     has out "$exe" 'command' 'args'
 done
 
+begin board_has_no_empty_groups
+run 0 board
+same - out </dev/null
+run 0 add --id a A
+run 0 board
+checks=$((checks + 1))
+[ "$(grep -v '^  ' out)" = 'READY 1' ] || fail "$(cat out)"
+
 begin board
 tasks | "$bin" import - >out
 "$bin" import - >out <<'END'
@@ -1216,11 +1257,11 @@ grep '^[A-Z]\|^  P' out | sed 's/^  \(P. [a-z]*\).*/\1/' >actual
 same actual expected
 has out '     Sure?' '     waits for later' '     the agent stopped' '  first '
 run 0 board -n 1
-has out 'STUCK 2' bored '  +1 more; run "mcptask board -n 0"'
+has out 'STUCK 1 of 2' bored '  7 of 8; add "-n 0" for all'
 lacks out tired
 run 0 board -n 0
 has out tired bored
-lacks out more
+lacks out ' of '
 run 0 handoff asks -a me -t codex -r 'out of context'
 # The limit leaves out what is least urgent, whatever changed last.
 run 0 add --id urgent -p 0 'Production is down'
@@ -1228,7 +1269,7 @@ for i in 1 2 3 4 5 6 7 8 9 10 11; do
     run 0 add --id "rename-$i" -p 4 Rename
 done
 run 0 board
-has out 'READY 13' '  P0 urgent' '  +3 more'
+has out 'READY 10 of 13' '  P0 urgent' ' for all'
 lacks out rename-11
 run 0 board --json
 has out '{"name":"Ready","total":13,"tasks":[{"task_id":"later"' \
@@ -1237,6 +1278,8 @@ for i in 1 2 3 4 5 6 7 8 9 10 11; do
     run 0 cancel "rename-$i"
 done
 run 0 cancel urgent
+run 0 board
+has out 'DONE 3 of 13'
 "$bin" board --watch >out & watcher=$!
 i=0
 while ! grep -q READY out && [ $i -lt 100 ]; do i=$((i + 1)); sleep 0.1; done
@@ -1261,7 +1304,7 @@ if script -qec true /dev/null >out 2>&1 </dev/null; then
     script -qec "'$bin'" /dev/null >out </dev/null
     has out 'mcptask: this is an MCP server, normally started by' \
         'run "mcptask help"'
-    for command in list tail export; do
+    for command in list board tail export; do
         MCP_TASK_BASE_DIR=$dir/none script -qec "'$bin' $command" /dev/null >out
         has out "mcptask: no tasks in $dir/none/tasks.log" 'mcptask add TITLE'
         MCP_TASK_BASE_DIR=$dir/none script -qec "'$bin' $command --json" \
@@ -1273,8 +1316,6 @@ if script -qec true /dev/null >out 2>&1 </dev/null; then
     script -qec "'$bin' list --all -o nobody" /dev/null >out
     has out "mcptask: no task matches in $log"
     lacks out 'mcptask list --all'
-    script -qec "'$bin' history later --since 99999" /dev/null >out
-    has out 'mcptask: later: no event after seq 99999'
     script -qec "'$bin' list -n 1; '$bin' tail -n 0" /dev/null >out
     lacks out 'mcptask: '
     mkfifo stop

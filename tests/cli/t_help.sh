@@ -35,17 +35,42 @@ for command in $commands; do
     same out expected
 done
 begin help_has_every_option_before_a_command
-"$bin" help options >all
-"$bin" help http >>all
+for topic in options http store hosts; do
+    "$bin" help $topic
+done >all
 options >names
 checks=$((checks + 1))
 [ "$(wc -l <names)" -gt 20 ] || fail "options: $(cat names)"
 while read -r option; do
     check grep -q -e " --$option\( \|\[\|\$\)" all
 done <names
+checks=$((checks + 1))
+[ "$(sort names | uniq -d)" = '' ] || fail "$(sort names | uniq -d)"
+
+begin help_has_the_needs_of_people_first
+run 0 --help
+check grep -q '^  Look  *list board show ' out
+checks=$((checks + 1))
+[ "$(grep -n '^  Look\|^  Store' out | cut -d ' ' -f 3 | tr '\n' ' ')" = \
+    'Look Store ' ] || fail "$(cat out)"
+has out 'help store ' 'help hosts '
+run 0 help options
+lacks out --compact-at --calls-max etcd
+run 0 help store
+has out --compact-at --closed-max --calls-own --calls-max 'mcptask archive'
+run 0 help hosts
+has out '--store URL' --insecure MCP_TASK_STORE_AUTH 'mcptask push'
+run 2 --compact-att 5
+has err 'did you mean "--compact-at"?'
+run 0 help list
+checks=$((checks + 1))
+[ "$(tail -n 2 out | grep -c 'for programs$\|for programs:')" -eq 2 ] ||
+    fail "$(tail -n 2 out)"
+run 2 history --since 1 x
+has err 'unknown option --since'
 
 begin help_fits_a_terminal
-for topic in '' commands options http environment $commands; do
+for topic in '' commands options http store hosts environment $commands; do
     # shellcheck disable=SC2086 # none is no word
     run 0 help $topic
     checks=$((checks + 1))
@@ -151,6 +176,10 @@ END_TRY
     has out ' list ' ' board ' ' --token-file ' 'complete -o default -F _mcptask'
     complete_bash list --st
     has out ' --status --stale '
+    complete_bash --calls-
+    has out ' --calls-own --calls-max '
+    complete_bash help store
+    has out ' store '
     complete_bash list --status ''
     has out ' open in_progress handoff_ready agent_exhausted done failed '
     lacks out ' change '

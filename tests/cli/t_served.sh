@@ -147,7 +147,6 @@ work() {
     mt 0 tail -n 0
     mt 0 history api-1
     mt 0 history api-1 -n 2 --json
-    mt 0 history api-1 --since 12
     mt 1 history nope
     mt 0 show api-1 --version 2
     mt 1 show api-1 --version 99
@@ -519,9 +518,6 @@ if script -qec true /dev/null >out 2>&1 </dev/null; then
     script -qec "'$bin' --server unix:$dir/s list --ready" /dev/null >out
     has out "mcptask: no task matches in unix:$dir/s"
     lacks out 'mcptask list --all'
-    script -qec "'$bin' --server unix:$dir/s history one --since 9" /dev/null \
-        >out
-    has out 'mcptask: one: no event after seq 9'
     stop
 fi
 

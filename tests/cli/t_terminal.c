@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "cli/cli.h"
 #include "store.h"
+#include "task/project.h"
 #include "tests/lib/test.h"
 
 #include <errno.h>
@@ -50,8 +51,11 @@ run_command(char **argv)
 {
     struct cli_env e = {.called = "mcptask", .compact_at = STORE_COMPACT_AT,
                         .closed_mib = STORE_CLOSED_MAX >> 20};
+    struct project here;
     char why[256];
 
+    project_here(&here);
+    e.project = &here;
     e.server = server;
     _exit(env_resolve(&e, why) == 0 ? cli_main(&e, argv) : 99);
 }
@@ -290,10 +294,11 @@ compare(const char *name)
 }
 
 static void
-look_at(const char *command, const char *name, unsigned short columns)
+look_at(const char *command, const char *name, unsigned short columns,
+        unsigned short rows)
 {
     char file[64];
-    struct person p = begin(command, columns, 40);
+    struct person p = begin(command, columns, rows);
 
     CHECK(ends(&p) == 0);
     close(p.tty);
@@ -304,7 +309,7 @@ look_at(const char *command, const char *name, unsigned short columns)
 TEST(what_commands_show)
 {
     static const char *const commands[][2] = {
-        {"list", "list"}, {"list --all -n 12", "list-all"},
+        {"list", "list"}, {"list --all", "list-all"},
         {"list --ready", "list-ready"}, {"list --all -q acquirer", "search"},
         {"list --needs-input", "needs-input"}, {"board", "board"},
         {"show PAY-1185", "show"}, {"show PAY-1182", "show-parts"},
@@ -316,16 +321,22 @@ TEST(what_commands_show)
     };
 
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
-        look_at(commands[i][0], commands[i][1], 80);
-        look_at(commands[i][0], commands[i][1], 140);
+        look_at(commands[i][0], commands[i][1], 80, 40);
+        look_at(commands[i][0], commands[i][1], 140, 50);
     }
-    look_at("list", "list", 40);
-    look_at("list --needs-input", "needs-input", 40);
+    look_at("list", "list", 40, 40);
+    look_at("list --needs-input", "needs-input", 40, 40);
+    look_at("board", "board", 40, 24);
+    look_at("history PAY-1185", "history", 40, 40);
+    look_at("tail -n 20", "tail", 40, 40);
+    look_at("show PAY-1182", "show-parts", 40, 40);
+    look_at("show api-41", "show-failed", 40, 40);
+    look_at("list --all -q acquirer", "search", 40, 40);
     unsetenv("NO_COLOR");
-    look_at("board -n 2", "board-colour", 80);
+    look_at("board -n 2", "board-colour", 80, 40);
     setenv("NO_COLOR", "1", 1);
     setenv("LC_ALL", "C", 1);
-    look_at("list", "list-ascii", 80);
+    look_at("list", "list-ascii", 80, 40);
     setenv("LC_ALL", "C.UTF-8", 1);
 }
 
@@ -387,6 +398,49 @@ TEST(watch_takes_keys_and_follows_the_size)
     press(&p, "xq");
     CHECK(ends(&p) == 0 && is_given_back(&p));
     close(p.tty);
+}
+
+/* A number is that of a group that is seen, and fits it to the screen. */
+TEST(watch_shows_one_group)
+{
+    struct person p = begin("board --watch", 80, 12);
+    size_t from;
+
+    CHECK(sees(&p, 0, "q quits"));
+    from = n_seen;
+    press(&p, "7");
+    CHECK(sees(&p, from, "Done, 0 shows all"));
+    CHECK(strstr(seen + from, "DONE 6") != NULL && count_lines() <= 12);
+    press(&p, "q");
+    CHECK(ends(&p) == 0);
+    close(p.tty);
+}
+
+/* The first group that has tasks is 1; and a store without any says how to
+   begin. */
+TEST(watch_counts_groups_with_tasks)
+{
+    char *dir = test_tmpdir(), *old = strdup(getenv("MCP_TASK_BASE_DIR"));
+    char line[] = "0m add --id one One";
+    struct person p;
+
+    setenv("MCP_TASK_BASE_DIR", dir, 1);
+    p = begin("board --watch", 80, 24);
+    CHECK(sees(&p, 0, "0 tasks \xc2\xb7 run \"mcptask add TITLE\""));
+    press(&p, "q");
+    CHECK(ends(&p) == 0);
+    close(p.tty);
+    do_line(line);
+    p = begin("board --watch", 80, 24);
+    CHECK(sees(&p, 0, "q quits") && strstr(seen, "NEEDS YOU") == NULL);
+    press(&p, "1");
+    CHECK(sees(&p, 0, "Ready, 0 shows all"));
+    press(&p, "q");
+    CHECK(ends(&p) == 0);
+    close(p.tty);
+    setenv("MCP_TASK_BASE_DIR", old, 1);
+    free(old);
+    free(dir);
 }
 
 TEST(watch_has_24_rows_where_the_terminal_does_not_say)
@@ -461,7 +515,7 @@ main(int argc, char **argv)
     look = argc > 1 ? argv[1] : "tests/cli/look";
     setenv("MCP_TASK_BASE_DIR", dir, 1);
     setenv("MCP_TASK_AGENT", "anna", 1);
-    setenv("MCP_TASK_REPO", "", 1);
+    setenv("MCP_TASK_REPO", "/src/pay", 1);
     setenv("TZ", "CET-1", 1);
     setenv("TERM", "xterm", 1);
     setenv("NO_COLOR", "1", 1);

@@ -33,7 +33,7 @@ show_task(const char *id)
     EXITS(id, "show", "--json", "--version", "1", "--", "ID");
     EXITS(id, "show", "--artifact", "a1", "--", "ID");
     EXITS(id, "history", "--", "ID");
-    EXITS(id, "history", "--json", "--since", "1", "--", "ID");
+    EXITS(id, "history", "--json", "--limit", "1", "--", "ID");
     EXITS(id, "wait", "--timeout", "0", "--", "ID");
 }
 

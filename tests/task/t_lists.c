@@ -103,6 +103,20 @@ TEST(order_of_work)
     call(&f, "list_tasks", "{'order':'work','ready':true,'limit':1}");
     CHECK(json_is(json_get(json_get(f.json, "tasks") + 1, "task_id"),
                   "t00010"));
+    /* Ended tasks are behind, whatever their priority, the newest one first. */
+    call(&f, "update_task", "{'task_id':'t00000','status':'cancelled'}");
+    call(&f, "update_task", "{'task_id':'t00001','status':'cancelled'}");
+    call(&f, "list_tasks", "{'order':'work','include_done':true,'limit':1,"
+         "'cursor':'work/2998/2999/9'}");
+    CHECK(json_is(json_get(json_get(f.json, "tasks") + 1, "task_id"),
+                  "t00001"));
+    snprintf(text, sizeof text, "{'order':'work','include_done':true,"
+             "'cursor':'%.*s'}",
+             STR_ARG(json_str(&f.a, json_get(f.json, "next_cursor"))));
+    call(&f, "list_tasks", text);
+    CHECK(number(&f, "total") == N &&
+          json_is(json_get(json_get(f.json, "tasks") + 1, "task_id"),
+                  "t00000"));
     call(&f, "list_tasks", "{'order':'work','cursor':'5/0/a/b'}");
     CHECK(failed(&f, "invalid_argument") && has(&f, "field", "cursor"));
     call(&f, "list_tasks", "{'order':'work','cursor':'work/0/5/high'}");
