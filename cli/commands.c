@@ -71,7 +71,7 @@
 
 const struct cli_command cli_commands[] = {
     /* Work */
-    {"add", "TITLE...", GROUP_WORK, "Create a task",
+    {"add", "TITLE...", GROUP_WORK, "Create a task, or with - those of a list",
      cli_add, 1, CLI_ANY, WRITE | SERVED,
      OPTS(AGENT("who creates it"),
           TEXT("id", 0, ARG(F_TASK_ID), "ID", "use this id, not a random one"),

@@ -4,7 +4,7 @@
       expected_version refuses it if another change comes first.
    2. An inverse is a change, so the next undo takes that back: twice restores
       what was.
-   3. A command that ended or reopened several tasks, or a list that was added,
+   3. A command that ended or reopened several tasks, or added those of a list,
       is taken back as a whole: see is_of_one.
    4. Nothing that an agent may have read is taken back: answers, messages,
       files. */
@@ -68,8 +68,8 @@ is_inverse(const struct task_event *ev)
     return str_starts(ev->note, "\"" NOTE);
 }
 
-/* Whether one command made both: the tasks of a list came in one commit, and
-   what ends or reopens tasks does the same to each, right after another. */
+/* Whether one command made both, as far as can be told: the same was done to
+   another task right before, or it was created without a change between. */
 static bool
 is_of_one(const struct task_event *a, const struct task_event *b)
 {
@@ -77,10 +77,12 @@ is_of_one(const struct task_event *a, const struct task_event *b)
         return false;
     if (is_inverse(a))
         return true;
+    if (time_of(a) - time_of(b) > GAP_MS)
+        return false;
     if (str_is(a->op, "create"))
-        return a->r.n == b->r.n + 1 && str_eq(a->r.time, b->r.time);
+        return a->r.n == b->r.n + 1;
     return str_is(a->op, "update") && has_set(a, "\"status\"") &&
-           has_set(b, "\"status\"") && time_of(a) - time_of(b) <= GAP_MS &&
+           has_set(b, "\"status\"") &&
            str_eq(raw_member(a->v, "status"), raw_member(b->v, "status"));
 }
 
@@ -147,7 +149,7 @@ deed_of(const struct task_event *ev)
         if (str_is(ev->op, ops[i]))
             return ops[i];
     if (str_is(ev->op, "create"))
-        return "add";
+        return status == TASK_DONE ? "add done" : "add";
     if (has_set(ev, "\"status\""))
         return status >= 0 && ends[status] != NULL ? ends[status] : "start";
     if (has_set(ev, "\"questions\""))
@@ -166,6 +168,7 @@ refuse_change(struct cli *c, const struct change *at, const char *deed)
     } stays[] = {
         {"answer", "an answer may have been read", "message %s TEXT"},
         {"message", "a message may have been read", "message %s TEXT"},
+        {"add done", "a task that was added as done stays", "reopen %s REASON"},
         {"attach", "an attached file stays", "edit %s"},
         {"import", "an imported task stays", "cancel %s"},
         {"leave", "the session has ended", "show %s"},
@@ -299,7 +302,7 @@ put_change(struct cli *c, const struct change *at, const struct task *k,
 
 /* "t-1: open, as before "done" 2m ago", or which fields are. */
 static void
-tell_change(struct cli *c, const struct change *at, struct str receipt)
+tell_undone(struct cli *c, const struct change *at, struct str receipt)
 {
     struct str status = raw_inner(raw_member(receipt, "status"));
     struct str item = STR_NONE;
@@ -345,13 +348,13 @@ undo_change(struct cli *c, const struct change *at, struct str note)
     cli_args_put(c, "task_id", id);
     json_put_int(&c->tool.w, "expected_version", (int64_t)k.version);
     tool = put_change(c, at, &k, note, &rc);
-    cli_args_put(c, tool == TOOL_HANDOFF ? "from_agent" : "agent", agent);
+    cli_args_put(c, "agent", agent);
     if (rc != 0)
         cli_args_end(c);
     else
         rc = cli_call(c, (enum task_tool)tool, &receipt);
     if (rc == 0)
-        tell_change(c, at, receipt);
+        tell_undone(c, at, receipt);
     return rc;
 }
 

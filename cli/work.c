@@ -10,6 +10,7 @@
 #include "cli/editor.h"
 #include "cli/human.h"
 #include "cli/id.h"
+#include "cli/plan.h"
 #include "cli/show.h"
 #include "cli/store.h"
 #include "cli/text.h"
@@ -41,6 +42,8 @@ cli_add(struct cli *c)
     if (*repo == NULL && c->env->server != NULL && at != NULL &&
         at->root[0] != '\0')
         *repo = project_text(&c->kept, at->root).p;
+    if (str_is(title, "-"))
+        return cli_add_list(c);
     if (title.p == NULL)
         return cli_fail_store(c, ERR_NOMEM);
     cli_args_begin(c, NULL, NULL);

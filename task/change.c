@@ -335,6 +335,30 @@ deliver_messages(struct draft *d)
     *list = draft_keep(d, buf_take(&b, d->c->a));
 }
 
+/* ---- the end ---- */
+
+/* A task that becomes done needs evidence, if that is asked for, and warns of
+   what looks wrong. */
+static int
+end_work(struct draft *d)
+{
+    if (raw_list_n(d->k.f[F_TEST_RESULTS]) == 0) {
+        if (d->c->require_evidence)
+            return task_fail(d->c, ERR_EVIDENCE, "test_results", "done needs "
+                                "test_results");
+        draft_warn(d, "done without test_results");
+    }
+    if (raw_list_n(d->k.f[F_REMAINING_STEPS]) != 0)
+        draft_warn(d, "done, but remaining_steps is not empty");
+    if (d->k.blocked)
+        draft_warn(d, "done, but tasks that it depends on are not");
+    if (task_open_question(d->k.f[F_QUESTIONS]).p)
+        draft_warn(d, "done, but questions are still open");
+    if (tasks_parts(d->t, d->id).unfinished > 0)
+        draft_warn(d, "done, but child tasks have not ended");
+    return rules_check_evidence(d);
+}
+
 /* ---- create_task, import ---- */
 
 /* The task exists already. If it has every field that was given, this is a
@@ -423,6 +447,8 @@ run_create(struct draft *d)
     rc = rules_set_status(d, d->k.status);
     if (rc == 0)
         rc = rules_check_links(d);
+    if (rc == 0 && d->k.status == TASK_DONE)
+        rc = end_work(d);
     return rc == 0 && d->k.status == TASK_IN_PROGRESS
         ? begin_work(d, "depends_on") : rc;
 }
@@ -724,28 +750,6 @@ add_message(struct draft *d)
 }
 
 /* ---- update_task ---- */
-
-/* A task that becomes done needs evidence, if that is asked for, and warns of
-   what looks wrong. */
-static int
-end_work(struct draft *d)
-{
-    if (raw_list_n(d->k.f[F_TEST_RESULTS]) == 0) {
-        if (d->c->require_evidence)
-            return task_fail(d->c, ERR_EVIDENCE, "test_results", "done needs "
-                                "test_results");
-        draft_warn(d, "done without test_results");
-    }
-    if (raw_list_n(d->k.f[F_REMAINING_STEPS]) != 0)
-        draft_warn(d, "done, but remaining_steps is not empty");
-    if (d->k.blocked)
-        draft_warn(d, "done, but tasks that it depends on are not");
-    if (task_open_question(d->k.f[F_QUESTIONS]).p)
-        draft_warn(d, "done, but questions are still open");
-    if (tasks_parts(d->t, d->id).unfinished > 0)
-        draft_warn(d, "done, but child tasks have not ended");
-    return rules_check_evidence(d);
-}
 
 static int
 update_fields(struct draft *d)

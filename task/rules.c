@@ -75,7 +75,8 @@ static const unsigned transitions[TASK_N_STATUSES] = {
     [TASK_CANCELLED] = S(OPEN) | S(IN_PROGRESS),
 };
 
-#define FIRST_STATUSES (S(OPEN) | S(IN_PROGRESS) | S(HANDOFF_READY))
+/* Done: a plan has items that are. */
+#define FIRST_STATUSES (S(OPEN) | S(IN_PROGRESS) | S(HANDOFF_READY) | S(DONE))
 
 int
 rules_set_status(struct draft *d, enum task_status to)

@@ -108,6 +108,10 @@ what_stays() {
     mt 0 attach a file
     mt 4 undo
     has err 'an attached file stays, so "attach" cannot be undone'
+    echo '- [x] b' >list
+    mt 0 add - <list
+    mt 4 undo
+    has err 'a task that was added as done stays' 'run "mcptask reopen t-'
     mt 0 claim a
     mt 0 claim a
     mt 4 undo
