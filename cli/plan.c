@@ -204,8 +204,7 @@ read_plan(struct plan *p)
 
 /* ---- dependencies ---- */
 
-/* The item that "#2" refers to; NULL: the word does not begin with "#", or there
-   is none. */
+/* The item that "#2" refers to; NULL: there is none, or the word is an id. */
 static struct item *
 item_of(struct plan *p, const char *word)
 {

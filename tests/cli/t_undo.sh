@@ -86,6 +86,10 @@ each_kind_of_change() {
     mt 0 undo
     has out 'c: questions, as before "ask" '
     state c '"action":"cancel"'
+    mt 0 handoff b --to bob # which takes it from codex
+    mt 0 undo
+    has out 'b: in_progress, as before "handoff" '
+    state b '"status":"in_progress","current_owner":"codex"'
     mt 0 claim c
     mt 0 undo --json
     has out '"task_id":"c","now":"open","undone":"claim"' '"undone_seq":'
