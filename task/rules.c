@@ -129,13 +129,15 @@ rules_meet_holder(struct draft *d)
 
 /* Whether the change begins the task, by which the caller becomes its owner, or
    names another one than the task has. A caller without a name does not, nor
-   one that takes back what it handed over. */
+   one that takes back what it handed over, for a reason. */
 static bool
 takes_up(const struct draft *d)
 {
     int to = task_status_of(raw_inner(d->args->v[F_STATUS]));
 
-    if (!actor_is_named(&d->c->who) || actor_gave(&d->c->who, &d->old) ||
+    if (!actor_is_named(&d->c->who) ||
+        (draft_given(d, ARG_REASON) && d->tool == TOOL_UPDATE &&
+         actor_gave(&d->c->who, &d->old)) ||
         (draft_given(d, F_CURRENT_OWNER) &&
          str_eq(d->args->v[F_CURRENT_OWNER], d->old.f[F_CURRENT_OWNER])))
         return false;

@@ -129,9 +129,13 @@ TEST(a_person_hands_over)
     CHECK(failed(&f, "kept") && lost_to(&f, "ann", "handed over"));
     /* Nobody has begun yet, so it can be taken back. */
     STEPS(&f, {"update_task", "{'task_id':'a','agent':'eve','status':"
-               "'in_progress','current_owner':'me'}", "kept", 0, 0},
+               "'in_progress','current_owner':'me','reason':'r'}", "kept", 0,
+               0},
           {"update_task", "{'task_id':'a','agent':'ann','status':"
-           "'in_progress','current_owner':'me'}", 0, "current_owner", "me"});
+           "'in_progress','current_owner':'me'}", "kept", 0, 0},
+          {"update_task", "{'task_id':'a','agent':'ann','status':"
+           "'in_progress','current_owner':'me','reason':'r'}", 0,
+           "current_owner", "me"});
     fixture_fini(&f);
 }
 
