@@ -102,7 +102,7 @@ show_none(struct cli *c, struct str answer)
     struct str held = raw_member(answer, "you_hold");
     struct str message = raw_text(&c->a, raw_member(answer, "message"));
     struct str what = str_cut(&message, ';'); /* the rest is for agents */
-    struct str list = raw_member(answer, "could_claim"), item = STR_NONE;
+    struct str list = raw_member(answer, "could_claim"), item = STR_NONE, id;
     struct buf b = {0}, next = {0};
     int rc;
 
@@ -133,8 +133,11 @@ show_none(struct cli *c, struct str answer)
                    STR_ARG(raw_text(&c->a, raw_member(item, "task_id"))),
                    STR_ARG(raw_text(&c->a, raw_member(item, "was"))));
     if (raw_list_n(list) > 0) {
-        buf_z(&next, "if that agent will not come, run \"mcptask claim ID "
-              "--takeover --reason TEXT\"");
+        id = raw_list_n(list) == 1
+                 ? raw_text(&c->a, raw_member(raw_list_next(list, STR_NONE),
+                                              "task_id")) : STR("ID");
+        buf_printf(&next, "if that agent will not come, run \"mcptask claim "
+                   "%.*s --takeover --reason TEXT\"", STR_ARG(id));
     } else if (elsewhere.p != NULL) {
         buf_printf(&next, "%.*s ready in other projects; use --any-repo, or "
                    "--repo", STR_ARG(elsewhere));
@@ -142,9 +145,10 @@ show_none(struct cli *c, struct str answer)
         while ((item = raw_list_next(list, item)).p != NULL)
             buf_printf(&next, " %.*s", STR_ARG(raw_text(&c->a,
                                        raw_member(item, "repo_path"))));
+    } else {
+        buf_z(&next, "run \"mcptask board\" to see what tasks wait for");
     }
-    rc = cli_fail(c, ERR_NOT_FOUND, next.len > 0 ? "%.*s%.*s\n%.*s"
-                                                 : "%.*s%.*s%.*s",
+    rc = cli_fail(c, ERR_NOT_FOUND, "%.*s%.*s\n%.*s",
                   STR_ARG(what), STR_ARG(buf_view(&b)),
                   STR_ARG(buf_view(&next)));
     buf_fini(&b);

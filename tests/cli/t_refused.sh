@@ -33,7 +33,9 @@ what_an_agent_holds() {
     next 4 "to reach that agent, $reach" 'done' a --agent eve
     next 4 "to reach that agent, $reach" handoff a --agent eve
     # A person hands it over in one act, and its agent is told.
+    next 1 'run "mcptask board" to see what tasks wait for' claim --any-repo
     mt 0 handoff a --to bob --reason 'needed elsewhere'
+    next 1 "if that agent will not come, $takeover" claim --any-repo
     mt 4 checkpoint a --agent codex -n x
     has err 'anna took the task over: needed elsewhere' \
         'it was handed over to another agent (bob)'

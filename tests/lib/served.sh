@@ -1,4 +1,4 @@
-# shellcheck shell=sh
+# shellcheck shell=sh disable=SC2034,SC2120,SC2154 # those of cli.sh, and serve
 # Runs the same commands beside a store and with a server. A script sources it
 # after cli.sh.
 
