@@ -304,24 +304,26 @@ put_change(struct cli *c, const struct change *at, const struct task *k,
 static void
 tell_undone(struct cli *c, const struct change *at, struct str receipt)
 {
-    struct str status = raw_inner(raw_member(receipt, "status"));
+    const char *how = str_is(at->ev.op, "create") ? "which undoes"
+                                                  : "as before";
+    struct str what = raw_inner(raw_member(receipt, "status"));
     struct str item = STR_NONE;
-    bool adds = str_is(at->ev.op, "create");
-    char age[24];
     struct buf b = {0};
+    char age[24];
 
-    if (has_set(&at->ev, "\"status\""))
-        buf_str(&b, status);
+    if (c->json) {
+        buf_printf(&c->out, "%.*s\n", STR_ARG(receipt));
+        return;
+    }
     while (!has_set(&at->ev, "\"status\"") &&
            (item = raw_list_next(at->ev.set, item)).p != NULL)
         buf_printf(&b, "%s%.*s", b.len > 0 ? ", " : "",
                    STR_ARG(raw_inner(item)));
-    cli_tell(c, adds ? "{task_id}: {now}, which undoes \"{undone}\" {age} ago\n"
-                     : "{task_id}: {now}, as before \"{undone}\" {age} ago\n",
-             "task_id=%.*s now=%.*s undone=%s age=%s status=%.*s undone_seq="
-             U64, STR_ARG(at->ev.id), STR_ARG(buf_view(&b)), deed_of(&at->ev),
-             cli_span(age, cli_now_ms(c) - time_of(&at->ev)), STR_ARG(status),
-             at->ev.r.n);
+    if (b.len > 0)
+        what = buf_view(&b);
+    buf_printf(&c->out, "%.*s: %.*s, %s \"%s\" %s ago\n", STR_ARG(at->ev.id),
+               STR_ARG(what), how, deed_of(&at->ev),
+               cli_span(age, cli_now_ms(c) - time_of(&at->ev)));
     c->out.err |= b.err;
     buf_fini(&b);
 }

@@ -92,7 +92,7 @@ each_kind_of_change() {
     state b '"status":"in_progress","current_owner":"codex"'
     mt 0 claim c
     mt 0 undo --json
-    has out '"task_id":"c","now":"open","undone":"claim"' '"undone_seq":'
+    has out '{"task_id":"c","version":' '"status":"open"'
 }
 
 what_stays() {
