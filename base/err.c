@@ -75,7 +75,9 @@ static const struct err_row rows[] = { /* by -code */
     [-ERR_CYCLE] = {
         .name = "dependency_cycle", .exit = 4,
         .message = "the task would depend on itself",
-        .next = "remove the dependency that leads back to this task"},
+        .next = "remove the dependency that leads back to this task",
+        .shell = "omit the task that leads back to ID; \"mcptask show\" prints "
+            "what each depends on"},
     [-ERR_IDEMPOTENCY] = {
         .name = "idempotency_conflict", .exit = 4,
         .message = "the idempotency_key was used with other arguments",

@@ -232,28 +232,87 @@ option_of(const struct cli *c, struct str name)
     return NULL;
 }
 
-/* The step that helps on the command line; NULL: the tool's own does. */
-static const char *
-next_step(const struct task_error *e, const char *option, bool archived)
+/* Whether the task was handed over to another agent than the caller. */
+static bool
+is_for_other(struct cli *c, const char *id)
 {
+    const char *agent = c->arg[ARG_AGENT].text;
+    struct task k;
+
+    return id != NULL && cli_task(c, id, &k) == 0 &&
+           k.status == TASK_HANDOFF_READY && k.f[F_CURRENT_OWNER].p != NULL &&
+           (agent == NULL || !str_eq(k.f[F_CURRENT_OWNER],
+                                     raw_quote(&c->a, str_of(agent))));
+}
+
+#define TAKE_OVER "run \"mcptask claim ID --takeover --reason TEXT\""
+
+/* The step that helps on the command line; NULL: the tool's own does. Each ID
+   stands for that of the task. */
+static const char *
+next_step(struct cli *c, const struct task_error *e, const char *option,
+          bool archived)
+{
+    const struct err_row *row = err_row(e->code);
+
     if (str_is(e->field, "answer"))
-        return "run \"mcptask show ID\" to see its questions";
-    if (str_is(e->field, "paths") && e->holder.p != NULL)
-        return "to claim it anyway, run \"mcptask claim ID --takeover --reason "
-               "TEXT\"";
+        return e->code == ERR_EXISTS ||
+               str_find(e->message, STR("no open")) != SIZE_MAX
+                   ? "to tell its agent more, run \"mcptask message ID TEXT\""
+                   : "run \"mcptask show ID\" to see its questions";
     if (str_is(e->field, "not_before") && option == NULL)
         return "to make it ready, run \"mcptask edit ID --not-before ''\"";
     if (str_is(e->field, "not_before"))
         return NULL;
     if (e->deps_failed.p != NULL)
-        return "reopen that task, or omit it with \"mcptask edit ID --after "
-               "OTHER\"";
-    if (e->gone)
-        return "to take it over, run \"mcptask claim ID --takeover --reason "
-               "TEXT\"";
+        return arena_printf(&c->a, "run \"mcptask reopen %.*s REASON\", or "
+                            "omit it with \"mcptask edit ID --after OTHER\"",
+                            STR_ARG(raw_inner(raw_list_next(e->deps_failed,
+                                                            STR_NONE)))).p;
+    if (e->code == ERR_TRANSITION && is_for_other(c, c->arg[F_TASK_ID].text))
+        return "to claim it first, " TAKE_OVER;
+    if (e->code == ERR_LEASE && c->person && !e->gone)
+        return "to take it over, " TAKE_OVER "; to reach that agent, run "
+               "\"mcptask message ID TEXT\"";
+    if (e->gone || (str_is(e->field, "paths") && e->holder.p != NULL))
+        return "to claim it anyway, " TAKE_OVER;
     if (e->code == ERR_EXISTS && archived)
         return "use another id";
-    return err_row(e->code)->shell;
+    /* One that is not in the table knows the case. */
+    return e->code == ERR_CYCLE && !str_is(e->next, row->next) ? NULL
+                                                               : row->shell;
+}
+
+/* A step with the id of the task; .p NULL: no memory. */
+static struct str
+step_text(struct cli *c, const char *step, const char *id)
+{
+    struct str rest = str_of(step);
+    struct buf b = {0};
+    size_t at;
+
+    while (id != NULL && (at = str_find(rest, STR(" ID"))) != SIZE_MAX) {
+        buf_printf(&b, "%.*s %s", (int)at, rest.p, id);
+        rest = str_from(rest, at + strlen(" ID"));
+    }
+    buf_str(&b, rest);
+    return buf_take(&b, &c->a);
+}
+
+/* What a refusal names in brackets: the agent that holds the task, or the tasks
+   that it waits for. */
+static struct str
+reason_text(struct cli *c, const struct task_error *e)
+{
+    struct str item = STR_NONE;
+    struct buf b = {0};
+
+    if (e->holder.p != NULL || e->deps_failed.p != NULL)
+        return raw_text(&c->a, e->holder);
+    while ((item = raw_list_next(e->blocked_by, item)).p != NULL)
+        buf_printf(&b, "%s%.*s", b.len > 0 ? ", " : "",
+                   STR_ARG(raw_inner(item)));
+    return b.len > 0 ? buf_take(&b, &c->a) : STR_NONE;
 }
 
 /* Who holds the lease, and for how long; .p NULL if that is not the reason. */
@@ -325,10 +384,10 @@ cli_say_receipt(struct cli *c, struct str receipt)
 int
 cli_refuse_change(struct cli *c, struct task_error *e)
 {
-    const char *id = c->arg[F_TASK_ID].text, *at;
+    const char *id = c->arg[F_TASK_ID].text;
     bool archived = id != NULL && cli_is_archived(c, id);
     const char *option = option_of(c, e->field), *step;
-    struct str holder = raw_text(&c->a, e->holder), text = e->message;
+    struct str holder = reason_text(c, e), text = e->message;
     struct str message, lease = lease_reason(c, e);
 
     if (!c->json)
@@ -352,15 +411,9 @@ cli_refuse_change(struct cli *c, struct task_error *e)
                            holder.p ? ")" : "");
     if (message.p != NULL)
         e->message = message;
-    step = next_step(e, option, archived);
+    step = next_step(c, e, option, archived);
     if (step != NULL)
-        e->next = str_of(step);
-    at = step != NULL && id != NULL ? strstr(step, " ID") : NULL;
-    if (at != NULL)
-        message = arena_printf(&c->a, "%.*s %s%s", (int)(at - step), step, id,
-                               at + strlen(" ID"));
-    if (at != NULL && message.p != NULL)
-        e->next = message;
+        e->next = step_text(c, step, id);
     return cli_refuse(c, e);
 }
 

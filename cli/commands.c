@@ -18,6 +18,7 @@
 #include "cli/push.h"
 #include "cli/run.h"
 #include "cli/show.h"
+#include "cli/undo.h"
 #include "cli/work.h"
 
 /* An option: its name, its letter or 0, where its value goes, what help calls
@@ -70,7 +71,7 @@
 
 const struct cli_command cli_commands[] = {
     /* Work */
-    {"add", "TITLE...", GROUP_WORK, "Create a task",
+    {"add", "TITLE...", GROUP_WORK, "Create a task, or with - those of a list",
      cli_add, 1, CLI_ANY, WRITE | SERVED,
      OPTS(AGENT("who creates it"),
           TEXT("id", 0, ARG(F_TASK_ID), "ID", "use this id, not a random one"),
@@ -133,6 +134,8 @@ const struct cli_command cli_commands[] = {
     {"reopen", "ID... REASON...", GROUP_WORK, "Reopen tasks that have ended",
      cli_reopen, 1, CLI_ANY, WRITE | SERVED,
      OPTS(AGENT("who reopens them"), WORDS("reason", "REASON"))},
+    {"undo", "", GROUP_WORK, "Take back your last change",
+     cli_undo, 0, 0, WRITE | SERVED, OPTS(AGENT("whose last change"))},
     {"run", "[ID] -- COMMAND...", GROUP_WORK,
      "Run a command and record it as a task",
      cli_run, 1, CLI_ANY, CLOSED,

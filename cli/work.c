@@ -10,6 +10,7 @@
 #include "cli/editor.h"
 #include "cli/human.h"
 #include "cli/id.h"
+#include "cli/plan.h"
 #include "cli/show.h"
 #include "cli/store.h"
 #include "cli/text.h"
@@ -23,10 +24,12 @@
 #include "task/project.h"
 
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #define WAIT_S 50 /* the most that the tools wait */
+#define QUESTION_SHOWN 60 /* bytes of each of several questions */
 
 /* ---- add, edit ---- */
 
@@ -41,6 +44,8 @@ cli_add(struct cli *c)
     if (*repo == NULL && c->env->server != NULL && at != NULL &&
         at->root[0] != '\0')
         *repo = project_text(&c->kept, at->root).p;
+    if (str_is(title, "-"))
+        return cli_add_list(c);
     if (title.p == NULL)
         return cli_fail_store(c, ERR_NOMEM);
     cli_args_begin(c, NULL, NULL);
@@ -97,7 +102,7 @@ show_none(struct cli *c, struct str answer)
     struct str held = raw_member(answer, "you_hold");
     struct str message = raw_text(&c->a, raw_member(answer, "message"));
     struct str what = str_cut(&message, ';'); /* the rest is for agents */
-    struct str list = raw_member(answer, "could_claim"), item = STR_NONE;
+    struct str list = raw_member(answer, "could_claim"), item = STR_NONE, id;
     struct buf b = {0}, next = {0};
     int rc;
 
@@ -128,8 +133,11 @@ show_none(struct cli *c, struct str answer)
                    STR_ARG(raw_text(&c->a, raw_member(item, "task_id"))),
                    STR_ARG(raw_text(&c->a, raw_member(item, "was"))));
     if (raw_list_n(list) > 0) {
-        buf_z(&next, "if that agent will not come, run \"mcptask claim ID "
-              "--takeover --reason TEXT\"");
+        id = raw_list_n(list) == 1
+                 ? raw_text(&c->a, raw_member(raw_list_next(list, STR_NONE),
+                                              "task_id")) : STR("ID");
+        buf_printf(&next, "if that agent will not come, run \"mcptask claim "
+                   "%.*s --takeover --reason TEXT\"", STR_ARG(id));
     } else if (elsewhere.p != NULL) {
         buf_printf(&next, "%.*s ready in other projects; use --any-repo, or "
                    "--repo", STR_ARG(elsewhere));
@@ -137,9 +145,10 @@ show_none(struct cli *c, struct str answer)
         while ((item = raw_list_next(list, item)).p != NULL)
             buf_printf(&next, " %.*s", STR_ARG(raw_text(&c->a,
                                        raw_member(item, "repo_path"))));
+    } else {
+        buf_z(&next, "run \"mcptask board\" to see what tasks wait for");
     }
-    rc = cli_fail(c, ERR_NOT_FOUND, next.len > 0 ? "%.*s%.*s\n%.*s"
-                                                 : "%.*s%.*s%.*s",
+    rc = cli_fail(c, ERR_NOT_FOUND, "%.*s%.*s\n%.*s",
                   STR_ARG(what), STR_ARG(buf_view(&b)),
                   STR_ARG(buf_view(&next)));
     buf_fini(&b);
@@ -444,20 +453,68 @@ cli_message(struct cli *c)
     return rc != 0 ? rc : cli_change_and_tell(c, TOOL_UPDATE);
 }
 
-/* Takes the number of an answer for the answer, as human_question shows them.
-   id, of the question, may be NULL if only one is open; it is set, so that
-   the number never answers a later question. Returns 0, or an exit code after
-   printing the error. */
+/* Prints that an answer needs the id of its question, and the ids. */
 static int
-take_numbered(struct cli *c, const char **id, struct str *text)
+refuse_unclear(struct cli *c, const struct task *k)
+{
+    struct task_error e = {.code = ERR_INVALID, .field = STR("answer")};
+    const char *id = c->operand[0];
+    struct str item = STR_NONE, first = STR_NONE, one;
+    struct buf b = {0};
+    size_t n = 0;
+
+    while ((item = human_open_question(k, item)).p != NULL) {
+        one = raw_inner(raw_member(item, "question_id"));
+        first = first.p != NULL ? first : one;
+        buf_printf(&b, "%s%.*s %.*s", n++ > 0 ? "; " : "", STR_ARG(one),
+                   STR_ARG(utf8_cut(raw_text(&c->a, raw_member(item,
+                                    "question")), QUESTION_SHOWN)));
+    }
+    e.message = arena_printf(&c->a, "%s: %zu questions are open: %.*s", id, n,
+                             STR_ARG(buf_view(&b)));
+    e.next = arena_printf(&c->a, "run \"mcptask answer %s %.*s TEXT\", with "
+                          "the id of one", id, STR_ARG(first));
+    buf_fini(&b);
+    return cli_refuse(c, &e);
+}
+
+/* Prints the answers that a question can have, numbered as human_question
+   does. */
+static int
+refuse_answer(struct cli *c, const char *question, struct str text,
+              struct str answers)
+{
+    struct task_error e = {.code = ERR_INVALID, .field = STR("answer")};
+    const char *id = c->operand[0];
+    struct str item = STR_NONE;
+    struct buf b = {0};
+
+    for (size_t n = 1; (item = raw_list_next(answers, item)).p != NULL; n++)
+        buf_printf(&b, "%s%zu) %.*s", n > 1 ? "  " : "", n,
+                   STR_ARG(raw_text(&c->a, item)));
+    e.message = arena_printf(&c->a, "%s: \"%.*s\" is none of the answers: %.*s",
+                             id, STR_ARG(text), STR_ARG(buf_view(&b)));
+    e.next = arena_printf(&c->a, "pass a number or one of these texts, for "
+                          "example run \"mcptask answer %s %s%s1\"", id,
+                          question != NULL ? question : "",
+                          question != NULL ? " " : "");
+    buf_fini(&b);
+    return cli_refuse(c, &e);
+}
+
+/* Takes the number of an answer for the answer, as human_question shows them,
+   and refuses what is none of them. id, of the question, may be NULL if only
+   one is open; it is set with a number, so that this never answers a later
+   question. Returns 0, or an exit code after printing the error. */
+static int
+take_answer(struct cli *c, const char **id, struct str *text)
 {
     struct str asked, answers, answer = STR_NONE;
     struct task k;
-    int rc;
+    char *end;
+    unsigned long n;
+    int rc = cli_task(c, c->operand[0], &k);
 
-    if (text->len != 1 || *text->p < '1' || *text->p > '9')
-        return 0;
-    rc = cli_task(c, c->operand[0], &k);
     if (rc != 0)
         return rc > 0 ? rc : 0; /* the change tells why there is no task */
     asked = human_open_question(&k, STR_NONE);
@@ -465,13 +522,18 @@ take_numbered(struct cli *c, const char **id, struct str *text)
         asked = raw_list_find(k.f[F_QUESTIONS], "question_id",
                               raw_quote(&c->a, str_of(*id)));
     else if (human_open_question(&k, asked).p != NULL)
-        return 0; /* the change tells that there are several */
+        return refuse_unclear(c, &k);
     answers = human_answers(asked);
-    if (raw_list_has(answers, raw_quote(&c->a, *text)))
+    if (raw_member(asked, "answer").p != NULL || raw_list_n(answers) == 0 ||
+        task_status_ended(k.status) ||
+        raw_list_has(answers, raw_quote(&c->a, *text)))
         return 0;
-    for (int n = *text->p - '0'; n > 0; n--)
-        if ((answer = raw_list_next(answers, answer)).p == NULL)
-            return 0;
+    n = strtoul(text->p, &end, 10);
+    if (*end == '\0' && n <= raw_list_n(answers))
+        for (; n > 0; n--)
+            answer = raw_list_next(answers, answer);
+    if (answer.p == NULL)
+        return refuse_answer(c, *id, *text, answers);
     *text = arena_str(&c->kept, raw_text(&c->a, answer));
     *id = arena_str(&c->kept, raw_inner(raw_member(asked, "question_id"))).p;
     return *id != NULL && text->p != NULL ? 0 : cli_fail_store(c, ERR_NOMEM);
@@ -507,7 +569,7 @@ cli_answer(struct cli *c)
     if (text.p == NULL)
         return cli_fail_store(c, ERR_NOMEM);
     question = asked ? question : NULL;
-    if (!refuses && (rc = take_numbered(c, &question, &text)) != 0)
+    if (!refuses && (rc = take_answer(c, &question, &text)) != 0)
         return rc;
     cli_args_begin(c, NULL, c->operand[0]);
     json_put_obj(&c->tool.w, "answer");

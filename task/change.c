@@ -335,6 +335,30 @@ deliver_messages(struct draft *d)
     *list = draft_keep(d, buf_take(&b, d->c->a));
 }
 
+/* ---- the end ---- */
+
+/* A task that becomes done needs evidence, if that is asked for, and warns of
+   what looks wrong. */
+static int
+end_work(struct draft *d)
+{
+    if (raw_list_n(d->k.f[F_TEST_RESULTS]) == 0) {
+        if (d->c->require_evidence)
+            return task_fail(d->c, ERR_EVIDENCE, "test_results", "done needs "
+                                "test_results");
+        draft_warn(d, "done without test_results");
+    }
+    if (raw_list_n(d->k.f[F_REMAINING_STEPS]) != 0)
+        draft_warn(d, "done, but remaining_steps is not empty");
+    if (d->k.blocked)
+        draft_warn(d, "done, but tasks that it depends on are not");
+    if (task_open_question(d->k.f[F_QUESTIONS]).p)
+        draft_warn(d, "done, but questions are still open");
+    if (tasks_parts(d->t, d->id).unfinished > 0)
+        draft_warn(d, "done, but child tasks have not ended");
+    return rules_check_evidence(d);
+}
+
 /* ---- create_task, import ---- */
 
 /* The task exists already. If it has every field that was given, this is a
@@ -423,6 +447,8 @@ run_create(struct draft *d)
     rc = rules_set_status(d, d->k.status);
     if (rc == 0)
         rc = rules_check_links(d);
+    if (rc == 0 && d->k.status == TASK_DONE)
+        rc = end_work(d);
     return rc == 0 && d->k.status == TASK_IN_PROGRESS
         ? begin_work(d, "depends_on") : rc;
 }
@@ -488,7 +514,18 @@ run_checkpoint(struct draft *d)
     return 0;
 }
 
-/* handoff_task and mark_exhausted: the caller stops working on the task. */
+/* Notes from whom the task is taken, which is told so if it comes back. */
+static void
+set_takeover(struct draft *d, struct str reason)
+{
+    static const char *const names[] = {"from_agent", "agent", "reason", "at"};
+    const struct str raw[] = {d->old.f[F_CURRENT_OWNER], d->by, reason, d->now};
+
+    d->k.f[F_TAKEOVER] = raw_object(d, names, raw, 4);
+}
+
+/* handoff_task and mark_exhausted: the caller stops working on the task, or a
+   person takes it from the agent that does. */
 static int
 run_leave(struct draft *d)
 {
@@ -521,7 +558,10 @@ run_leave(struct draft *d)
                               saves ? STR_NONE : worktree(d)};
 
     d->k.f[handoff ? F_HANDOFF : F_EXHAUSTED] = raw_object(d, names, raw, 7);
-    rules_warn_owner(d);
+    if (handoff && d->hold == HOLD_OTHER && d->c->who.person)
+        set_takeover(d, raw[3].p ? raw[3] : STR("\"handed over\""));
+    else
+        rules_warn_owner(d);
     if (to.p) {
         unseen = draft_keep(d, tasks_unseen(d->t, d->c->a, &d->c->who, to));
         if (unseen.len > 0) /* a slip, or the name of one that comes */
@@ -538,9 +578,8 @@ run_leave(struct draft *d)
 static int
 run_claim(struct draft *d)
 {
-    static const char *const names[] = {"from_agent", "agent", "reason", "at"};
     struct str owner = d->old.f[F_CURRENT_OWNER];
-    struct str raw[] = {owner, d->by, d->args->v[ARG_REASON], d->now};
+    struct str reason = d->args->v[ARG_REASON];
     bool begun = d->old.status == TASK_IN_PROGRESS;
     bool mine = actor_is(&d->c->who, owner);
     bool twin = d->hold == HOLD_TWIN; /* by takeover */
@@ -551,15 +590,14 @@ run_claim(struct draft *d)
     if (rc != 0)
         return rc;
     d->renews = mine && begun && !twin;
-    /* The owner from whom it was taken is told so if it comes back. */
     if (owner.p && (mine ? twin : begun || (d->act == ACT_TAKE_OVER &&
                                             d->old.kept))) {
-        if (!raw[2].p && (d->old.gone || raw_member(d->old.f[F_LEASE],
+        if (!reason.p && (d->old.gone || raw_member(d->old.f[F_LEASE],
                                                     "left").p))
-            raw[2] = STR("\"the agent had exited\"");
-        else if (!raw[2].p)
-            raw[2] = STR("\"the lease had expired\"");
-        d->k.f[F_TAKEOVER] = raw_object(d, names, raw, 4);
+            reason = STR("\"the agent had exited\"");
+        else if (!reason.p)
+            reason = STR("\"the lease had expired\"");
+        set_takeover(d, reason);
     }
     if (!mine)
         d->was = task_was(d->c->a, &d->old, store_now_ms(d->t->store));
@@ -724,28 +762,6 @@ add_message(struct draft *d)
 }
 
 /* ---- update_task ---- */
-
-/* A task that becomes done needs evidence, if that is asked for, and warns of
-   what looks wrong. */
-static int
-end_work(struct draft *d)
-{
-    if (raw_list_n(d->k.f[F_TEST_RESULTS]) == 0) {
-        if (d->c->require_evidence)
-            return task_fail(d->c, ERR_EVIDENCE, "test_results", "done needs "
-                                "test_results");
-        draft_warn(d, "done without test_results");
-    }
-    if (raw_list_n(d->k.f[F_REMAINING_STEPS]) != 0)
-        draft_warn(d, "done, but remaining_steps is not empty");
-    if (d->k.blocked)
-        draft_warn(d, "done, but tasks that it depends on are not");
-    if (task_open_question(d->k.f[F_QUESTIONS]).p)
-        draft_warn(d, "done, but questions are still open");
-    if (tasks_parts(d->t, d->id).unfinished > 0)
-        draft_warn(d, "done, but child tasks have not ended");
-    return rules_check_evidence(d);
-}
 
 static int
 update_fields(struct draft *d)

@@ -261,8 +261,8 @@ judge_claim(const struct task_actor *who, const struct task *k, bool takes)
                ? MAY_NOT_BESIDE : answer;
 }
 
-/* The only function that judges a write: invariant 3. A person hands over
-   whatever nobody works on. */
+/* The only function that judges a write: invariant 3. A person hands over what
+   another agent works on, too. */
 static enum task_may
 judge_write(const struct task_actor *who, const struct task *k,
             enum task_act what)
@@ -273,7 +273,7 @@ judge_write(const struct task_actor *who, const struct task *k,
 
     if (who->ownership_warn ||
         (answer == MAY_NOT_KEPT && !hands && !takes_up) ||
-        (answer >= MAY_NOT_LEFT && hands && who->person))
+        (hands && who->person))
         answer = MAY_YES;
     if (answer == MAY_YES && begins && k->early)
         answer = MAY_NOT_YET;

@@ -75,7 +75,8 @@ static const unsigned transitions[TASK_N_STATUSES] = {
     [TASK_CANCELLED] = S(OPEN) | S(IN_PROGRESS),
 };
 
-#define FIRST_STATUSES (S(OPEN) | S(IN_PROGRESS) | S(HANDOFF_READY))
+/* Done: a plan has items that are. */
+#define FIRST_STATUSES (S(OPEN) | S(IN_PROGRESS) | S(HANDOFF_READY) | S(DONE))
 
 int
 rules_set_status(struct draft *d, enum task_status to)
@@ -127,13 +128,16 @@ rules_meet_holder(struct draft *d)
 }
 
 /* Whether the change begins the task, by which the caller becomes its owner, or
-   names another one than the task has. A caller without a name does not. */
+   names another one than the task has. A caller without a name does not, nor
+   one that takes back what it handed over, for a reason. */
 static bool
 takes_up(const struct draft *d)
 {
     int to = task_status_of(raw_inner(d->args->v[F_STATUS]));
 
     if (!actor_is_named(&d->c->who) ||
+        (draft_given(d, ARG_REASON) && d->tool == TOOL_UPDATE &&
+         actor_gave(&d->c->who, &d->old)) ||
         (draft_given(d, F_CURRENT_OWNER) &&
          str_eq(d->args->v[F_CURRENT_OWNER], d->old.f[F_CURRENT_OWNER])))
         return false;
@@ -161,7 +165,7 @@ rules_check_may(struct draft *d)
     if (rc == ERR_TERMINAL)
         d->c->e.allowed = transitions[d->old.status];
     if (rc == 0 && d->hold >= HOLD_TWIN && d->act != ACT_SAY && !takes &&
-        d->act != ACT_CLAIM)
+        d->act != ACT_CLAIM && !(d->act == ACT_HAND_OVER && d->c->who.person))
         draft_warn(d, "another agent holds a lease on this task");
     return rc;
 }

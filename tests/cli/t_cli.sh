@@ -483,7 +483,7 @@ lacks out renewed
 run 2 answer later
 run 1 answer later yes
 has err 'later: the task has no open question' \
-    'run "mcptask show later" to see its questions'
+    'run "mcptask message later TEXT"'
 {
     call 1 request_input '{"task_id":"later","agent":"me","question":"Sure?"}'
 } | "$bin" >out
@@ -610,7 +610,7 @@ has out '"resume_prompt":"Tests"' '"completed_steps":["a","\"b\""]'
 run 0 history later -n 4
 has out 'at the end'
 run 0 claim later --agent me
-run 4 handoff later
+run 4 handoff later --agent you
 has err 'me is working on it'
 run 2 handoff later --agent me --to you --expires soon
 has err --expires

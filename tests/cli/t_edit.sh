@@ -100,7 +100,8 @@ run 0 ask d --option 409 --option 2 --option 'wait 3 s' Which
 run 0 answer d 2 # it is an option itself
 run 0 ask d --option 409 --option 'wait 3 s' Which
 run 2 answer d 3
-has err 'the answer must be one of ["409","wait 3 s"]'
+has err 'answer: d: "3" is none of the answers: 1) 409  2) wait 3 s' \
+    'pass a number or one of these texts, for example run "mcptask answer d 1"'
 run 0 answer d 2
 run 0 ask d --kind approval Really
 run 0 answer d 2

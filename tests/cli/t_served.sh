@@ -5,24 +5,8 @@
 # shellcheck source=tests/lib/cli.sh
 . "$(dirname "$0")/../lib/cli.sh"
 
-server=''
-stop() {
-    [ -z "$server" ] || kill "$server" 2>/dev/null
-    [ -z "$server" ] || wait "$server" 2>/dev/null
-    server=''
-}
-trap 'stop; rm -rf "$dir"' EXIT
-
-# serve OPTION...: a server of the store of this test at the socket s
-serve() {
-    stop
-    rm -f said
-    mkfifo said
-    "$bin" --unix "$dir/s" "$@" 2>said &
-    server=$!
-    exec 3<said
-    read -r line <&3
-}
+# shellcheck source=tests/lib/served.sh
+. "$lib/served.sh" # but for mt and both
 
 # mt CODE ARGUMENT...: a command, there or here, and its output in the file that
 # is compared

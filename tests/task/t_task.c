@@ -162,7 +162,7 @@ test_rules(void)
         {"create_task", "{'task_id':'a','title':'A'}", 0, "task_id", "a"},
         {"create_task", "{'task_id':'a','title':'B'}", "already_exists",
          "field", "title"},
-        {"create_task", "{'task_id':'b','title':'B','status':'done'}",
+        {"create_task", "{'task_id':'b','title':'B','status':'failed'}",
          "invalid_transition", 0, 0},
         {"update_task", "{'task_id':'a'}", "invalid_argument", 0, 0},
         {"update_task", "{'task_id':'a','clear':['title']}",
@@ -242,7 +242,11 @@ test_evidence_and_warnings(void)
     f.env.require_evidence = true;
     call(&f, "update_task", "{'task_id':'a','status':'done'}");
     CHECK(failed(&f, "evidence_required"));
+    call(&f, "create_task", "{'title':'B','status':'done'}");
+    CHECK(failed(&f, "evidence_required"));
     f.env.require_evidence = false;
+    call(&f, "create_task", "{'title':'B','status':'done'}");
+    CHECK(has(&f, "status", "done") && warned(&f, "done without test_results"));
     call(&f, "update_task", "{'task_id':'a','status':'done'}");
     CHECK(ok(&f) && warned(&f, "done without test_results"));
     CHECK(warned(&f, "done, but remaining_steps is not empty"));

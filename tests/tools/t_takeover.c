@@ -117,14 +117,25 @@ TEST(a_person_hands_over)
     STEPS(&f, {"create_task", "{'task_id':'a','title':'T','status':"
                "'in_progress','current_owner':'me'}", 0, 0, 0},
           {"handoff_task", HAND, "kept", "holder", "me"},
-          {"claim_task", "{'task_id':'a','agent':'me'}", 0, 0, 0});
+          {"claim_task", "{'task_id':'a','agent':'me'}", 0, 0, 0},
+          {"handoff_task", HAND, "lease_held", "holder", "me"});
     f.person = true;
-    STEPS(&f, {"handoff_task", HAND, "lease_held", "holder", "me"},
-          {"update_task", "{'task_id':'a','agent':'me','status':'open'}", 0, 0,
-           0},
-          {"handoff_task", HAND, 0, "current_owner", "you"});
+    STEPS(&f, {"handoff_task", HAND, 0, "current_owner", "you"});
+    CHECK(!warned(&f, "another agent owns this task"));
     call(&f, "get_task", "{'task_id':'a'}");
     CHECK(json_is(json_get(json_get(f.json, "handoff"), "from_agent"), "ann"));
+    CHECK(!json_get(f.json, "lease"));
+    call(&f, "save_checkpoint", "{'task_id':'a','agent':'me'}");
+    CHECK(failed(&f, "kept") && lost_to(&f, "ann", "handed over"));
+    /* Nobody has begun yet, so it can be taken back. */
+    STEPS(&f, {"update_task", "{'task_id':'a','agent':'eve','status':"
+               "'in_progress','current_owner':'me','reason':'r'}", "kept", 0,
+               0},
+          {"update_task", "{'task_id':'a','agent':'ann','status':"
+           "'in_progress','current_owner':'me'}", "kept", 0, 0},
+          {"update_task", "{'task_id':'a','agent':'ann','status':"
+           "'in_progress','current_owner':'me','reason':'r'}", 0,
+           "current_owner", "me"});
     fixture_fini(&f);
 }
 
