@@ -6,6 +6,8 @@ set -eu
 
 server=${1:-./mcptask}
 store=$(mktemp -d)
+unset MCP_TASK_DB_PATH MCP_TASK_ARTIFACTS_DIR MCP_TASK_STORE MCP_TASK_SERVER \
+    MCP_TASK_AGENT
 export MCP_TASK_BASE_DIR="$store/state"
 export MCP_TASK_REPO=/home/me/api # where both agents work
 pid=
