@@ -37,7 +37,7 @@ ask() {
     done
 }
 
-# call TOOL ARGUMENTS [FIELD...]: shows the call, and these fields of the answer.
+# call TOOL ARGUMENTS [FIELD...]: shows the call, and these of its answer.
 call() {
     ask '"tools/call","params":{"name":"'"$1"'","arguments":'"$2"'}'
     printf '%s> %s%s\n' "$agent" "$1" "$2" |

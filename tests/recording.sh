@@ -1,7 +1,7 @@
 #!/bin/sh
 # Prints what tests/demo.sh prints as an animated SVG, docs/demo.svg: a curtain
-# moves down line by line, and demo.svg#still is without it. What differs from run
-# to run, such as process ids, is replaced. Usage: recording.sh [path of mcptask]
+# moves down line by line. demo.svg#still is without it. What differs from run
+# to run, such as process ids, is replaced. Usage: recording.sh [MCPTASK]
 set -eu
 export LC_ALL=C
 
@@ -38,8 +38,7 @@ function coloured(line,   class, n) {
         "</tspan>" escaped(substr(line, n + 1))
 }
 function box(top) {
-    return "<rect y=\"" top "\" width=\"720\" height=\"" height \
-        "\" rx=\"8\"/>"
+    return "<rect y=\"" top "\" width=\"720\" height=\"" height "\"/>"
 }
 { lines[NR] = $0; at[NR] = NR == 1 ? 0 : at[NR - 1] + seconds($0) }
 END {
@@ -52,7 +51,7 @@ END {
         "killed. codex claims the task, gets its state and ends it.</title>"
     print "<style>\ntext{font:14px ui-monospace,SFMono-Regular,Menlo," \
         "Consolas,\"DejaVu Sans Mono\",monospace;white-space:pre;" \
-        "fill:#e6edf3}\nrect{fill:#0d1117}.cl{fill:#ffa657}" \
+        "fill:#e6edf3}\nrect{fill:#161b22}.cl{fill:#ffa657}" \
         ".co{fill:#79c0ff}.shell{fill:#7ee787}.kill{fill:#ff7b72}" \
         ".answer{fill:#d2a8ff}"
     printf "#curtain{animation:down %.1fs step-end infinite}\n", lasts
