@@ -2,6 +2,7 @@
 # make ETCD=        the same without stores of several hosts, which etcd orders
 # make run          serves MCP over HTTP on 127.0.0.1:8766
 # make demo         an agent takes over from one of another product, killed
+# make recording    docs/demo.svg, which shows make demo
 # make cluster      three hosts share a store through etcd; one loses its node
 # make test         all tests in C and sh, without a network
 # make example      the examples of docs/architecture.md with all tests
@@ -116,6 +117,9 @@ run: $(BIN)
 
 demo: $(BIN)
 	@sh tests/demo.sh ./$(BIN)
+recording: $(BIN)
+	@sh tests/recording.sh ./$(BIN) >$(B)/demo.svg
+	@cp $(B)/demo.svg docs/demo.svg
 cluster: $(BIN)
 	@sh tests/cluster.sh ./$(BIN)
 
@@ -132,5 +136,5 @@ help:
 clean:
 	rm -rf build mcptask
 
-.PHONY: all always run demo cluster man docs help test check bench fuzz soak conformance clean
+.PHONY: all always run demo recording cluster man docs help test check bench fuzz soak conformance clean
 .SUFFIXES:

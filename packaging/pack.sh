@@ -260,7 +260,7 @@ make_wheel() {
     at=$place
     {
         fill packaging/wheel/METADATA
-        sed -e "s|src\(set\)*=\"\([^:\"]*png\)\"|src\1=\"$at/raw/v$version/\2\"|g" \
+        sed -e "s|src\(set\)*=\"\([^:\"]*\)\"|src\1=\"$at/raw/v$version/\2\"|g" \
             -e "s|](\([^:)]*\))|]($at/blob/v$version/\1)|g" README.md
     } >"$work/$info/METADATA"
     {

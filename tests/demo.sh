@@ -6,23 +6,24 @@ set -eu
 
 server=${1:-./mcptask}
 store=$(mktemp -d)
+unset MCP_TASK_DB_PATH MCP_TASK_ARTIFACTS_DIR MCP_TASK_STORE MCP_TASK_SERVER \
+    MCP_TASK_AGENT
 export MCP_TASK_BASE_DIR="$store/state"
 export MCP_TASK_REPO=/home/me/api # where both agents work
 pid=
-waiting=
-trap 'rm -rf "$store"; [ -z "$pid$waiting" ] || kill $pid $waiting' EXIT
+trap 'rm -rf "$store"; [ -z "$pid" ] || kill "$pid"' EXIT
 mkfifo "$store/in" "$store/out"
 
-# start NAME: a server as an MCP client starts it.
+# start CLIENT: a server as an MCP client of that name starts it.
 start() {
-    agent=$1
+    agent=${1%-mcp-client}
     "$server" <"$store/in" >"$store/out" &
     pid=$!
     exec 3>"$store/in" 4<"$store/out"
     ask '"initialize","params":{"protocolVersion":"2025-11-25",
-        "capabilities":{},"clientInfo":{"name":"'"$agent"'","version":"1"}}'
+        "capabilities":{},"clientInfo":{"name":"'"$1"'","version":"1"}}'
     printf '%s\n' '{"jsonrpc":"2.0","method":"notifications/initialized"}' >&3
-    printf '\n%s starts its server, process %d.\n' "$agent" "$pid"
+    echo
 }
 
 # ask METHOD-AND-PARAMS: sends one request; its answer is in $answer. Other
@@ -36,48 +37,47 @@ ask() {
     done
 }
 
-# call TOOL ARGUMENTS: shows both and the answer.
+# call TOOL ARGUMENTS [FIELD...]: shows the call, and these of its answer.
 call() {
     ask '"tools/call","params":{"name":"'"$1"'","arguments":'"$2"'}'
-    printf '\n%s> %s %s\n' "$agent" "$1" "$2"
-    printf '%s\n' "$answer" |
-        sed -e 's/.*"text":"\(.*\)"}\].*/\1/' -e 's/\\"/"/g' \
-            -e 's/,"/, "/g' | fold -s -w 72 | sed 's/^/  < /'
+    printf '%s> %s%s\n' "$agent" "$1" "$2" |
+        sed -e '1s/{/(/' -e '$s/}$/)/' -e 's/"\([a-z_]*\)":/\1: /g' \
+            -e 's/,\([^ ]\)/, \1/g'
+    shift 2
+    for field; do
+        printf '    < %s: ' "$field"
+        printf '%s\n' "$answer" | sed -e 's/\\"/"/g' \
+            -e "s/.*\"$field\":\[*\(.*\)/\1/" -e 's/",* *"[a-z_]*":.*//' \
+            -e 's/"*\].*//' -e 's/^"//' -e 's/","/, /g'
+    done
 }
 
 start claude-code
-call create_task '{"task_id":"task-001","title":"Add rate limiting",
-    "goal":"At most 100 requests a minute"}'
-call claim_task '{"task_id":"task-001"}'
-call save_checkpoint '{"task_id":"task-001",
+call create_task '{"task_id":"api-7","title":"Limit requests"}'
+call claim_task '{"task_id":"api-7"}'
+call save_checkpoint '{"task_id":"api-7",
     "completed_steps":["Read the router","Wrote the middleware"],
     "remaining_steps":["Write tests"],
     "resume_prompt":"The middleware is in src/limit.js."}'
 
-printf '\nIts server is killed with kill -9 %d. Now mcptask list shows:\n\n' \
-    "$pid"
+printf '\n$ kill -9 %d  # claude-code\n' "$pid"
 kill -9 "$pid"
 wait "$pid" 2>/dev/null || true
 exec 3>&- 4<&-
+printf '$ mcptask list\n'
 "$server" list
 
-"$server" wait task-001 --until 'done' --timeout 60 >"$store/waited" &
-waiting=$!
 start codex-mcp-client
-call claim_task '{"task_id":"task-001"}'
-call claim_task '{"task_id":"task-001","takeover":true,
-    "reason":"claude-code was killed"}'
-call update_task '{"task_id":"task-001","status":"done",
-    "completed_steps":["Read the router","Wrote the middleware",
-    "Wrote tests"],"remaining_steps":[],
+call claim_task '{}' task_id was
+call claim_task '{"task_id":"api-7","takeover":true,
+    "reason":"claude-code was killed"}' \
+    completed_steps remaining_steps resume_prompt
+call update_task '{"task_id":"api-7","status":"done","remaining_steps":[],
+    "completed_steps":["Read the router","Wrote the middleware","Wrote tests"],
     "test_results":[{"command":"make test","exit_code":0}]}'
 exec 3>&- 4<&-
 wait "$pid"
 pid=
 
-printf '\nA shell that waited with mcptask wait task-001 --until done gets:\n\n'
-wait "$waiting"
-waiting=
-cat "$store/waited"
-printf '\nWhat happened, by mcptask history task-001:\n\n'
-"$server" history task-001
+printf '\n$ mcptask list --all\n'
+"$server" list --all

@@ -36,7 +36,7 @@ typed() {
         bash -c "cd ~/mcptask && $1"' "$dir/root" "$1"
 }
 
-needs=$(sed -n 's/.*apt-get install -y \(gcc.*make\)$/\1/p' README.md)
+needs=$(sed -n 's/.*apt-get install -y git \(gcc.*make\)$/\1/p' README.md)
 check test -n "$needs"
 # shellcheck disable=SC2016 # names of apt's fields
 from=$(apt-get indextargets --format '$(CODENAME) $(REPO_URI)' \

@@ -290,7 +290,7 @@ if wants zip && wants python3; then
     python3 -m zipfile -e "$wheel" "$dir/wheel"
     cp "$dir"/wheel/*/METADATA "$dir/metadata"
     has "$dir/metadata" 'Metadata-Version: 2.1'
-    lacks "$dir/metadata" 'License-File:'
+    lacks "$dir/metadata" 'License-File:' '="docs/' '](docs/'
     lacks "$dir/log" '@OWNER@' '@VERSION@'
     check "$dir/venv/bin/pip" uninstall -y mcptask
     check test ! -e "$dir/venv/bin/mcptask"
