@@ -234,7 +234,7 @@ const struct cli_command cli_commands[] = {
           RANGE("version", 0, args.version, 1, 0, "N",
                 "as it was at version N"),
           TEXT("artifact", 0, args.artifact, "ARTIFACT",
-               "the content of this artifact instead"),
+               "the content of this artifact, by id or name, instead"),
           RANGE("tail", 0, args.end, 1, 0, "N", "only its last N lines"),
           TEXT("match", 0, args.match, "TEXT",
                "only its lines with TEXT, and their numbers"))},

@@ -759,7 +759,7 @@ cli_setup(struct cli *c)
             rc = run_words(c, program, &w);
     }
     if (rc == 0 && !c->json && l.url.p == NULL)
-        text_tell("# mcptask setup %s --hooks prints what tells agents of "
-                  "their tasks\n", k->name);
+        text_tell("# To show agents their tasks when a session starts, run: "
+                  "mcptask setup %s --hooks\n", k->name);
     return rc;
 }

@@ -69,6 +69,8 @@ human_sign_of(const struct task *k)
         return SIGN_FAILED;
     if (k->status == TASK_CANCELLED)
         return SIGN_CANCELLED;
+    if (k->gone && task_column(k) == COLUMN_IN_PROGRESS)
+        return COLUMN_STUCK;
     return (int)task_column(k);
 }
 

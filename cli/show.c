@@ -342,6 +342,21 @@ last_lines(struct str s, uint64_t n)
     return str_from(s, i);
 }
 
+/* The artifact of k with this id, or the newest with this name (raw); .p NULL:
+   there is none. */
+static struct str
+find_artifact(const struct task *k, struct str name)
+{
+    struct str list = k->f[F_ARTIFACTS], item = STR_NONE;
+    struct str entry = raw_list_find(list, "artifact_id", name);
+
+    if (entry.p == NULL)
+        while ((item = raw_list_next(list, item)).p != NULL)
+            if (str_eq(raw_member(item, "name"), name))
+                entry = item;
+    return entry;
+}
+
 /* Shows an artifact of k, whole, its last lines, or those with a text. */
 static int
 show_artifact(struct cli *c, const struct task *k)
@@ -353,12 +368,15 @@ show_artifact(struct cli *c, const struct task *k)
     bool text;
     int rc;
 
-    entry = raw_list_find(k->f[F_ARTIFACTS], "artifact_id", name);
+    entry = find_artifact(k, name);
     if (entry.p == NULL)
         return cli_fail(c, ERR_NOT_FOUND, "no such artifact \"%s\"\nrun "
                         "\"mcptask show %s\" for the list", which, id);
     if (c->env->server != NULL) {
-        rc = call_content(c, id, which, &content);
+        name = arena_str(&c->a, raw_inner(raw_member(entry, "artifact_id")));
+        if (name.p == NULL)
+            return cli_fail_store(c, ERR_NOMEM);
+        rc = call_content(c, id, name.p, &content);
         if (rc != 0)
             return rc;
     } else {

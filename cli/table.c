@@ -178,6 +178,8 @@ measure_cell(struct table *t, size_t i, struct str s)
         most = t->width * col->share / 100;
     if (t->width > 0 && most < 4)
         most = 4;
+    if (n > t->full[i])
+        t->full[i] = n;
     if (n > most)
         n = t->width > 0 ? most : 0;
     if (n > t->wide[i])
@@ -194,11 +196,11 @@ gap_before(const struct table *t, size_t i)
 }
 
 /* How wide to write each column; 0: not at all. On a terminal the rest column
-   takes what the others leave. */
+   takes what the others leave, and they what it does not need. */
 static void
 lay_out(const struct table *t, size_t wide[TABLE_COLUMNS])
 {
-    size_t used = t->indent, rest = 0;
+    size_t used = t->indent, rest = 0, more;
 
     memcpy(wide, t->wide, sizeof t->wide);
     for (size_t i = 0; i < t->n; i++) {
@@ -218,6 +220,14 @@ lay_out(const struct table *t, size_t wide[TABLE_COLUMNS])
         }
     if (wide[rest] + used > t->width)
         wide[rest] = t->width > used + 1 ? t->width - used : 1;
+    used += wide[rest];
+    for (size_t i = 0; i < t->n && used < t->width; i++)
+        if (wide[i] > 0 && wide[i] < t->full[i]) {
+            more = t->full[i] - wide[i];
+            more = more < t->width - used ? more : t->width - used;
+            wide[i] += more;
+            used += more;
+        }
 }
 
 static void

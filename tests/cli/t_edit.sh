@@ -372,8 +372,11 @@ printf '\377\000' >log
 run 0 attach one log
 run 0 show one --artifact a2 --json
 has out ',"encoding":"base64","content":"/wA="}'
-run 1 show one --artifact a3
-has err 'no such artifact "a3"' 'run "mcptask show one"'
+run 0 attach one tasks -n build.log
+run 0 show one --artifact build.log
+cmp -s out tasks || fail 'not the newest of this name'
+run 1 show one --artifact a4
+has err 'no such artifact "a4"' 'run "mcptask show one"'
 run 2 show one --tail 2
 has err '--tail and --match need --artifact'
 run 2 show one --version 0

@@ -145,7 +145,7 @@ files() {
     printf 'a\nerror: b\nc\n' >build.log
     mt 0 attach one build.log
     printf '\377\000' | mt 0 attach one - --name raw --json
-    mt 0 show one --artifact a1
+    mt 0 show one --artifact build.log
     mt 0 show one --artifact a1 --tail 2
     mt 0 show one --artifact a1 --match error --json
     mt 0 show one --artifact a2 --json

@@ -1,7 +1,9 @@
 /* t_table - tables: columns as wide as their texts, and on a terminal no row
    longer than it. */
 
+#include "cli/human.h"
 #include "cli/table.h"
+#include "task/cause.h"
 #include "tests/lib/test.h"
 
 static const struct table_column cols[] = {
@@ -103,6 +105,16 @@ TEST(texts_are_plain)
     table_end(&t);
     CHECK(str_is(buf_view(&c.out), "  \033[1ma b [1m<U+202E>\033[0m\n"));
     buf_fini(&c.out);
+}
+
+/* The board has it in progress for a minute yet, but no agent works on it. */
+TEST(an_agent_that_exited_does_not_work)
+{
+    struct task k = {.status = TASK_IN_PROGRESS, .leased = true};
+
+    CHECK(human_sign_of(&k) == COLUMN_IN_PROGRESS);
+    k.gone = true;
+    CHECK(human_sign_of(&k) == COLUMN_STUCK);
 }
 
 int
