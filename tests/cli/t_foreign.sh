@@ -332,6 +332,13 @@ lacks out imported_status
 shows 3e04c1fc-bece-4cfa-b210-7b7ea5b9988d '"project":"Maison.Dehors"' \
     '"blocked_by":["a5dff552-6bee-486f-a76b-f2372f19dff0"]' \
     'deuxième\tnote with \"quotes\" and'
+takes 34-memory.jsonl 2
+has out 'memory-brush: it is of the kind memory, which is no work'
+lacks out bd-1
+shows bd-1 '"ready":true'
+lacks out '"_type"'
+shows memory-brush '"title":"brush"' '"goal":"Always\nthe soft one"' \
+    '"blocked_by":["status:memory"]'
 sed 's/2027/2999/' "$inputs/30-not-before.jsonl" >in
 rm -rf "$MCP_TASK_BASE_DIR"
 imports 0 in
