@@ -253,6 +253,7 @@ cross: $(BIN)
 
 clients: $(BIN)
 	sh tests/clients.sh $(abspath $(BIN))
+	sh tests/clients/import.sh $(abspath $(BIN))
 
 # ---- conformance: needs npm and what it installs ----
 

@@ -314,6 +314,31 @@ rm -rf "$MCP_TASK_BASE_DIR"
 imports 1 "$inputs/29-conflict-front-matter.d"
 has out '0 imported, 0 skipped, 1 failed'
 has err 'paint.md: line 4 is of an unresolved merge conflict; resolve it'
+takes 31-written-by-backlog.md 1
+exactly TASK-1 '"title":"Rénover: la \"façade\" — 東京 🏯 #1"' \
+    '"goal":"First *line*\n\n## Acceptance Criteria\n- item\n\n---\nlast"' \
+    '"acceptance":["Pas de fissures, \"neat\"","Two\n  lines"]' \
+    '"tags":["peinture","urgent: now"]' '"current_owner":"zoë"' \
+    '"comments":"author: zoë'
+lacks out acceptance_criteria
+takes 32-written-by-taskmaster.json 6
+exactly master-1.2 '"priority":1' '"depends_on":["master-1.1"]' '"ready":true'
+lacks out undefined parentTaskId
+exactly master-2.1 '"priority":3' '"depends_on":["master-1.1","master-1"]'
+takes 33-written-by-taskwarrior.json 5
+exactly f89b1d9e-0df4-4eba-a3e5-8fca762688ab '"status":"in_progress"' \
+    '"start":"20261129T105006Z"' '"reviewer":"Zoë"'
+lacks out imported_status
+shows 3e04c1fc-bece-4cfa-b210-7b7ea5b9988d '"project":"Maison.Dehors"' \
+    '"blocked_by":["a5dff552-6bee-486f-a76b-f2372f19dff0"]' \
+    'deuxième\tnote with \"quotes\" and'
+takes 34-memory.jsonl 2
+has out 'memory-brush: it is of the kind memory, which is no work'
+lacks out bd-1
+shows bd-1 '"ready":true'
+lacks out '"_type"'
+shows memory-brush '"title":"brush"' '"goal":"Always\nthe soft one"' \
+    '"blocked_by":["status:memory"]'
 sed 's/2027/2999/' "$inputs/30-not-before.jsonl" >in
 rm -rf "$MCP_TASK_BASE_DIR"
 imports 0 in
@@ -586,6 +611,7 @@ kept: |
 folded: "a \
   b
   c"
+escapes: "\x41\u00e9\U0001F3EF\uD83C\uDFEF\e\_\\ \/\"\q"
 flow: [a,
   "b, c"
 ]
@@ -623,7 +649,9 @@ told 'TASK-4: its status "Draft"' # and the next on the same line
 has lines 'its file is not UTF-8, and was read as Windows-1252'
 shows TASK-3 '"title":"it'"'"'s"' '"status":"in_progress"' \
     '"tags":["one","two: 2"]' '"custom":"a: 1"' \
-    '"kept":"line 1\n  deeper"' '"folded":"a b c"' '"flow":["a","b, c"]' \
+    '"kept":"line 1\n  deeper"' '"folded":"a b c"' \
+    '"escapes":"Aé🏯🏯\u001b'"$(printf '\302\240')"'\\ /\"\\q"' \
+    '"flow":["a","b, c"]' \
     '"open":"[a, b"' '"tail":"\"unclosed"' '"imported_goal":"mine"' \
     '"imported_version":"7"' '"imported_seq":"5"' \
     '"other_front_matter":"not a key"' \
