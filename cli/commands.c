@@ -18,6 +18,7 @@
 #include "cli/push.h"
 #include "cli/run.h"
 #include "cli/show.h"
+#include "cli/who.h"
 #include "cli/work.h"
 
 /* An option: its name, its letter or 0, where its value goes, what help calls
@@ -249,6 +250,8 @@ const struct cli_command cli_commands[] = {
                "redraw it at each change until q"),
           NUMBER("limit", 'n', args.limit, "N",
                  "at most N tasks in a column (10); 0: all"))},
+    {"who", "", GROUP_LOOK, "Show what each agent does",
+     cli_who, 0, 0, READ | SERVED, NO_OPTS},
 
     {"stats", "", GROUP_LOOK, "Show what ended, by day and by agent",
      cli_stats, 0, 0, READ | SERVED, NO_OPTS},
