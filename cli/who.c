@@ -70,20 +70,20 @@ static bool
 add_work(void *ctx, const struct task *k)
 {
     struct who *w = ctx;
-    bool ended = k->status == TASK_EXHAUSTED;
-    struct str by = raw_member(k->f[F_EXHAUSTED], "agent");
+    struct str by = k->f[F_CURRENT_OWNER];
     int kind = k->needs_input ? ASKS : WORKS;
     int64_t at = 0, wrote = 0;
     struct agent *g;
 
-    by = ended && by.p != NULL ? by : k->f[F_CURRENT_OWNER];
+    by = by.p != NULL ? by : raw_member(k->f[F_EXHAUSTED], "agent");
     g = by.p != NULL ? agent_of(w, by) : NULL;
     if (g == NULL)
         return true;
     g->waits += k->needs_input && raw_member(
         human_open_question(k, STR_NONE), "to").p == NULL;
     time_parse(k->ev.r.time, &at);
-    if (ended || k->gone || k->lease_expired || k->stale) {
+    if (k->status == TASK_EXHAUSTED || k->gone || k->lease_expired ||
+        k->stale) {
         kind = LEFT;
         g->left = arena_printf(&w->a, "%.*s%s%.*s", STR_ARG(g->left),
                                g->left.len > 0 ? "," : "",
@@ -103,11 +103,10 @@ add_work(void *ctx, const struct task *k)
 }
 
 static int
-compare_agents(const void *a, const void *b)
+order_agents(const void *a, const void *b)
 {
     const struct agent *x = *(struct agent *const *)a;
     const struct agent *y = *(struct agent *const *)b;
-
     size_t n = x->name.len < y->name.len ? x->name.len : y->name.len;
 
     return x->rank != y->rank ? (int)x->rank - (int)y->rank
@@ -119,7 +118,7 @@ compare_agents(const void *a, const void *b)
 /* In what state an agent is, and since when, by the whole task k that is
    shown of it: a word for programs, and a text for people, in a. */
 static struct str
-state_of(const struct who *w, struct arena *a, const struct agent *g,
+sign_of_life(const struct who *w, struct arena *a, const struct agent *g,
          const struct task *k, const char **word, struct str *since)
 {
     struct str lease = k->f[F_LEASE], q = human_open_question(k, STR_NONE);
@@ -208,7 +207,7 @@ put_row(struct who *w, const struct agent *g, const struct task *k)
     struct arena a = {0};
     struct str since, task, step = STR(""), tests = STR(""), steps = STR("");
     const char *word;
-    struct str state = state_of(w, &a, g, k, &word, &since);
+    struct str state = sign_of_life(w, &a, g, k, &word, &since);
     uint64_t passed, failed;
     size_t done, all;
 
@@ -262,7 +261,7 @@ show_agents(struct who *w)
             g->rank = NEEDS;
     }
     if (rc == 0)
-        qsort(all, n, sizeof(all[0]), compare_agents);
+        qsort(all, n, sizeof(all[0]), order_agents);
     for (size_t i = 0; rc == 0 && i < n; i++) {
         const char *id = arena_printf(&w->a, "%.*s", STR_ARG(all[i]->id)).p;
 
