@@ -19,6 +19,7 @@
 #include "cli/run.h"
 #include "cli/show.h"
 #include "cli/undo.h"
+#include "cli/who.h"
 #include "cli/work.h"
 
 /* An option: its name, its letter or 0, where its value goes, what help calls
@@ -252,6 +253,8 @@ const struct cli_command cli_commands[] = {
                "only events since today, yesterday, a day such as 2026-07-28, "
                "or a time"),
           TEXT("agent", 'a', args.by, "AGENT", "only what this agent did"))},
+    {"who", "", GROUP_LOOK, "Show what each agent does",
+     cli_who, 0, 0, READ | SERVED, NO_OPTS},
 
     {"stats", "", GROUP_LOOK, "Show what ended, by day and by agent",
      cli_stats, 0, 0, READ | SERVED, NO_OPTS},

@@ -608,7 +608,8 @@ is_derived(struct str name)
     static const char *const derived[] = {
         "seq", "updated_at", "import", "ready", "blocked_by", "deps_failed",
         "stale", "overlaps", "parts", "parent_waits",
-        "needs_input", "lease_expired", "agent_gone", "damaged",
+        "needs_input", "lease_expired", "agent_gone", "agent_connected",
+        "damaged",
     };
 
     for (size_t i = 0; i < sizeof derived / sizeof *derived; i++)

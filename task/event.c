@@ -10,7 +10,6 @@
 
 #include <string.h>
 
-#define LEASE_S "900" /* if nobody says how long */
 #define HANDOFF_MS (900 * 1000) /* the same */
 #define LEFT_MS (60 * 1000)
 
@@ -115,6 +114,17 @@ task_lease_end(struct str lease, int64_t *ms)
     return time_parse(raw_inner(raw_member(lease, "expires_at")), ms);
 }
 
+bool
+task_lease_wrote(struct str lease, int64_t *ms)
+{
+    struct str seconds = raw_member(lease, "seconds");
+
+    if (raw_member(lease, "left").p || !task_lease_end(lease, ms))
+        return false;
+    *ms -= (int64_t)raw_u64(seconds.p ? seconds : STR(TASK_LEASE_S)) * 1000;
+    return true;
+}
+
 /* What was to end then, by a record of the time at and for max_ms at most, ends
    at that time if the two differ more: the clock was ahead, and the record's
    time was taken back. */
@@ -170,7 +180,7 @@ task_lease_make(struct arena *a, struct str agent, struct str seconds,
     const char *end;
 
     if (!seconds.p)
-        seconds = STR(LEASE_S);
+        seconds = STR(TASK_LEASE_S);
     s = raw_u64(seconds);
     if (s > TASK_LEASE_MAX_MS / 1000)
         s = TASK_LEASE_MAX_MS / 1000;
@@ -205,7 +215,7 @@ task_lease_leave(struct arena *a, struct str lease, struct str reason,
     return arena_printf(a, "{\"agent\":%.*s,\"expires_at\":\"%s\",\"seconds\":"
                         "%.*s,\"left\":{\"at\":\"%s\",\"reason\":%.*s}%.*s}",
                         STR_ARG(raw_member(lease, "agent")), time_text(end),
-                        STR_ARG(seconds.p ? seconds : STR(LEASE_S)), at,
+                        STR_ARG(seconds.p ? seconds : STR(TASK_LEASE_S)), at,
                         STR_ARG(reason), STR_ARG(task_seat(lease)));
 }
 

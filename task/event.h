@@ -46,6 +46,7 @@ int task_head_of(struct str v, struct str f[TASK_N_HEAD]);
 
 /* ---- leases, handoffs, questions: all are raw JSON ---- */
 
+#define TASK_LEASE_S "900" /* its length, if nobody says another */
 #define TASK_LEASE_MAX_MS (86400 * 1000)
 #define TASK_HANDOFF_MAX_MS (7 * 86400 * 1000)
 #define TASK_STALE_MS (86400 * 1000) /* in_progress without an event for this
@@ -54,6 +55,10 @@ int task_head_of(struct str v, struct str f[TASK_N_HEAD]);
 
 /* When a lease {agent, expires_at, seconds, session} ends; or false. */
 bool task_lease_end(struct str lease, int64_t *ms);
+/* When its agent last changed the task, since that renews the lease: its end
+   without its seconds (900 if it does not say). False: once it was left, it
+   ends at another time. */
+bool task_lease_wrote(struct str lease, int64_t *ms);
 /* A lease of agent that runs for seconds (.p NULL: 900) from now on. seat is
    where it was taken, as members after a comma, or empty: see task_seat. .p
    NULL: no memory. */

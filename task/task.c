@@ -232,6 +232,7 @@ derive(struct tasks *t, struct arena *a, struct task *k)
             k->leased = kept;
             k->lease_expired = !kept;
             k->sight = tasks_see(t, k->f[F_LEASE]);
+            k->connected = k->sight == SIGHT_ALIVE;
             k->gone = kept && (k->sight == SIGHT_GONE ||
                                raw_member(k->f[F_LEASE], "left").p);
         }
@@ -332,6 +333,7 @@ set_derived(struct arena *a, struct task *k, const struct raw_members *m,
         {"needs_input", offsetof(struct task, needs_input)},
         {"lease_expired", offsetof(struct task, lease_expired)},
         {"agent_gone", offsetof(struct task, gone)},
+        {"agent_connected", offsetof(struct task, connected)},
         {"stale", offsetof(struct task, stale)},
     }, numbers[] = {
         {"seq", offsetof(struct task, ev.r.n)},
@@ -452,6 +454,23 @@ task_steps(const struct task *k, size_t *done, size_t *all)
         return;
     *done = raw_list_n(k->f[F_COMPLETED_STEPS]);
     *all = *done + raw_list_n(k->f[F_REMAINING_STEPS]);
+}
+
+bool
+task_tests(const struct task *k, uint64_t *passed, uint64_t *failed)
+{
+    struct str item = STR_NONE;
+
+    *passed = *failed = 0;
+    while ((item = raw_list_next(k->f[F_TEST_RESULTS], item)).p) {
+        struct str code = raw_member(item, "exit_code");
+        uint64_t good = raw_u64(raw_member(item, "passed"));
+        uint64_t bad = raw_u64(raw_member(item, "failed"));
+
+        *passed += good ? good : str_is(code, "0");
+        *failed += bad ? bad : code.p && !str_is(code, "0");
+    }
+    return *passed || *failed;
 }
 
 int

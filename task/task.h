@@ -82,7 +82,8 @@ struct task {
     bool ready; /* it may be begun */
     bool leased, lease_expired; /* a lease runs, or has run out */
     enum sight sight;           /* of the holder, also after that */
-    bool gone;                  /* it is seen to be gone */
+    bool gone;                  /* it is seen to be gone, */
+    bool connected;             /* or to be there, as far as is known */
     bool needs_input;           /* it has an open question */
     bool recent;                /* it failed less than TASK_RECENT_MS ago */
     bool kept;          /* for its owner, which works without a lease, to whom
@@ -141,6 +142,9 @@ int task_check_place(struct task_ctx *c, struct str asked,
 struct str task_from_text(const struct task *k);
 /* The number of completed steps, and of all. */
 void task_steps(const struct task *k, size_t *done, size_t *all);
+/* Sums up its last test results: each by its numbers, or as one test by its
+   exit code. False: it has none; nor has a summary that was read. */
+bool task_tests(const struct task *k, uint64_t *passed, uint64_t *failed);
 /* Sets the error for rc, which one of the reads of task id returned. */
 int task_fail_read(struct task_ctx *c, struct tasks *t, struct str id, int rc);
 

@@ -117,6 +117,7 @@ view_derived_json(struct buf *b, const struct task *k)
 {
     static const struct member members[] = {
         {"seq", AT(ev.r.n), NUMBER}, {"updated_at", AT(ev.r.time), TEXT},
+        {"agent_connected", AT(connected), IF_SO},
     };
 
     put_members(b, ',', k, members, N(members));
@@ -131,36 +132,21 @@ view_task_json(struct buf *b, const struct task *k)
     buf_char(b, '}');
 }
 
-/* Sums up the last test results: each by its numbers, or as one test by its
-   exit code. */
-static void
-put_tests(struct buf *b, struct str results)
-{
-    uint64_t passed = 0, failed = 0;
-    struct str item = STR_NONE;
-
-    while ((item = raw_list_next(results, item)).p) {
-        struct str code = raw_member(item, "exit_code");
-        uint64_t good = raw_u64(raw_member(item, "passed"));
-        uint64_t bad = raw_u64(raw_member(item, "failed"));
-
-        passed += good ? good : str_is(code, "0");
-        failed += bad ? bad : code.p && !str_is(code, "0");
-    }
-    if (passed || failed)
-        buf_printf(b, ",\"tests\":{\"passed\":%llu,\"failed\":%llu}",
-                   (unsigned long long)passed, (unsigned long long)failed);
-}
-
 /* A lease (.p NULL: none) without what only tells sessions apart, and without
-   its agent, which is the owner. */
+   its agent, which is the owner; in a list with its length, unless that is
+   TASK_LEASE_S. */
 static void
-put_lease_end(struct buf *b, struct str lease)
+put_lease_end(struct buf *b, struct str lease, bool of_list)
 {
     struct str end = raw_member(lease, "expires_at");
+    struct str seconds = raw_member(lease, "seconds");
 
-    if (end.p)
-        buf_printf(b, ",\"lease\":{\"expires_at\":%.*s}", STR_ARG(end));
+    if (!end.p)
+        return;
+    buf_printf(b, ",\"lease\":{\"expires_at\":%.*s", STR_ARG(end));
+    if (of_list && seconds.p && !str_is(seconds, TASK_LEASE_S))
+        buf_printf(b, ",\"seconds\":%.*s", STR_ARG(seconds));
+    buf_char(b, '}');
 }
 
 void
@@ -184,6 +170,7 @@ view_summary_json(struct buf *b, const struct task *of)
         &k->deps_failed, &k->blocked_by, &k->clashes,
     };
     size_t done, total, n = 11, room = SUMMARY_COST, cost;
+    uint64_t passed, failed;
     bool noted = str_is(k->ev.op, "update") &&
                  raw_list_has(k->ev.set, STR("\"status\""));
     bool cut = false;
@@ -219,12 +206,14 @@ view_summary_json(struct buf *b, const struct task *of)
             !(i == F_PRIORITY && str_is(f[i], TASK_PRIORITY)) &&
             (i != F_NOT_BEFORE || k->early))
             buf_printf(b, ",\"%s\":%.*s", task_rows[i].name, STR_ARG(f[i]));
-    put_lease_end(b, f[F_LEASE]);
+    put_lease_end(b, f[F_LEASE], true);
     put_task_derived(b, k);
     if (total > 0)
         buf_printf(b, ",\"steps_done\":%zu,\"steps_total\":%zu", done,
                    total);
-    put_tests(b, f[F_TEST_RESULTS]);
+    if (task_tests(k, &passed, &failed))
+        buf_printf(b, ",\"tests\":{\"passed\":%llu,\"failed\":%llu}",
+                   (unsigned long long)passed, (unsigned long long)failed);
     put_members(b, ',', k, last, N(last));
     if (k->garbled)
         buf_z(b, ",\"damaged\":\"its newest record is not JSON\"");
@@ -300,7 +289,7 @@ view_receipt_json(struct buf *b, const struct task_receipt *r)
     size_t at;
 
     put_members(b, '{', r, first, N(first));
-    put_lease_end(b, r->lease);
+    put_lease_end(b, r->lease, false);
     put_members(b, ',', r, last, N(last));
     at = b->len;
     if (b->err == 0) {

@@ -22,7 +22,8 @@ void view_derived_json(struct buf *b, const struct task *k);
 bool view_messages_json(struct buf *b, struct str messages, uint64_t n,
                         struct str stop, size_t room);
 /* A small object for lists: task_id, title, match, the fields that are
-   IN_SUMMARY (priority unless it is TASK_PRIORITY, of the lease only its end),
+   IN_SUMMARY (priority unless it is TASK_PRIORITY, of the lease only its end
+   and, unless they are TASK_LEASE_S, its seconds),
    ready, blocked_by, deps_failed, needs_input, lease_expired, stale,
    steps_done and steps_total if there are any, tests {passed, failed}, why it
    is where it is (question: the first that is open; handoff, exhausted, or

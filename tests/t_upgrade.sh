@@ -85,11 +85,11 @@ call() {
 }
 
 # tell BIN: prints all tasks; the old one also prints flags that are false, and
-# only the new one says that an agent is gone
+# only the new one says that an agent is gone or connected
 tell() {
     "$1" export >exported 2>err || fail "export: $(cat err)"
     sed -E 's/,"(ready|needs_input|lease_expired|stale)":false//g
-        s/,"agent_gone":true//' exported
+        s/,"agent_(gone|connected)":true//' exported
 }
 
 # good: for both the log is whole, and both see the same tasks

@@ -193,17 +193,68 @@ gone() {
     mt 0 list
     mt 0 list --json
     mt 0 board
+    mt 0 who
+    grep -q 'ann  exited, wrote [0-9]*s ago  one  One  left behind$' "$all" ||
+        fail "$(cat "$all")"
     mt 4 handoff one --agent bob --to cyd
     grep -q 'claim one --takeover --reason TEXT' "$all" || fail "$(cat "$all")"
     # Who is refused has noted it.
     run 0 show one --json
     has out '"left":{"at":"' '"reason":"exited"}'
+    mt 0 who
+    grep -q 'ann  exited [0-9]*s ago' "$all" || fail "$(cat "$all")"
     mt 1 claim --agent bob
     grep -q '; 1 held by ann (exited); one was left by ann, exited' "$all" ||
         fail "$(cat "$all")"
     mt 0 claim one --agent bob --takeover --reason 'it is gone'
 }
 both gone
+
+# since AGENT: the last sign of life of an agent
+since() {
+    "$bin" $at who --json | sed -n "s/.*\"agent\":\"$1\".*\"since\":\"\([^\"]*\).*/\1/p"
+}
+
+# What each agent does. What others do to its tasks is no sign of its life.
+agents() {
+    mt 0 who
+    grep -q 'no agent is at work; run "mcptask list --ready"' "$all" ||
+        fail "$(cat "$all")"
+    mt 0 who --json
+    for id in one two three four; do
+        mt 0 add --id $id "Task $id"
+    done
+    mt 0 claim one -a ann --lease 3600
+    mt 0 claim two -a ann
+    mt 0 claim three -a bob
+    mt 0 claim four -a cyd
+    echo '{"completed_steps":["A"],"remaining_steps":["B","C"],"test_results":[
+        {"command":"t","passed":4,"failed":3}]}' >in
+    mt 0 checkpoint one - -a ann <in
+    mt 0 ask two 'Which?' -a ann
+    mt 0 ask three 'And now?' -a bob
+    echo '{"task_id":"five","title":"Task five","status":"agent_exhausted",
+        "exhausted":{"agent":"cyd","at":"2026-01-02T03:04:05.000Z"}}' |
+        tr -d '\n' >in
+    run 0 import in
+    mt 0 who
+    mt 0 who --json
+    grep '^[abc][nyo][nbd]  ' "$all" >out
+    sed 's/  */ /g; s/[0-9]*[sd]\( ago\)/N\1/; s/, [0-9]*s/, N/' out >have
+    cat >want <<'END'
+ann wrote N ago one Task one; now: B +1 more, 1 waits for you 1/3 3 failed
+bob waits for you, N three Task three
+cyd wrote N ago four Task four left five
+END
+    same have want
+    checks=$((checks + 2))
+    was=$(since cyd)
+    mt 0 message four 'A word' -a dan
+    [ -n "$was" ] && [ "$(since cyd)" = "$was" ] || fail "not since $was"
+    mt 0 edit four -p 1 -a cyd
+    [ "$(since cyd)" != "$was" ] || fail "still since $was"
+}
+both agents
 
 # It goes by pages, and a task may be longer than one answer of a tool.
 many() {

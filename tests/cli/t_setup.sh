@@ -140,7 +140,7 @@ mcp remove --scope user mcptask
 mcp add --scope user --transport stdio mcptask -- $exe --tools core
 END
 same want claude.log
-has err 'mcptask setup claude-code --hooks prints'
+has err 'run: mcptask setup claude-code --hooks'
 
 name=opencode_has_a_form_of_its_own
 run 0 --read-only config opencode

@@ -129,7 +129,7 @@ test('a task is handed over, closed, reopened, asked', LIMIT, async (t) => {
     ['Reopen']);
   await page.locator('.time li').first().getByText('no disk').waitFor();
   assert.match(await page.locator('.time li').first().textContent(),
-    /^person marked it failed, changed result .*ago.*no disk$/s);
+    /^person marked it failed, changed result just now.*no disk$/s);
   await page.locator('#acts button').click();
   await fill(page, { Reason: 'a new disk' }, 'Reopen');
   await status('open');
@@ -231,7 +231,7 @@ test('whoever works is told, and not disturbed', LIMIT, async (t) => {
     { goal: 'x' });
   assert.deepEqual([messages[0].from, messages[0].text,
     cancel_requested.reason], ['person', 'Mind the gap', 'wrong branch']);
-  await page.locator('#body').getByText(/person, .*ago, read/).waitFor();
+  await page.locator('#body').getByText(/person, .*just now, read/).waitFor();
   await button(page, 'Take over').click();
   await fill(page, { Reason: 'alice is ill' }, 'Take over');
   await button(page, 'Edit').waitFor();
@@ -280,7 +280,7 @@ test('an approval is given by a button alone', LIMIT, async (t) => {
     && [answer.action, answer.text]);
   const box = (title) => cardOf(page, 'need', title).locator('.ask');
 
-  for (const [task_id, title] of [['v.1', 'Later'], ['v.2', 'Now']]) {
+  for (const [task_id, title] of [['v.1', 'Later'], ['v.2', 'Sooner']]) {
     await worker.tool('create_task', { task_id, title });
     await ask(task_id);
   }
@@ -304,13 +304,13 @@ test('an approval is given by a button alone', LIMIT, async (t) => {
 
   /* The next answer needs the place of the Undo: this one is sent. */
   await box('Later').getByRole('button', { name: 'Decline' }).click();
-  await box('Now').getByRole('button', { name: 'Approve' }).click();
+  await box('Sooner').getByRole('button', { name: 'Approve' }).click();
   await cardOf(page, 'ready', 'Later').waitFor({ timeout: SOON });
   assert.deepEqual(await answers('v.1'), [['decline', 'no, wait']]);
   assert.deepEqual(await answers('v.2'), [undefined]);
 
   /* So is the last one when its time is over. */
-  await cardOf(page, 'ready', 'Now').waitFor({ timeout: SOON });
+  await cardOf(page, 'ready', 'Sooner').waitFor({ timeout: SOON });
   assert.deepEqual(await answers('v.2'), [['accept', 'Approve']]);
   await page.evaluate(() => { location.hash = '#task/v.1'; });
   await page.locator('.said', { hasText: 'Declined: no, wait' }).waitFor();

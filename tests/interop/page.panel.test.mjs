@@ -197,24 +197,24 @@ test('a task says first what it waits for', LIMIT, async (t) => {
   await call('update_task', { cancel_requested: { reason: 'wrong branch' } });
   await now(page, /asked to stop: wrong branch\.$/);
   await call('request_input', { agent: 'alice', question: 'Which?' });
-  await now(page, new RegExp('^Waits for you, asked \\d+ s ago\\. '
+  await now(page, new RegExp('^Waits for you, asked just now\\. '
     + `alice holds it until ${at}\\. `));
   await answer({ answer: { text: 'This' }, agent: 'bob' });
   await call('request_input', { agent: 'alice', question: 'And?', to: 'carol' });
-  await now(page, /^Waits for carol, asked \d+ s ago\./);
+  await now(page, /^Waits for carol, asked just now\./);
   await answer({ answer: { text: 'That' }, agent: 'carol' });
   await call('handoff_task', { from_agent: 'alice', reason: 'lunch' });
-  await now(page, /^alice handed it over to any agent \d+ s ago\./);
+  await now(page, /^alice handed it over to any agent just now\./);
   await page.getByRole('heading', { name: 'Handoff' }).waitFor();
   await call('claim_task', { agent: 'dave' });
   await call('mark_exhausted', { agent: 'dave', reason: 'quota' });
-  await now(page, /^dave stopped \d+ s ago\. Any agent may claim it\./);
+  await now(page, /^dave stopped just now\. Any agent may claim it\./);
   await page.getByRole('heading', { name: 'Why the agent stopped' }).waitFor();
   await page.locator('.time li', { hasText:
     /^dave stopped \(quota, context or time\) / }).waitFor();
   await call('update_task', { status: 'failed', reason: 'no disk',
     result: 'Nothing' });
-  await now(page, /^Failed \d+ s ago: no disk/);
+  await now(page, /^Failed just now: no disk/);
   assert.deepEqual(await page.locator('#body h3:visible').allTextContents(),
     ['Result', 'Questions', 'History']);
   await page.evaluate(() => { location.hash = '#task/n.none'; });
@@ -455,6 +455,44 @@ test('a new task has what agents need', LIMIT, async (t) => {
   const { acceptance, parent_id } = await worker.tool('get_task',
     { task_id: made.task_id });
   assert.deepEqual([acceptance, parent_id], [['It works, mostly'], undefined]);
+  await worker.close();
+});
+
+test('several lines make a task each, or none', LIMIT, async (t) => {
+  const { page, worker, go } = await desk(t);
+  const form = page.locator('#form');
+  const title = form.getByLabel('Title', { exact: true });
+  const epic = form.getByLabel('Part of (task id)');
+  const parts = async () => (await worker.tool('list_tasks',
+    { parent_id: 'p.1' })).tasks.map((x) => x.title).sort();
+
+  await worker.tool('create_task', { task_id: 'p.1', title: 'Epic' });
+  await go();
+  await live(page);
+  await cardOf(page, 'ready', 'Epic').waitFor();
+  await page.keyboard.press('c');
+  await title.fill('- First\n\n* [ ] Second');
+  await title.press('Shift+Enter');
+  await title.pressSequentially('3. Third');
+  await epic.fill('no such task');
+  await form.getByRole('button', { name: 'Create 3 tasks' }).click();
+  await form.getByRole('alert').getByText('parent_id').waitFor();
+  assert.deepEqual(await parts(), []);
+  await epic.fill('p.1');
+  await title.press('Enter');
+  await form.waitFor({ state: 'hidden' });
+  assert.deepEqual(await parts(), ['First', 'Second', 'Third']);
+  const toast = page.locator('#toast');
+  await toast.getByText('Created 3 tasks').waitFor();
+  await toast.getByRole('button', { name: 'Undo' }).click();
+  await toast.getByText('Undone').waitFor();
+  assert.deepEqual(await parts(), []);
+
+  /* A mark of a list is a part of a title that is alone. */
+  await page.keyboard.press('c');
+  await title.fill('- One');
+  await form.getByRole('button', { name: 'Create', exact: true }).click();
+  await page.locator('.title', { hasText: /^- One$/ }).waitFor();
   await worker.close();
 });
 

@@ -43,7 +43,10 @@ test('sixty tasks take four requests', LIMIT, async (t) => {
   await cardOf(page, 'need', 'Which of the ways').first().waitFor();
   assert.equal(await page.evaluate(() => T.size), 60);
   t.diagnostic(asked.join(', '));
-  assert.ok(asked.length <= 4, asked.join(', '));
+  /* And one for each agent at work. */
+  assert.equal(await page.locator('#crew li').count(), 3);
+  assert.ok(asked.length <= 4 + 3, asked.join(', '));
+  assert.ok(asked.filter((x) => x !== 'get_task').length <= 4, asked.join(', '));
   asked.length = 0;
   await worker.tool('update_task', { task_id: 'db-3', priority: 1 });
   await cardOf(page, 'ready', 'P1').waitFor({ timeout: SOON });
@@ -225,52 +228,107 @@ test('a token is remembered where that is wanted', LIMIT, async (t) => {
 });
 
 test('the page shows who works now', LIMIT, async (t) => {
-  const { page, worker, go } = await desk(t);
+  const { page, worker, other, go } = await desk(t);
   const strip = page.getByRole('navigation', { name: 'Agents at work' });
-  const member = (name) => strip.getByRole('button', { name });
+  const entry = (name) => strip.locator('li', { hasText: name });
+  const only = (name) => entry(name).getByRole('button', { name: `${name}:` });
+  const says = (name, text) => entry(name).getByText(text, { exact: true })
+    .waitFor({ timeout: SOON });
   const later = async (minutes) => {
     await page.clock.setFixedTime(Date.now() + minutes * 60000);
     await page.evaluate(() => drawNow());
   };
-  const dots = (lane, title) => cardOf(page, lane, title).locator('bdi.dot')
-    .evaluate((el) => el.className);
+  const tool = (name, args) => worker.tool(name, args);
 
-  await worker.tool('create_task', { task_id: 'w.0', title: 'Idle' });
+  await tool('create_task', { task_id: 'w.0', title: 'Idle' });
   await page.clock.setFixedTime(Date.now()); /* all pages share one clock */
   await go();
   await live(page);
   await cardOf(page, 'ready', 'Idle').waitFor();
   assert.ok(!await strip.isVisible());
   for (const [task_id, title, agent, lease_seconds] of [
-    ['w.1', 'One', 'alice', 3600], ['w.2', 'Two', 'alice', 200],
-    ['w.3', 'Three', 'bob', 3600]]) {
-    await worker.tool('create_task', { task_id, title });
-    await worker.tool('claim_task', { task_id, agent, lease_seconds });
+    ['w.2', 'Two', 'alice', 3600], ['w.1', 'One', 'alice', 86400],
+    ['w.3', 'Three', 'bob', 86400]]) {
+    await tool('create_task', { task_id, title });
+    await tool('claim_task', { task_id, agent, lease_seconds });
   }
-  await worker.tool('request_input', { task_id: 'w.3', agent: 'bob',
-    question: 'Well?' });
-  await member('bob').getByText('1 task \u00b7 waits for you').waitFor();
-  assert.match(await member('alice').textContent(), /^alice2 tasks \u00b7 \d+ s$/);
-  assert.equal(await dots('prog', 'One'), 'dot alive');
-  /* A lease is told of in its last five minutes. */
-  await cardOf(page, 'prog', 'Two').getByText('lease ends in 3 min').waitFor();
-  assert.equal(await cardOf(page, 'prog', 'One').getByText('lease ends').count(),
-    0);
-  assert.match(await cardOf(page, 'prog', 'One').locator('bdi.dot')
-    .getAttribute('title'), /^Owner, lease until /);
+  await tool('save_checkpoint', { task_id: 'w.1', agent: 'alice',
+    completed_steps: ['Look'], remaining_steps: ['Use it', 'Test'],
+    test_results: [{ command: 'make', exit_code: 1, passed: 9, failed: 3 }] });
+  await tool('request_input', { task_id: 'w.2', agent: 'alice', question: 'Why?' });
+  await tool('save_checkpoint', { task_id: 'w.1', agent: 'alice' });
+  await tool('request_input', { task_id: 'w.3', agent: 'bob', question: 'Well?' });
+  await says('bob', 'waits for you, asked just now');
+  await says('alice', 'connected, wrote just now');
+  await says('alice', 'now: Use it');
+  await says('alice', '1 waits for you');
+  assert.equal(await only('alice').getAttribute('aria-label'), 'alice: '
+    + 'connected, wrote just now. w.1 One. 1/3 steps done. now: Use it. '
+    + 'tests: 3 failed. 1 waits for you.');
 
-  await member('alice').click();
+  /* A click shows the tasks of an agent alone. */
+  await only('alice').click();
   await page.waitForFunction(() =>
     document.querySelectorAll('.card').length === 2);
-  assert.equal(await member('alice').getAttribute('aria-pressed'), 'true');
-  await member('alice').click();
+  assert.equal(await only('alice').getAttribute('aria-pressed'), 'true');
+  await only('alice').press('Enter');
   await page.waitForFunction(() =>
     document.querySelectorAll('.card').length === 4);
 
-  await later(20);
-  assert.equal(await dots('need', 'Three'), 'dot');
-  await later(120);
-  assert.equal(await dots('need', 'Three'), 'dot quiet');
-  await member('alice').getByText('2 h').waitFor();
+  /* What others do to its tasks is no sign of its life, and what it does next
+     is told; the focus stays. */
+  await later(180);
+  await says('bob', 'waits for you, asked 3 h ago');
+  const carol = await other(); /* who asks does not answer */
+  await carol.tool('update_task', { task_id: 'w.3', agent: 'carol',
+    answer: { text: 'Yes' } });
+  await says('bob', 'connected, wrote 3 h ago');
+  await tool('save_checkpoint', { task_id: 'w.1', agent: 'alice',
+    completed_steps: ['Look', 'Use it'], remaining_steps: ['Test'] });
+  await says('alice', 'now: Test');
+  assert.ok(await only('alice').evaluate((el) => el === document.activeElement));
+  await carol.close();
+  await worker.close();
+});
+
+test('the page shows what agents left behind', LIMIT, async (t) => {
+  const { page, worker, other, go } = await desk(t);
+  const entry = (name) => page.locator('#crew li', { hasText: name });
+  const lost = await other();
+
+  for (const [task_id, agent] of [['l.1', 'alice'], ['l.2', 'bob'], ['l.3', 'bob']]) {
+    await worker.tool('create_task', { task_id, title: `Task ${task_id}` });
+    await (task_id === 'l.2' ? lost : worker).tool('claim_task',
+      { task_id, agent });
+  }
+  await worker.tool('mark_exhausted', { task_id: 'l.1', agent: 'alice',
+    reason: 'quota' });
+  await lost.close();
+  await page.clock.setFixedTime(new Date()); /* another test's was later */
+  await go();
+  await live(page);
+  await entry('alice').getByText('stopped just now').waitFor({ timeout: SOON });
+  await entry('bob').getByText('left behind: l.2').waitFor({ timeout: SOON });
+  await entry('bob').getByText('connected, wrote just now').waitFor();
+  await entry('bob').getByRole('button', { name: 'Free it: l.2' }).click();
+  await cardOf(page, 'ready', 'Task l.2').waitFor({ timeout: SOON });
+  await entry('alice').getByRole('button', { name: 'Free it: l.1' }).click();
+  await cardOf(page, 'ready', 'Task l.1').waitFor({ timeout: SOON });
+  await entry('alice').waitFor({ state: 'hidden' });
+  assert.equal(await page.locator('.act').count(), 0);
+
+  /* Many agents leave the board its place. */
+  for (let i = 0; i < 40; i++) {
+    await worker.tool('create_task', { task_id: `m.${i}`, title: `Task ${i}` });
+    await worker.tool('claim_task', { task_id: `m.${i}`, agent: `agent-${i}` });
+  }
+  for (const width of [390, 1440]) {
+    await page.setViewportSize({ width, height: 844 });
+    await page.waitForFunction(() =>
+      document.querySelectorAll('#crew li').length === 30, { timeout: SOON });
+    assert.ok((await page.locator('#crew').boundingBox()).height < 90);
+    assert.ok(await page.evaluate(() =>
+      document.documentElement.scrollWidth <= innerWidth));
+  }
   await worker.close();
 });

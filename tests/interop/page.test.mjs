@@ -376,7 +376,7 @@ test('five thousand tasks, of which it draws some', LIMIT, async (t) => {
   asked = 0;
   await timed(t, 'one of them', cardOf(page, 'prog', 'Many 777'),
     () => worker.tool('claim_task', { task_id: 'm.777', agent: 'alice' }));
-  assert.ok(asked <= 2, `${asked} requests`);
+  assert.ok(asked <= 3, `${asked} requests`); /* one for its agent's tile */
   await page.waitForFunction(() => announced.length > 0);
   assert.deepEqual(await page.evaluate(() => announced),
     ['Many 777: In progress']);

@@ -966,6 +966,34 @@ test_unknown_holds_no_lease(void)
     end(&f);
 }
 
+/* What tells when an agent last wrote, and whether it is there: in a list only
+   the length of a lease, and that only if it is not the usual one. */
+static void
+test_the_last_sign_of_an_agent(void)
+{
+    const struct json_tok *lease;
+    struct fixture f;
+    int64_t seconds;
+
+    begin(&f);
+    as(&f, ONE, "claim_task", "");
+    call(&f, "list_tasks", "{}");
+    lease = json_get(json_get(f.json, "tasks") + 1, "lease");
+    CHECK(json_get(lease, "expires_at") && !json_get(lease, "seconds"));
+    as(&f, ONE, "claim_task", ",'lease_seconds':3600");
+    CHECK(is_true(&f, "agent_connected"));
+    as(&f, ONE, "update_task", ",'goal':'g'");
+    CHECK(!json_get(json_get(f.json, "lease"), "seconds"));
+    call(&f, "list_tasks", "{}");
+    lease = json_get(json_get(f.json, "tasks") + 1, "lease");
+    CHECK(json_int(json_get(lease, "seconds"), &seconds) && seconds == 3600);
+    CHECK(!json_get(json_get(f.json, "tasks") + 1, "agent_connected"));
+    session_dead = ONE;
+    call(&f, "get_task", "{'task_id':'a'}");
+    CHECK(is_true(&f, "agent_gone") && !json_get(f.json, "agent_connected"));
+    end(&f);
+}
+
 int
 main(void)
 {
@@ -995,5 +1023,6 @@ main(void)
     test_what_a_session_holds();
     test_who_looks_for_the_gone();
     test_unknown_holds_no_lease();
+    test_the_last_sign_of_an_agent();
     return test_end("who");
 }

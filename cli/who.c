@@ -1,0 +1,294 @@
+/* who - the command that shows what each agent does, as the strip of the page
+   does: what it works on, and what it left behind.
+
+   1. An agent's sign of life is what it wrote itself, by the lease that this
+      renewed: others change its tasks, too.
+   2. Of the tasks that it holds, the one is shown that it wrote last and that
+      waits for no answer. Those that it left behind come after all others.
+   3. Who needs a person comes first, then who wrote a short while ago, then who
+      is silent, then who only left something behind; each by name. */
+
+#include "cli/who.h"
+#include "cli/call.h"
+#include "cli/human.h"
+#include "cli/screen.h"
+#include "cli/show.h"
+#include "cli/text.h"
+#include "base/clock.h"
+#include "base/text.h"
+#include "json/raw.h"
+#include "task/cause.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define LIVELY_MS (10 * 60 * 1000) /* who wrote since then is at work */
+
+struct agent {
+    struct agent *next;
+    struct str name;    /* raw */
+    uint64_t held, waits;
+    struct str left;    /* the ids of what it left behind, raw, with commas */
+    int64_t wrote_ms;   /* 0: not known */
+    struct str id;      /* of the task that is shown, */
+    int of;             /* which is one of enum kind, */
+    int64_t at_ms;      /* and changed then */
+    enum rank { NEEDS, LIVELY, SILENT, AWAY } rank;
+};
+enum kind { LEFT, ASKS, WORKS }; /* the last one is shown first */
+
+struct who {
+    struct cli *c;
+    struct arena a; /* of the agents */
+    struct agent *first;
+    size_t n;
+    struct table t;
+};
+
+/* ---- the agents ---- */
+
+static struct agent *
+agent_of(struct who *w, struct str name)
+{
+    struct agent *g = w->first;
+
+    while (g != NULL && !str_eq(g->name, name))
+        g = g->next;
+    if (g != NULL)
+        return g;
+    g = arena_alloc(&w->a, sizeof *g);
+    if (g == NULL)
+        return NULL;
+    *g = (struct agent){.next = w->first, .name = arena_str(&w->a, name),
+                        .left = STR(""), .of = -1};
+    w->first = g;
+    w->n++;
+    return g;
+}
+
+static bool
+add_work(void *ctx, const struct task *k)
+{
+    struct who *w = ctx;
+    struct str by = k->f[F_CURRENT_OWNER];
+    int kind = k->needs_input ? ASKS : WORKS;
+    int64_t at = 0, wrote = 0;
+    struct agent *g;
+
+    by = by.p != NULL ? by : raw_member(k->f[F_EXHAUSTED], "agent");
+    g = by.p != NULL ? agent_of(w, by) : NULL;
+    if (g == NULL)
+        return true;
+    g->waits += k->needs_input && raw_member(
+        human_open_question(k, STR_NONE), "to").p == NULL;
+    time_parse(k->ev.r.time, &at);
+    if (k->status == TASK_EXHAUSTED || k->gone || k->lease_expired ||
+        k->stale) {
+        kind = LEFT;
+        g->left = arena_printf(&w->a, "%.*s%s%.*s", STR_ARG(g->left),
+                               g->left.len > 0 ? "," : "",
+                               STR_ARG(k->f[F_TASK_ID]));
+    } else {
+        g->held++;
+        if (task_lease_wrote(k->f[F_LEASE], &wrote))
+            at = wrote;
+        g->wrote_ms = wrote > g->wrote_ms ? wrote : g->wrote_ms;
+    }
+    if (kind > g->of || (kind == g->of && at > g->at_ms)) {
+        g->of = kind;
+        g->at_ms = at;
+        g->id = arena_str(&w->a, k->ev.id);
+    }
+    return true;
+}
+
+static int
+order_agents(const void *a, const void *b)
+{
+    const struct agent *x = *(struct agent *const *)a;
+    const struct agent *y = *(struct agent *const *)b;
+    size_t n = x->name.len < y->name.len ? x->name.len : y->name.len;
+
+    return x->rank != y->rank ? (int)x->rank - (int)y->rank
+                              : memcmp(x->name.p, y->name.p, n);
+}
+
+/* ---- a row ---- */
+
+/* In what state an agent is, and since when, by the whole task k that is
+   shown of it: a word for programs, and a text for people, in a. */
+static struct str
+sign_of_life(const struct who *w, struct arena *a, const struct agent *g,
+         const struct task *k, const char **word, struct str *since)
+{
+    struct str lease = k->f[F_LEASE], q = human_open_question(k, STR_NONE);
+    struct str to = raw_text(a, raw_member(q, "to"));
+    const char *text = "wrote", *here = k->connected ? "connected, " : "";
+    int64_t ms = g->wrote_ms;
+    char age[24];
+
+    *since = k->ev.r.time;
+    *word = "works";
+    if (g->of != LEFT && g->of != ASKS) {
+        text = ms > 0 ? text : "its task changed";
+    } else if (g->of == ASKS) {
+        *word = "waits";
+        *since = raw_inner(raw_member(q, "at"));
+        ms = 0;
+    } else if (k->status == TASK_EXHAUSTED) {
+        *word = text = "stopped";
+        *since = raw_inner(raw_member(k->f[F_EXHAUSTED], "at"));
+    } else if (raw_member(lease, "left").p != NULL) {
+        *word = text = "exited";
+        *since = raw_inner(raw_member(raw_member(lease, "left"), "at"));
+    } else if (k->gone) {
+        *word = "exited";
+        here = "exited, ";
+        task_lease_wrote(lease, &ms);
+    } else if (k->lease_expired) {
+        *word = "expired";
+        text = "lease expired";
+        *since = raw_inner(raw_member(lease, "expires_at"));
+    } else {
+        *word = "silent";
+        text = "last change";
+    }
+    if (ms > 0)
+        *since = arena_str(a, str_of(time_text(ms)));
+    if (!time_parse(*since, &ms))
+        *since = k->ev.r.time;
+    time_parse(*since, &ms);
+    cli_span(age, cli_now_ms(w->c) - ms);
+    if (g->of == ASKS)
+        return arena_printf(a, "waits for %.*s, %s", STR_ARG(
+            to.len > 0 ? to : STR("you")), age);
+    return arena_printf(a, "%s%s %s ago", here, text, age);
+}
+
+static const struct table_column columns[] = {
+    {.head = "AGENT", .share = 25}, {.head = "STATE"},
+    {.head = "ID", .share = 20}, {.head = "TASK", .rest = true},
+    {.head = "ALSO", .may_go = true}, {.head = "STEPS", .may_go = true},
+    {.head = "TESTS", .may_go = true},
+};
+enum { COLUMNS = sizeof columns / sizeof *columns };
+
+/* "+2 more, 1 waits for you, left web-313", what is so beside its state. */
+static struct str
+also_text(struct arena *a, const struct agent *g)
+{
+    struct str left = arena_printf(a, "[%.*s]", STR_ARG(g->left));
+    uint64_t others = g->held > 0 ? g->held - 1 : 0;
+    uint64_t waits = g->waits - (g->waits > 0 && g->of == ASKS);
+    struct buf b = {0};
+    size_t n = raw_list_n(left);
+
+    if (others > 0)
+        buf_printf(&b, ", +" U64 " more", others);
+    if (waits > 0)
+        buf_printf(&b, ", " U64 " wait%s for you", waits,
+                   waits == 1 ? "s" : "");
+    if (n > 0 && g->of == LEFT)
+        buf_z(&b, ", left behind");
+    else if (n > 0)
+        buf_printf(&b, ", left %.*s", STR_ARG(
+            raw_inner(raw_list_next(left, STR_NONE))));
+    if (n > 1)
+        buf_printf(&b, " and %zu more", n - 1);
+    return b.len > 0 ? str_from(buf_take(&b, a), strlen(", ")) : STR("");
+}
+
+static void
+put_row(struct who *w, const struct agent *g, const struct task *k)
+{
+    static const char *const sgr[] = {[LEFT] = "1;31", [ASKS] = "1;35",
+                                      [WORKS] = "36"};
+    struct buf *out = &w->c->out;
+    struct arena a = {0};
+    struct str since, task, step = STR(""), tests = STR(""), steps = STR("");
+    const char *word;
+    struct str state = sign_of_life(w, &a, g, k, &word, &since);
+    uint64_t passed, failed;
+    size_t done, all;
+
+    if (w->c->json) {
+        buf_printf(out, "{\"agent\":%.*s,\"state\":\"%s\",\"since\":"
+                   "\"%.*s\",\"tasks\":" U64 ",\"waiting\":" U64
+                   ",\"left_behind\":[%.*s],\"task\":", STR_ARG(g->name), word,
+                   STR_ARG(since), g->held, g->waits, STR_ARG(g->left));
+        cli_put_task_json(w->c, out, k);
+        buf_z(out, "}\n");
+        arena_fini(&a);
+        return;
+    }
+    task_steps(k, &done, &all);
+    if (all > 0)
+        steps = arena_printf(&a, "%zu/%zu", done, all);
+    if (all > done)
+        step = raw_text(&a, raw_list_next(k->f[F_REMAINING_STEPS], STR_NONE));
+    if (task_tests(k, &passed, &failed))
+        tests = failed > 0 ? arena_printf(&a, U64 " failed", failed)
+                           : arena_printf(&a, U64 " passed", passed);
+    task = raw_text(&a, k->f[F_TITLE]);
+    if (step.len > 0)
+        task = arena_printf(&a, "%.*s; now: %.*s", STR_ARG(task),
+                            STR_ARG(step));
+    table_row(&w->t, (const struct table_cell[COLUMNS]){
+        {raw_text(&a, g->name), NULL}, {state, sgr[g->of]}, {k->ev.id, NULL},
+        {task, NULL}, {also_text(&a, g), NULL}, {steps, NULL},
+        {tests, failed > 0 ? "31" : "32"}});
+    arena_fini(&a);
+}
+
+/* ---- the command ---- */
+
+/* Shows the agents in their order; what each works on is read whole. */
+static int
+show_agents(struct who *w)
+{
+    struct agent **all = arena_alloc(&w->a, (w->n + 1) * sizeof *all);
+    int64_t now = cli_now_ms(w->c);
+    struct task k;
+    size_t n = 0;
+    int rc = all == NULL ? ERR_NOMEM : 0;
+
+    for (struct agent *g = w->first; rc == 0 && g != NULL; g = g->next) {
+        all[n++] = g;
+        g->rank = g->held == 0 ? AWAY : SILENT;
+        if (g->held > 0 && now - g->wrote_ms < LIVELY_MS)
+            g->rank = LIVELY;
+        if (g->waits > 0)
+            g->rank = NEEDS;
+    }
+    if (rc == 0)
+        qsort(all, n, sizeof(all[0]), order_agents);
+    for (size_t i = 0; rc == 0 && i < n; i++) {
+        const char *id = arena_printf(&w->a, "%.*s", STR_ARG(all[i]->id)).p;
+
+        rc = id == NULL ? ERR_NOMEM : cli_task(w->c, id, &k);
+        if (rc == 0)
+            put_row(w, all[i], &k);
+        rc = rc == ERR_NOT_FOUND ? 0 : rc; /* it was archived meanwhile */
+        arena_reset(&w->c->a);
+    }
+    return rc;
+}
+
+int
+cli_who(struct cli *c)
+{
+    struct task_query q = {.limit = TASK_LIST_MAX, .status =
+                           1u << TASK_IN_PROGRESS | 1u << TASK_EXHAUSTED};
+    struct who w = {.c = c};
+    int rc = cli_each_task(c, &q, add_work, &w);
+
+    table_begin(&w.t, c, columns, COLUMNS, screen_columns());
+    if (rc == 0)
+        rc = show_agents(&w);
+    if (rc == 0 && w.n == 0 && !c->json)
+        table_whole_line(&w.t, 0, (struct table_cell){
+            STR("no agent is at work; run \"mcptask list --ready\""), NULL});
+    table_end(&w.t);
+    arena_fini(&w.a);
+    return rc < 0 ? cli_fail_store(c, rc) : rc;
+}
