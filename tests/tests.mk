@@ -253,6 +253,7 @@ cross: $(BIN)
 
 clients: $(BIN)
 	sh tests/clients.sh $(abspath $(BIN))
+	BIN=$(abspath $(BIN)) sh tests/clients/langs.sh
 
 # ---- conformance: needs npm and what it installs ----
 
