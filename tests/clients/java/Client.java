@@ -10,14 +10,20 @@ import io.modelcontextprotocol.spec.McpSchema.CallToolRequest;
 import io.modelcontextprotocol.spec.McpSchema.CallToolResult;
 import io.modelcontextprotocol.spec.McpSchema.ClientCapabilities;
 import io.modelcontextprotocol.spec.McpSchema.ElicitResult;
+import io.modelcontextprotocol.spec.McpSchema.GetPromptRequest;
 import io.modelcontextprotocol.spec.McpSchema.Implementation;
+import io.modelcontextprotocol.spec.McpSchema.ReadResourceRequest;
+import io.modelcontextprotocol.spec.McpSchema.SubscribeRequest;
 import io.modelcontextprotocol.spec.McpSchema.TextContent;
+import io.modelcontextprotocol.spec.McpSchema.TextResourceContents;
 import java.net.http.HttpRequest;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -30,6 +36,7 @@ class Client {
         "Schritt 1 ist fertig: \uD83E\uDD80\u2028\"\\\n\tNext: step 2.";
     static String kind;
     static McpSyncClient c;
+    static final BlockingQueue<String> told = new LinkedBlockingQueue<>();
 
     static String set(String name) {
         return System.getenv().getOrDefault(name, "");
@@ -62,6 +69,7 @@ class Client {
             .capabilities(ClientCapabilities.builder().elicitation().build())
             .elicitation(asked -> ElicitResult.builder(ElicitResult.Action.ACCEPT)
                 .content(Map.of("answer", "blue")).build())
+            .resourcesUpdateConsumer(all -> all.forEach(one -> told.add(one.uri())))
             .build();
         client.initialize();
         return client;
@@ -155,6 +163,39 @@ class Client {
         return "by " + owner;
     }
 
+    static String hasTitle(String text) throws Exception {
+        if (!text.contains("Try a client")) {
+            throw new Exception("no title in " + text);
+        }
+        return "";
+    }
+
+    static String read() throws Exception {
+        var got = c.readResource(ReadResourceRequest.builder("task://t").build());
+        return hasTitle(((TextResourceContents) got.contents().get(0)).text());
+    }
+
+    static String prompt() throws Exception {
+        var got = c.getPrompt(GetPromptRequest.builder("resume_task").build());
+        return hasTitle(((TextContent) got.messages().get(0).content()).text());
+    }
+
+    /** Waits until the client is told of a change that another process makes. */
+    static String isTold() throws Exception {
+        c.subscribeResource(SubscribeRequest.builder("task://t").build());
+        for (int i = 0; i < 10; i++) {
+            sh("\"$MCPTASK\" edit t --goal \"$(date +%N)\"");
+            var uri = told.poll(1, TimeUnit.SECONDS);
+            if (uri != null && !uri.equals("task://t")) {
+                throw new Exception("told of " + uri);
+            }
+            if (uri != null) {
+                return "";
+            }
+        }
+        throw new Exception("not told of a change");
+    }
+
     static String error() throws Exception {
         var result = call(c, "get_task", Map.of("task_id", "none"));
         if (!Boolean.TRUE.equals(result.isError()) || !text(result).contains("\"not_found\"")) {
@@ -245,13 +286,16 @@ class Client {
             System.exit(0);
         }
         run("list", () -> list(c));
-        runs("create", "create_task", Map.of("task_id", "t", "title", "Try"), "status", "open");
+        runs("create", "create_task", Map.of("task_id", "t", "title", "Try a client"), "status", "open");
         run("claim", Client::claim);
         runs("checkpoint", "save_checkpoint", Map.of("task_id", "t", "resume_prompt", RESUME,
             "remaining_steps", List.of("step 2")), "status", "in_progress");
         runs("handoff", "handoff_task", Map.of("task_id", "t", "reason", "end of the day"),
             "status", "handoff_ready");
         runs("get", "get_task", Map.of("task_id", "t"), "resume_prompt", RESUME);
+        run("read", Client::read);
+        run("prompt", Client::prompt);
+        run("told", Client::isTold);
         run("error", Client::error);
         run("question", Client::question);
         run("wait", Client::await);

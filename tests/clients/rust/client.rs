@@ -4,7 +4,9 @@
 use rmcp::{
     ClientHandler, ErrorData, RoleClient,
     model::*,
-    service::{ClientLifecycleMode, ClientServiceExt, RequestContext, RunningService},
+    service::{
+        ClientLifecycleMode, ClientServiceExt, NotificationContext, RequestContext, RunningService,
+    },
     transport::{
         StreamableHttpClientTransport, TokioChildProcess,
         streamable_http_client::StreamableHttpClientTransportConfig,
@@ -12,18 +14,23 @@ use rmcp::{
 };
 use serde_json::{Map, Value, from_str, json};
 use std::{env, error::Error, process, time::Duration};
-use tokio::time::{sleep, timeout};
+use tokio::{
+    sync::mpsc,
+    time::{sleep, timeout},
+};
 
 type Fault = Box<dyn Error + Send + Sync>;
 type Said = Result<String, Fault>;
 type Session = RunningService<RoleClient, User>;
+type Told = mpsc::UnboundedReceiver<String>;
 
 const ME: &str = "rmcp";
 const RESUME: &str = "Schritt 1 ist fertig: \u{1F980}\u{2028}\"\\\n\tNext: step 2.";
 
-/// Answers questions.
+/// Answers questions, and tells what the client is told.
 struct User {
     tasks: bool,
+    tell: mpsc::UnboundedSender<String>,
 }
 
 impl ClientHandler for User {
@@ -43,6 +50,14 @@ impl ClientHandler for User {
     ) -> Result<ElicitResult, ErrorData> {
         Ok(ElicitResult::new(ElicitationAction::Accept).with_content(json!({"answer": "blue"})))
     }
+
+    async fn on_resource_updated(
+        &self,
+        params: ResourceUpdatedNotificationParam,
+        _: NotificationContext<RoleClient>,
+    ) {
+        let _ = self.tell.send(params.uri);
+    }
 }
 
 fn set(name: &str) -> String {
@@ -54,6 +69,14 @@ fn kind() -> String {
 }
 
 async fn dial(url: &str, token: Option<String>, tasks: bool) -> Result<Session, Fault> {
+    Ok(dial_told(url, token, tasks).await?.0)
+}
+
+async fn dial_told(
+    url: &str,
+    token: Option<String>,
+    tasks: bool,
+) -> Result<(Session, Told), Fault> {
     let how = if kind().ends_with("-2025") {
         ClientLifecycleMode::Initialize
     } else {
@@ -62,17 +85,18 @@ async fn dial(url: &str, token: Option<String>, tasks: bool) -> Result<Session, 
             legacy_version: None,
         }
     };
-    let user = User { tasks };
+    let (tell, told) = mpsc::unbounded_channel();
+    let user = User { tasks, tell };
     if kind().starts_with("stdio") {
         let over = TokioChildProcess::new(tokio::process::Command::new(set("MCPTASK")))?;
-        return Ok(user.serve_with_lifecycle(over, how).await?);
+        return Ok((user.serve_with_lifecycle(over, how).await?, told));
     }
     let mut config = StreamableHttpClientTransportConfig::with_uri(url);
     if let Some(token) = token {
         config = config.auth_header(token);
     }
     let over = StreamableHttpClientTransport::from_config(config);
-    Ok(user.serve_with_lifecycle(over, how).await?)
+    Ok((user.serve_with_lifecycle(over, how).await?, told))
 }
 
 fn request(tool: &'static str, arguments: Value) -> CallToolRequestParams {
@@ -134,6 +158,57 @@ async fn claim(c: &Session) -> Said {
         Some(owner) if owner.starts_with("rmcp-") => Ok(format!("by {owner}")),
         _ => Err(text.into()),
     }
+}
+
+async fn read(c: &Session) -> Said {
+    let got = c.read_resource(ReadResourceRequestParams::new("task://t")).await?;
+    match &got.contents[0] {
+        ResourceContents::TextResourceContents { text, .. } => has_title(text),
+        other => Err(format!("{other:?}").into()),
+    }
+}
+
+async fn prompt(c: &Session) -> Said {
+    let got = c.get_prompt(GetPromptRequestParams::new("resume_task")).await?;
+    has_title(&got.messages[0].content.as_text().ok_or("no text")?.text)
+}
+
+fn has_title(text: &str) -> Said {
+    if text.contains("Try a client") { Ok(String::new()) } else { Err(text.into()) }
+}
+
+/// Waits until the client is told of a change that another process makes.
+async fn is_told(c: &Session, told: &mut Told) -> Said {
+    let filter = SubscriptionFilter::builder().resource_subscription("task://t").build();
+    let mut listens = None;
+    if kind().ends_with("-2025") {
+        #[expect(deprecated)]
+        c.subscribe(SubscribeRequestParams::new("task://t")).await?;
+    } else {
+        listens = Some(c.listen(filter).await?);
+    }
+    for _ in 0..10 {
+        sh("\"$MCPTASK\" edit t --goal \"$(date +%N)\"".into()).await?;
+        let next = async {
+            match &mut listens {
+                Some(listens) => Ok::<_, Fault>(format!("{:?}", listens.next().await?)),
+                None => Ok(told.recv().await.unwrap_or_default()),
+            }
+        };
+        match timeout(Duration::from_secs(1), next).await {
+            Ok(uri) if uri.as_ref().is_ok_and(|u| u.contains("task://t")) => return Ok(String::new()),
+            Ok(uri) => return Err(format!("told of {uri:?}").into()),
+            Err(_) => (),
+        }
+    }
+    Err("not told of a change".into())
+}
+
+async fn skill(c: &Session) -> Said {
+    let all = c.list_skills(None).await?;
+    let uri = &all.skills.first().ok_or("no skill")?.uri;
+    c.get_skill(GetSkillRequestParams::new(uri.clone())).await?;
+    Ok(uri.clone())
 }
 
 async fn error(c: &Session) -> Said {
@@ -263,7 +338,7 @@ async fn tasks() -> Option<()> {
 
 #[tokio::main]
 async fn main() {
-    let mut c = match dial(&set("URL"), None, false).await {
+    let (mut c, mut told) = match dial_told(&set("URL"), None, false).await {
         Ok(c) => c,
         Err(e) => {
             run("connect", async { Err(e) }).await;
@@ -271,7 +346,7 @@ async fn main() {
         }
     };
     let t = json!({"task_id": "t"});
-    let made = json!({"task_id": "t", "title": "Try"});
+    let made = json!({"task_id": "t", "title": "Try a client"});
     let saved = json!({"task_id": "t", "resume_prompt": RESUME, "remaining_steps": ["step 2"]});
     let passed = json!({"task_id": "t", "reason": "end of the day"});
     let ended = json!({"task_id": "t", "status": "done"});
@@ -282,6 +357,12 @@ async fn main() {
     run("checkpoint", want(&c, "save_checkpoint", saved, "status", json!("in_progress"))).await;
     run("handoff", want(&c, "handoff_task", passed, "status", json!("handoff_ready"))).await;
     run("get", want(&c, "get_task", t, "resume_prompt", json!(RESUME))).await;
+    run("read", read(&c)).await;
+    run("prompt", prompt(&c)).await;
+    run("told", is_told(&c, &mut told)).await;
+    if !kind().ends_with("-2025") {
+        run("skill", skill(&c)).await;
+    }
     run("error", error(&c)).await;
     run("question", question(&c)).await;
     run("wait", wait(&mut c)).await;

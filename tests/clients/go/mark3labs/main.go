@@ -21,6 +21,7 @@ const me = "mcp-go"
 type client struct {
 	*mcpgo.Client
 	lost context.Context
+	told chan string
 }
 
 func (c client) Tools(ctx context.Context) (names []string, err error) {
@@ -44,6 +45,39 @@ func (c client) Call(ctx context.Context, tool string, args steps.Args) (string,
 	}
 	return text, isError, err
 }
+
+func (c client) Read(ctx context.Context, uri string) (string, error) {
+	var r mcp.ReadResourceRequest
+	r.Params.URI = uri
+	got, err := c.ReadResource(ctx, r)
+	if err != nil {
+		return "", err
+	}
+	return got.Contents[0].(mcp.TextResourceContents).Text, nil
+}
+
+func (c client) Prompt(ctx context.Context, name string) (string, error) {
+	var r mcp.GetPromptRequest
+	r.Params.Name = name
+	got, err := c.GetPrompt(ctx, r)
+	if err != nil {
+		return "", err
+	}
+	return got.Messages[0].Content.(mcp.TextContent).Text, nil
+}
+
+func (c client) Watch(ctx context.Context, uri string) error {
+	if mcp.IsModernProtocol(c.ProtocolVersion()) {
+		_, err := c.ListenAsync(context.Background(),
+			mcp.SubscriptionFilter{ResourceSubscriptions: []string{uri}}, nil)
+		return err
+	}
+	var r mcp.SubscribeRequest
+	r.Params.URI = uri
+	return c.Subscribe(ctx, r)
+}
+
+func (c client) Told() <-chan string { return c.told }
 
 func request(tool string, args steps.Args, task *mcp.TaskParams) (r mcp.CallToolRequest) {
 	r.Params.Name, r.Params.Arguments, r.Params.Task = tool, args, task
@@ -93,6 +127,12 @@ func dial(ctx context.Context, url, token string) (steps.Client, error) {
 	c := mcpgo.NewClient(over, options...)
 	lost, lose := context.WithCancelCause(context.Background())
 	c.OnConnectionLost(func(err error) { lose(fmt.Errorf("OnConnectionLost: %w", err)) })
+	told := make(chan string, 100)
+	c.OnNotification(func(n mcp.JSONRPCNotification) {
+		if n.Method == mcp.MethodNotificationResourceUpdated {
+			told <- fmt.Sprint(n.Params.AdditionalFields["uri"])
+		}
+	})
 	// SSE keeps this context for its stream, so it is not that of a step.
 	if err := c.Start(context.Background()); err != nil {
 		return nil, err
@@ -103,7 +143,7 @@ func dial(ctx context.Context, url, token string) (steps.Client, error) {
 		c.Close()
 		return nil, err
 	}
-	return client{c, lost}, nil
+	return client{c, lost, told}, nil
 }
 
 // tasks takes the steps with MCP Tasks of 2025-11-25.

@@ -15,7 +15,10 @@ import (
 
 const me = "go-sdk"
 
-type client struct{ *mcp.ClientSession }
+type client struct {
+	*mcp.ClientSession
+	told chan string
+}
 
 func (c client) Tools(ctx context.Context) (names []string, err error) {
 	for tool, err := range c.ClientSession.Tools(ctx, nil) {
@@ -34,6 +37,28 @@ func (c client) Call(ctx context.Context, tool string, args steps.Args) (string,
 	}
 	return got.Content[0].(*mcp.TextContent).Text, got.IsError, nil
 }
+
+func (c client) Read(ctx context.Context, uri string) (string, error) {
+	got, err := c.ReadResource(ctx, &mcp.ReadResourceParams{URI: uri})
+	if err != nil {
+		return "", err
+	}
+	return got.Contents[0].Text, nil
+}
+
+func (c client) Prompt(ctx context.Context, name string) (string, error) {
+	got, err := c.GetPrompt(ctx, &mcp.GetPromptParams{Name: name})
+	if err != nil {
+		return "", err
+	}
+	return got.Messages[0].Content.(*mcp.TextContent).Text, nil
+}
+
+func (c client) Watch(ctx context.Context, uri string) error {
+	return c.Subscribe(ctx, &mcp.SubscribeParams{URI: uri})
+}
+
+func (c client) Told() <-chan string { return c.told }
 
 func answer(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 	return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"answer": "blue"}}, nil
@@ -65,13 +90,18 @@ func dial(ctx context.Context, url, token string) (steps.Client, error) {
 	default:
 		over = &mcp.StreamableClientTransport{Endpoint: url, HTTPClient: web}
 	}
-	c := mcp.NewClient(&mcp.Implementation{Name: me, Version: "1"},
-		&mcp.ClientOptions{ElicitationHandler: answer})
+	told := make(chan string, 100)
+	c := mcp.NewClient(&mcp.Implementation{Name: me, Version: "1"}, &mcp.ClientOptions{
+		ElicitationHandler: answer,
+		ResourceUpdatedHandler: func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) {
+			told <- r.Params.URI
+		},
+	})
 	session, err := c.Connect(ctx, over, options)
 	if err != nil {
 		return nil, err
 	}
-	return client{session}, nil
+	return client{session, told}, nil
 }
 
 func main() {

@@ -19,6 +19,12 @@ import (
 type Client interface {
 	Tools(ctx context.Context) ([]string, error)
 	Call(ctx context.Context, tool string, args Args) (string, bool, error)
+	// Read returns the text of a resource, and Prompt that of a prompt.
+	Read(ctx context.Context, uri string) (string, error)
+	Prompt(ctx context.Context, name string) (string, error)
+	// Watch subscribes to a resource, whose uri is then sent by Told.
+	Watch(ctx context.Context, uri string) error
+	Told() <-chan string
 	Close() error
 }
 
@@ -124,7 +130,7 @@ func All(me string, dial Dial) {
 		}
 		return "", err
 	})
-	want("create", "create_task", Args{"task_id": "t", "title": "Try"}, "status", "open")
+	want("create", "create_task", Args{"task_id": "t", "title": "Try a client"}, "status", "open")
 	Run("claim", func(ctx context.Context) (string, error) {
 		got, err := Tool(ctx, c, "claim_task", Args{"task_id": "t"})
 		owner, _ := got["current_owner"].(string)
@@ -138,6 +144,15 @@ func All(me string, dial Dial) {
 	want("handoff", "handoff_task", Args{"task_id": "t", "reason": "end of the day"},
 		"status", "handoff_ready")
 	want("get", "get_task", Args{"task_id": "t"}, "resume_prompt", resume)
+	Run("read", func(ctx context.Context) (string, error) {
+		return hasTitle(c.Read(ctx, "task://t"))
+	})
+	Run("prompt", func(ctx context.Context) (string, error) {
+		return hasTitle(c.Prompt(ctx, "resume_task"))
+	})
+	Run("told", func(ctx context.Context) (string, error) {
+		return told(ctx, c)
+	})
 	Run("error", func(ctx context.Context) (string, error) {
 		text, isError, err := c.Call(ctx, "get_task", Args{"task_id": "none"})
 		if err == nil && (!isError || !strings.Contains(text, `"not_found"`)) {
@@ -182,6 +197,34 @@ func All(me string, dial Dial) {
 		defer c.Close()
 		return Want(ctx, c, "create_task", Args{"title": "By a token"}, "agent", "carol")
 	})
+}
+
+func hasTitle(text string, err error) (string, error) {
+	if err == nil && !strings.Contains(text, "Try a client") {
+		err = fmt.Errorf("no title in %s", text)
+	}
+	return "", err
+}
+
+// told waits until the client is told of a change that another process makes.
+func told(ctx context.Context, c Client) (string, error) {
+	if err := c.Watch(ctx, "task://t"); err != nil {
+		return "", err
+	}
+	for range 10 {
+		if err := Sh(`"$MCPTASK" edit t --goal "$(date +%N)"`); err != nil {
+			return "", err
+		}
+		select {
+		case uri := <-c.Told():
+			if uri != "task://t" {
+				return "", fmt.Errorf("told of %s", uri)
+			}
+			return "", nil
+		case <-time.After(time.Second):
+		}
+	}
+	return "", errors.New("not told of a change")
 }
 
 // wait waits for a task while the server is killed and started again, and then
