@@ -20,7 +20,7 @@
 # make cross        the tests on other processors (cross compilers, qemu)
 # make conformance  the official suite of MCP (npm)
 # make cluster-test  tests, clients and the suite with each store in etcd
-# make clients      config and setup with three coding agents (npm, 700 MB)
+# make clients      three coding agents (npm, 700 MB), Python clients (1.3 GB)
 # make oci mcpb     a container image; a bundle for desktop clients
 # make npm wheel deb    packages for npx, for uvx, for Debian
 # make dist         these for eight kinds of machine, by zig (npm)

@@ -1,10 +1,11 @@
 #!/bin/sh
 # Gives clients what "mcptask config" prints for them, and has "mcptask setup"
 # add the server to them, over stdio and over HTTP with a token:
-# clients.sh [MCPTASK]. Then plays tests/agents with them. npm installs the
-# clients in build/clients, which takes 700 MB, so this is not part of "make
-# test". They are not logged in anywhere, and their own files stay there. codex
-# lists the server, the others connect.
+# clients.sh [MCPTASK]. Then plays tests/agents with them, and has the clients
+# of tests/clients/python work. npm and pip install the clients in
+# build/clients, which takes 2 GB, so this is not part of "make test". They are
+# not logged in anywhere, and their own files stay there. codex lists the
+# server, the others connect.
 
 cd "$(dirname "$0")/.." || exit 1
 bin=${1:-./mcptask}
@@ -27,6 +28,12 @@ checks=$((checks + 1))
 MCPTASK=$bin CLIENTS=$at/node_modules/.bin \
     node --test "$tree"/tests/agents/*.test.mjs >"$dir/agents" 2>&1 ||
     fail "$(cat "$dir/agents")"
+
+name=python
+checks=$((checks + 1))
+MCPTASK=$bin sh tests/clients/python/run.sh >"$dir/python" 2>&1 ||
+    fail "$(cat "$dir/python")"
+sed -n '/^client  /,$p' "$dir/python"
 
 HOME=$dir/home
 MCP_TASK_BASE_DIR=$dir/store
