@@ -6,7 +6,7 @@
 # check failed. MCPTASK is the program, PYTHON a Python of at least 3.11. For
 # new versions: cd pins; for i in *.in; do uv pip compile --generate-hashes \
 #   --python-version 3.11 --python-platform linux --only-binary :all: \
-#   --no-header --no-emit-index-url --upgrade "$i" -o "${i%.in}.txt"; done
+#   --no-header --no-annotate --no-emit-index-url -U "$i" -o "${i%.in}.txt"; done
 
 tree=$(cd "$(dirname "$0")/../../.." && pwd)
 here=$tree/tests/clients/python
