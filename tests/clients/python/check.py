@@ -20,8 +20,9 @@ TOKEN = "tok-0123456789abcdef"
 TOOLS = 11
 OUT, sys.stdout = sys.stdout, sys.stderr  # clients print, too
 # A failure that is not ours: {(client, transport, check): reason}
-NO_RESUMPTION = ("revision 2026-07-28 cannot resume a stream that broke: the "
-                 "call fails, and the agent has to repeat it")
+NO_RESUMPTION = ("revision 2026-07-28 has no resumption of streams, and SDK 2 "
+                 "does not send the call again: it fails, and the agent calls "
+                 "again")
 KNOWN = {
     ("mcp2", "http", "wait"): NO_RESUMPTION,
     ("fastmcp", "http", "wait"): NO_RESUMPTION,
@@ -156,26 +157,29 @@ class Run:
     async def waits(self, server):
         """A wait that a dying server began ends when the task does."""
         await self.call("create_task", task_id="w", title="Wait")
-        waiting = asyncio.create_task(self.call(
-            "wait_for_task", task_id="w", until="done", wait_seconds=20))
-        await asyncio.sleep(2)
+        await self.outlives(server, self.client.call("wait_for_task", {
+            "task_id": "w", "until": "done", "wait_seconds": 20}), "w")
+
+    async def outlives(self, server, wait, task):
+        waiting = asyncio.create_task(wait)
+        await asyncio.sleep(1)
         server.kill()
         server.start()
-        await asyncio.sleep(5)
-        self.command("done", "w", "--agent", "someone")
-        got = await waiting
-        assert got["met"], got
+        await asyncio.sleep(4)  # clients are asked to come back after two
+        self.command("done", task, "--agent", "someone")
+        error, text = await waiting
+        assert not error and json.loads(text)["met"], text  # not timed out
 
     async def again(self):
-        got = await self.call("get_task", task_id="a")
-        assert got["task_id"] == "a"
+        got = await self.call("wait_for_task", task_id="w", until="done")
+        assert got["met"], got
 
     async def state(self, task, wanted):
         while (got := await self.client.tasks.status(task)) != wanted:
             assert got in ("working", "input_required"), got
             await asyncio.sleep(0.1)
 
-    async def deferred(self):
+    async def deferred(self, server):
         tasks = self.client.tasks
         await self.call("create_task", task_id="t", title="Task")
         wait = {"task_id": "t", "until": "done"}
@@ -201,6 +205,14 @@ class Run:
             await self.state(one, "completed")
         await self.check("task result", ended())
 
+        async def outlives():
+            await self.call("create_task", task_id="o", title="Outlive")
+            task = await tasks.make("wait_for_task",
+                                    {"task_id": "o", "until": "done"})
+            await self.outlives(server, tasks.result(task), "o")
+        if self.way == "http":
+            await self.check("task kill", outlives())
+
         async def asks():
             self.asked.clear()
             await self.call("create_task", task_id="q", title="Ask")
@@ -218,7 +230,7 @@ class Run:
             self.say("connect")
             await self.works()
             if self.client.tasks:
-                await self.deferred()
+                await self.deferred(server)
             if self.way == "http":
                 await self.check("wait", self.waits(server))
                 await self.check("after kill", self.again())

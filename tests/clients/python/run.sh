@@ -17,7 +17,7 @@ if [ "$1" != --one ]; then
     mkdir -p "$at" || exit 1
     clients=${*:-$(cd "$here/pins" && echo *.in)}
     printf '%s\n' $clients | sed 's/\.in$//' | xargs -n 1 -P 2 sh "$0" --one | tee "$at/lines"
-    awk -f "$here/table.awk" "$at/lines"
+    sort -s -k 1,1 "$at/lines" | awk -f "$here/table.awk"
     exit
 fi
 
