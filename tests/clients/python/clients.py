@@ -14,7 +14,7 @@ from importlib.metadata import version
 from types import SimpleNamespace
 from unittest.mock import MagicMock
 
-WAIT = 45  # seconds that a client may wait for an answer
+WAIT = 45  # seconds for a call, since some clients allow only 5 by default
 
 
 class Client(SimpleNamespace):
@@ -215,7 +215,8 @@ async def adk(where, ask):
     from mcp import StdioServerParameters
     if where.stdio:
         to = kinds.StdioConnectionParams(
-            server_params=StdioServerParameters(**where.stdio))
+            server_params=StdioServerParameters(**where.stdio),
+            timeout=WAIT)
     else:
         kind = {"sse": kinds.SseConnectionParams,
                 "http": kinds.StreamableHTTPConnectionParams}[where.transport]
