@@ -68,8 +68,10 @@ class Run:
             (self.name, "*", check))
         verdict = "ok" if not error else "known" if known else "FAILED"
         why = " ".join(str((known or error) if error else "").split())
-        print(self.name, self.kind.version(), self.transport, check, verdict,
-              why[:300], sep="\t", file=OUT, flush=True)
+        line = (self.name, self.kind.version(), self.transport, check,
+                verdict, why[:300])
+        OUT.write("\t".join(line) + "\n")  # whole, beside those of others
+        OUT.flush()
 
     async def check(self, name, made, limit=50):
         """Awaits what was made for a check, and says how it went."""

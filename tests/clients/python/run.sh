@@ -37,6 +37,6 @@ cmp -s "$here/pins/$client.txt" "$env/pins" || {
 home=$(mktemp -d) || exit 1
 trap 'rm -rf "$home"' EXIT
 env -u MCP_TASK_AGENT -u MCP_TASK_SERVER -u MCP_TASK_TOKEN_FILE \
-    HOME="$home" HERMES_HOME="$home" PYTHONUNBUFFERED=1 \
+    HOME="$home" HERMES_HOME="$home" \
     timeout -k 10 400 "$env/bin/python" "$here/check.py" "$client" 2>"$log" ||
     printf '%s\t\t\tend\tFAILED\tsee %s\n' "$client" "$log"
