@@ -21,8 +21,8 @@
 # make cross        the tests on other processors (cross compilers, qemu)
 # make conformance  the official suite of MCP (npm)
 # make cluster-test  tests, clients and the suite with each store in etcd
-# make clients      config and setup with three coding agents (npm, 700 MB), and
-#                   clients in other languages, with the tools that are there
+# make clients      three coding agents, and SDKs in Python, Go, Rust and Java,
+#                   as far as their tools are there (npm and pip, 2 GB)
 # make oci mcpb     a container image; a bundle for desktop clients
 # make npm wheel deb    packages for npx, for uvx, for Debian
 # make dist         these for eight kinds of machine, by zig (npm)

@@ -513,7 +513,7 @@ read_reply(struct talk *t, const struct json_tok **root)
         *root = json_parse(&t->c->a, body, root, NULL) == 0 ? *root : NULL;
     else
         *root = stream ? answer_in_stream(t, body) : answer_in(t, body);
-    if (*root != NULL && !is_lost(status))
+    if (*root != NULL && !is_lost(status) && status != 401)
         return 0;
     if (status != 200)
         return fail_status(t, status, body);

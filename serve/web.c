@@ -60,6 +60,12 @@
 #define LATE_BODY ((size_t)64 * 1024) /* the most read of one above the rate */
 #define ASK_TOKEN "ask its operator for a token, and set the header " \
                   "Authorization: Bearer TOKEN in your client"
+#define NEEDS_TOKEN "this server needs a token; " ASK_TOKEN
+#define NOT_ALLOWED "Host or Origin not allowed; start mcptask with " \
+                    "--allow-host or --allow-origin"
+/* To a message, since clients of the Python SDK 2 show no other text. */
+#define REFUSAL(text) "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{" \
+                      "\"code\":-32000,\"message\":\"" text "\"}}"
 
 struct exchange;
 
@@ -1083,31 +1089,36 @@ judge_head(struct exchange *x, const struct http_head *h,
 }
 
 static void
-refuse_request(struct exchange *x, int status, const char *allow)
+refuse_request(struct exchange *x, const struct http_head *h, int status,
+               const char *allow)
 {
     static const struct {
         int status;
-        const char *fields, *text;
+        const char *fields, *text, *message;
     } of[] = {
-        {400, NULL, "unknown MCP-Protocol-Version\n"},
-        {401, "WWW-Authenticate: Bearer\r\n", "this server needs a token; "
-         ASK_TOKEN "\n"},
-        {403, NULL, "Host or Origin not allowed; start mcptask with "
-         "--allow-host or --allow-origin\n"},
-        {404, NULL, "no such path\n"},
-        {405, NULL, "method not allowed for this path\n"},
-        {406, NULL, "Accept must include text/event-stream\n"},
+        {400, NULL, "unknown MCP-Protocol-Version\n", NULL},
+        {401, "WWW-Authenticate: Bearer\r\n", NEEDS_TOKEN "\n",
+         REFUSAL(NEEDS_TOKEN)},
+        {403, NULL, NOT_ALLOWED "\n", REFUSAL(NOT_ALLOWED)},
+        {404, NULL, "no such path\n", NULL},
+        {405, NULL, "method not allowed for this path\n", NULL},
+        {406, NULL, "Accept must include text/event-stream\n", NULL},
         {415, "Accept-Encoding: identity\r\n", "send the body as "
-         "application/json, without Content-Encoding\n"},
+         "application/json, without Content-Encoding\n", NULL},
         {429, HTTP_RETRY,
-         "too many requests or connections: wait a second\n"},
+         "too many requests or connections: wait a second\n", NULL},
     };
     size_t i = 0;
 
     while (of[i].status != status)
         i++;
-    reply_text(x, status, status == 405 ? allow : of[i].fields,
-               of[i].text);
+    if (of[i].message != NULL && str_is(h->method, "POST") &&
+        str_starts(h->path, "/mcp"))
+        send_reply(x, status, of[i].fields, "application/json",
+                   str_of(of[i].message));
+    else
+        reply_text(x, status, status == 405 ? allow : of[i].fields,
+                   of[i].text);
 }
 
 static void
@@ -1135,7 +1146,7 @@ on_head(void *ctx, struct http_conn *c)
     if (status == 503)
         reply_unavailable(x);
     else if (status != 0)
-        refuse_request(x, status, allow);
+        refuse_request(x, h, status, allow);
     else if (x->route->wants & ROUTE_BODY) /* it may be large: its room is that
             of the principal or, without tokens, of the connection */
         http_share(c, w->access.tokens != NULL ? str_hash(principal_of(x))

@@ -254,6 +254,7 @@ cross: $(BIN)
 clients: $(BIN)
 	sh tests/clients.sh $(abspath $(BIN))
 	sh tests/clients/import.sh $(abspath $(BIN))
+	MCPTASK=$(abspath $(BIN)) sh tests/clients/python/run.sh
 	MCPTASK=$(abspath $(BIN)) sh tests/clients/langs.sh
 
 # ---- conformance: needs npm and what it installs ----

@@ -39,7 +39,15 @@ test_who_has_a_token(const struct rig *r)
 
     CHECK(fetch(&c, "POST", "/mcp", TYPES, PING) == 401);
     CHECK(has(c.head, "WWW-Authenticate: Bearer"));
+    CHECK(has(c.head, "Content-Type: application/json"));
+    CHECK(strstr(c.body.p, "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{"
+                 "\"code\":-32000,\"message\":\"this server needs") != NULL);
     CHECK(strstr(c.body.p, "Authorization: Bearer TOKEN") != NULL);
+    hang_up(&c);
+    c = dial(r->address);
+    CHECK(fetch(&c, "POST", "/mcp", TYPES "Origin: http://evil.example\r\n",
+                PING) == 403);
+    CHECK(strstr(c.body.p, "\"message\":\"Host or Origin not") != NULL);
     hang_up(&c);
     c = dial(r->address);
     CHECK(fetch(&c, "POST", "/register", TYPES, "{}") == 400);
