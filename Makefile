@@ -20,6 +20,7 @@
 # make cross        the tests on other processors (cross compilers, qemu)
 # make conformance  the official suite of MCP (npm)
 # make cluster-test  tests, clients and the suite with each store in etcd
+# make peers        other task servers for agents, side by side (npm, 1.5 GB)
 # make clients      config and setup with three coding agents (npm, 700 MB)
 # make oci mcpb     a container image; a bundle for desktop clients
 # make npm wheel deb    packages for npx, for uvx, for Debian
