@@ -214,14 +214,20 @@ const shrimp = {
     { updateMode: 'append', globalAnalysisResult: 'Nothing to add',
       tasksRaw: JSON.stringify([shrimpTask(name)]) }), ID),
   get: (s, taskId) => s.call('get_task_detail', { taskId }),
-  list: (s) => s.call('list_tasks', { status: 'pending' }),
+  list: async (s, status = 'pending') => {
+    const text = await s.call('list_tasks', { status });
+    if (!ID.test(text) && !text.includes('沒有')) { /* "there is none" */
+      throw new Error(text);
+    }
+    return text;
+  },
   take: async (s) => {
     const [, id] = ID.exec(await shrimp.list(s)) ?? [];
     const mine = id && ID.test(await s.call('execute_task', { taskId: id }));
     return id && { id, mine };
   },
   all: async (s) => {
-    const of = async (status) => (await s.call('list_tasks', { status }))
+    const of = async (status) => (await shrimp.list(s, status))
       .split('\n### ').slice(1).map((part) => ({ id: ID.exec(part)[1],
         title: part.split('\n', 1)[0], open: status === 'pending' }));
     return [...await of('pending'), ...await of('in_progress')];

@@ -2,7 +2,9 @@
    from its registry, over stdio, with the same client, and without a network.
    Prints one Markdown table. What would take too long is cut short and said.
 
-   usage: node peers.mjs [--quick] [NAME...]
+   usage: node peers.mjs [--quick] [--times] [NAME...]
+
+   --quick has smaller counts, --times no crowds and no kills.
 
    The figures of all servers come in turns, so that other work on the machine
    hits all alike. "Tokens" are characters / 4. */
@@ -20,6 +22,7 @@ import { StdioClientTransport }
 import { PEERS, STEPS, title } from './adapters.mjs';
 
 const QUICK = process.argv.includes('--quick');
+const TIMES = process.argv.includes('--times');
 const NAMES = process.argv.slice(2).filter((a) => !a.startsWith('--'));
 const AGENTS = 8;
 const CROWD = QUICK ? 80 : 500; /* tasks, for eight agents and for the kills */
@@ -82,7 +85,7 @@ class Session {
     s.transport = new StdioClientTransport({ command, args, cwd: dir,
       stderr: 'ignore',
       env: { PATH: process.env.PATH, HOME: dir, ...peer.env?.(dir) } });
-    await s.client.connect(s.transport, { timeout: CALL_MS });
+    await s.client.connect(s.transport, { timeout: 2 * CALL_MS });
     s.pid = s.transport.pid;
     return s;
   }
@@ -148,7 +151,7 @@ async function crowd(peer, dir, work) {
         go = await work(s, i);
       } catch (e) {
         errors++;
-        note(peer.name, e.message);
+        note(peer.name, e.message.split('\n', 1)[0]);
       }
     }
   }));
@@ -163,6 +166,9 @@ const after = ({ errors, cut, seconds }) => (errors
   + (cut ? `; stopped after ${Math.round(seconds)} s`
     : `; ${seconds.toPrecision(2)} s`);
 
+const remaining = (peer, dir) => withSession(peer, dir, peer.all)
+  .catch((e) => (note(peer.name, e.message), []));
+
 async function creating(peer) {
   const dir = newStore(peer);
   const made = [];
@@ -172,12 +178,12 @@ async function creating(peer) {
     made.push([await peer.create(s, name), name]);
     return tried < CROWD;
   });
-  const kept = new Set((await withSession(peer, dir, peer.all))
-    .map((task) => task.title));
+  const kept = new Set((await remaining(peer, dir)).map((task) => task.title));
   const lost = made.filter(([, name]) => !kept.has(name)).length;
   const twice = made.length - new Set(made.map(([id]) => id)).size;
   return `${lost} of ${made.length} lost`
-    + (twice ? `; ${twice} ids twice` : '') + after(how);
+    + (twice ? `; ${twice} ids twice` : '')
+    + (kept.size ? '' : '; the store cannot be read') + after(how);
 }
 
 async function claiming(peer) {
@@ -190,12 +196,14 @@ async function claiming(peer) {
     }
     return got !== undefined;
   });
-  const is = new Map((await withSession(peer, dir, peer.all))
+  const is = new Map((await remaining(peer, dir))
     .map((task) => [task.id, task]));
   const sets = [...holders];
   const many = sets.filter(([, set]) => set.size > 1).length;
   const lost = sets.filter(([id]) => is.get(id)?.open ?? true).length;
-  return `${sets.length - many} / ${many} / ${lost}${after(how)}`;
+  const missing = CROWD - is.size;
+  return `${sets.length - many} / ${many} / ${lost}`
+    + (missing ? `; ${missing} tasks are missing` : '') + after(how);
 }
 
 /* Kills a server while it creates, again and again; each next one tells what is
@@ -402,11 +410,14 @@ function print() {
 
 row('version', peers.map((peer) => peer.version));
 row('how an agent claims', peers.map((peer) => peer.claim));
-row(`${AGENTS} agents claim ${CROWD} tasks: had by one / by several / `
-  + 'claims lost', await each('claiming', claiming));
-row(`${AGENTS} agents create ${CROWD} tasks`, await each('creating', creating));
-row(`\`kill -9\`, ${KILLS} times, while it creates`,
-  await each('killing', killing));
+if (!TIMES) {
+  row(`${AGENTS} agents claim ${CROWD} tasks: had by one / by several / `
+    + 'claims lost', await each('claiming', claiming));
+  row(`${AGENTS} agents create ${CROWD} tasks`,
+    await each('creating', creating));
+  row(`\`kill -9\`, ${KILLS} times, while it creates`,
+    await each('killing', killing));
+}
 row('synced before the answer', await each('syncing', syncing));
 row('until another client knows what a killed agent did and what is next',
   await each('resuming', resuming));
