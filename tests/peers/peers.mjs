@@ -82,6 +82,9 @@ class Session {
     const [command, ...args] = [...wrap, ...ISOLATE, ...peer.command()];
     s.dir = dir;
     s.client = new Client({ name: 'peers', version: '1' });
+    s.client.onerror = (e) => {
+      s.error = e.message;
+    };
     s.transport = new StdioClientTransport({ command, args, cwd: dir,
       stderr: 'ignore',
       env: { PATH: process.env.PATH, HOME: dir, ...peer.env?.(dir) } });
@@ -360,9 +363,9 @@ async function sized(size) {
           const [t] = await timing(() => peer[op](s, asked));
           run[op].push(t);
           run.spent += t;
-          run.bytes = s.bytes - bytes; /* of the last one, a list */
+          run.bytes = op === 'list' ? s.bytes - bytes : undefined;
         } catch (e) {
-          run.failed = `${op}: ${e.message}`;
+          run.failed = `${op}: ${s.error ?? e.message}`;
           note(peer.name, run.failed);
         }
       }
