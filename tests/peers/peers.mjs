@@ -206,7 +206,9 @@ async function claiming(peer) {
   const lost = sets.filter(([id]) => is.get(id)?.open ?? true).length;
   const missing = CROWD - is.size;
   return `${sets.length - many} / ${many} / ${lost}`
-    + (missing ? `; ${missing} tasks are missing` : '') + after(how);
+    + (is.size ? '' : '; the store cannot be read')
+    + (is.size && missing ? `; ${missing} tasks are missing` : '')
+    + after(how);
 }
 
 /* Kills a server while it creates, again and again; each next one tells what is
