@@ -21,6 +21,7 @@
 # make cross        the tests on other processors (cross compilers, qemu)
 # make conformance  the official suite of MCP (npm)
 # make cluster-test  tests, clients and the suite with each store in etcd
+# make peers        other task servers for agents, side by side (npm, 1.5 GB)
 # make clients      three coding agents, and SDKs in Python, Go, Rust and Java,
 #                   as far as their tools are there (npm and pip, 2 GB)
 # make oci mcpb     a container image; a bundle for desktop clients

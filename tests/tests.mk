@@ -263,6 +263,13 @@ conformance: $(BIN) $(B)/fixture
 	cd tests/interop && { [ -d node_modules ] || npm ci; }
 	node tests/interop/conformance.mjs $(B)/fixture ./$(BIN)
 
+# ---- peers: the same, and 1.5 GB ----
+
+# npm ci wants the packages of all platforms in the lock file.
+peers: $(BIN)
+	cd tests/peers && { [ -d node_modules ] || npm install --no-save; }
+	@MCPTASK=./$(BIN) node tests/peers/peers.mjs $(PEERS_ARGS)
+
 # ---- fuzz: needs clang and its runtime ----
 
 FUZZ := json log line http record cli import texts $(ETCD:etcd=etcd remote)
@@ -348,6 +355,6 @@ faults: $(BIN)
 	@python3 tests/etcd/faults.py ./$(BIN) || [ $$? -eq 77 ]
 
 .PHONY: instructions lines walk example posix systems kills chaos faults \
-  cluster-test upgrade cross clients lint \
+  cluster-test upgrade cross clients peers lint \
   lint_builds sanitized sanitized_gcc sanitized_clang $(LINT) \
   $(FUZZ:%=run_fuzz_%)
