@@ -1,20 +1,21 @@
 #!/bin/sh
 # Counts the lines of the files that git tracks, by folder and kind: the product
-# and, apart from it, its tests. Pictures, logs and files that programs write
+# and, apart from it, its tests. "others" are Python, JavaScript, Go, Rust and
+# Java. Pictures, logs and files that programs write
 # (lock files, data) are not counted.
 set -eu
 cd "$(dirname "$0")/.."
 
 git ls-files | awk '
 function kind(file) {
-    if (file ~ /^tests\/(data|fuzz\/seeds|cli\/look|interop\/screens)\//)
+    if (file ~ /^tests\/(data|fuzz\/seeds|cli\/look|interop\/screens|clients\/python\/pins)\//)
         return ""
     if (file ~ /\.[ch]$/)
         return "C"
     if (file ~ /\.html$/)
         return "page"
-    if (file ~ /\.(py|mjs)$|mcptask-import$/)
-        return "py js"
+    if (file ~ /\.(py|mjs|go|rs|java)$|mcptask-import$/)
+        return "others"
     if (file ~ /\.(sh|awk|sed|mk|zsh)$|Makefile$|^\.ci\/|deb\/p/)
         return "sh make"
     if (file ~ /\.(md|txt|patch|[15])$/)
@@ -46,14 +47,14 @@ function kind(file) {
     }
 }
 function row(name, of, i) {
-    printf "%-14s", name
+    printf "%-20s", name
     for (i = 1; i <= 5; i++)
         printf " %8s", of[name, kinds[i]]
     print ""
 }
 END {
-    split("C,page,py js,sh make,text", kinds, ",")
-    printf "%-14s", "lines"
+    split("C,page,others,sh make,text", kinds, ",")
+    printf "%-20s", "lines"
     for (i = 1; i <= 5; i++)
         printf " %8s", kinds[i]
     print ""
