@@ -173,8 +173,8 @@ priority_cell(struct arena *a, const struct task *k)
 }
 
 /* "3/6"; empty: it has no steps. */
-static struct str
-steps_text(struct arena *a, const struct task *k)
+struct str
+human_steps(struct arena *a, const struct task *k)
 {
     size_t done, all;
 
@@ -207,7 +207,7 @@ human_row(struct table *t, const struct task *k)
         sign_cell(human_sign_of(k)),
         {other_project(t->c, &a, k), NULL},
         {raw_text(&a, k->f[F_CURRENT_OWNER]), NULL},
-        {steps_text(&a, k), NULL},
+        {human_steps(&a, k), NULL},
         {age_of(t->c, &a, k->ev.r.time), "2"},
         {raw_text(&a, k->f[F_TITLE]), NULL},
     };
@@ -275,7 +275,7 @@ human_make_card(const struct cli *c, struct arena *a, const struct task *k,
                   {arena_str(a, raw_text(a, k->f[F_TITLE])), NULL},
                   {arena_str(a, other_project(c, a, k)), "2"},
                   {arena_str(a, raw_text(a, k->f[F_CURRENT_OWNER])), NULL},
-                  {steps_text(a, k), NULL},
+                  {human_steps(a, k), NULL},
                   {age_of(c, a, k->ev.r.time), "2"}},
         .reason = arena_str(a, reason),
     };

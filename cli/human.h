@@ -25,6 +25,8 @@ enum { HUMAN_COLUMNS = 8 };
 extern const struct table_column human_list[HUMAN_COLUMNS];
 void human_row(struct table *t, const struct task *k);
 
+/* "3/5", the steps that are completed, and all; or empty. */
+struct str human_steps(struct arena *a, const struct task *k);
 /* Appends a task to c->out: on a terminal as a row, in a pipe as
    view_task_line. */
 void human_put_task(struct cli *c, const struct task *k);
