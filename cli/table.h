@@ -33,7 +33,7 @@ struct table {
     size_t width;  /* of the terminal; 0: unknown */
     size_t indent; /* blanks before each row */
     bool headed;   /* the heads have been written */
-    size_t wide[TABLE_COLUMNS]; /* the widest texts so far, cut to their share */
+    size_t wide[TABLE_COLUMNS]; /* the widest texts so far, cut to a share */
     size_t full[TABLE_COLUMNS]; /* and whole */
     struct arena a; /* of the rows that have not been written */
     struct table_row *first, **last;
