@@ -30,7 +30,7 @@ struct item {
 struct plan {
     struct cli *c;
     struct item item[TASK_MAX_NEW];
-    unsigned n;   /* items, also those that are too many */
+    unsigned n;
     struct buf b; /* the tasks as JSON */
 };
 
@@ -107,8 +107,11 @@ add_item(struct plan *p, unsigned line, size_t column, struct str text)
 {
     struct item *it = &p->item[p->n], *up = p->n > 0 ? it - 1 : NULL;
 
-    if (p->n++ >= TASK_MAX_NEW)
-        return 0; /* only counted */
+    if (p->n == TASK_MAX_NEW)
+        return cli_fail(p->c, ERR_TOO_LARGE, "line %u: at most %d items are "
+                        "added together\nadd the list in parts, with --parent "
+                        "ID for those of one task", line, TASK_MAX_NEW);
+    p->n++;
     while (up != NULL && up->column >= column)
         up = up->parent;
     *it = (struct item){.line = line, .column = column, .parent = up};
@@ -116,9 +119,6 @@ add_item(struct plan *p, unsigned line, size_t column, struct str text)
     it->done = take_box(&text);
     it->after = take_after(&text);
     it->title = text;
-    if (text.len == 0)
-        return cli_fail(p->c, ERR_INVALID, "line %u: the item has no title",
-                        line);
     if (up != NULL && up->done && !it->done)
         return cli_fail(p->c, ERR_INVALID, "line %u: this part is not done, "
                         "but line %u is\ntick both or none", line, up->line);
@@ -130,16 +130,13 @@ read_plan_line(struct plan *p, unsigned n, struct str line)
 {
     struct str text = line;
     size_t column = take_indent(&text);
-    struct item *it = p->n > 0 && p->n <= TASK_MAX_NEW ? &p->item[p->n - 1]
-                                                       : NULL;
+    struct item *it = p->n > 0 ? &p->item[p->n - 1] : NULL;
 
     text = str_trim(text);
     if (text.len == 0 || (column == 0 && *text.p == '#'))
         return 0;
     if (take_marker(&text))
         return add_item(p, n, column, text);
-    if (p->n > TASK_MAX_NEW)
-        return 0;
     if (it == NULL || column <= it->column)
         return cli_fail(p->c, ERR_INVALID, "line %u: neither an item such as "
                         "\"- [ ] TITLE\" nor text below one\nindent it, or "
@@ -185,10 +182,6 @@ read_plan(struct plan *p)
     if (rc == 0 && p->n == 0)
         rc = cli_fail(c, ERR_INVALID, "standard input has no item such as "
                       "\"- [ ] TITLE\"");
-    if (rc == 0 && p->n > TASK_MAX_NEW)
-        rc = cli_fail(c, ERR_TOO_LARGE, "the list has %u items, but at most %d "
-                      "are added together\nadd it in parts, with --parent ID "
-                      "for those of one task", p->n, TASK_MAX_NEW);
     return rc;
 }
 
@@ -325,7 +318,7 @@ cli_add_list(struct cli *c)
     for (unsigned i = 0; rc == 0 && i < p->n; i++)
         rc = write_item(p, i, given);
     rc = rc == 0 ? send_plan(p) : rc;
-    for (unsigned i = 0; i < p->n && i < TASK_MAX_NEW; i++)
+    for (unsigned i = 0; i < p->n; i++)
         buf_fini(&p->item[i].goal);
     buf_fini(&p->b);
     return rc < 0 ? cli_fail_store(c, rc) : rc;

@@ -87,7 +87,7 @@ what_is_refused() {
     bad '' 'standard input has no item such as "- [ ] TITLE"'
     bad '- a\ntext\n' 'line 2: neither an item such as'
     bad '# Plan\ntext\n- a\n' 'line 2: neither an item such as' 'indent it'
-    bad '- a\n- [ ]\n' 'line 2: the item has no title'
+    bad '- a\n- [ ]\n' 'line 2: title is missing'
     bad '- a\n- b (after #3)' 'line 2: no item #3 is above this one' \
         'put it below what it is after'
     for of in 0 1 2 99 2x +1 -1 99999999999999999999 ''; do
@@ -103,7 +103,7 @@ what_is_refused() {
         echo "- $n"
         n=$((n + 1))
     done >many
-    bad "$(cat many)" 'the list has 51 items, but at most 50' '--parent ID'
+    bad "$(cat many)" 'line 51: at most 50 items are added' '--parent ID'
     bad "- a\n- $(printf %0300d 0)\n" 'line 2: '
     exits=1 bad '- a\n\n- b (after none)' 'line 3: ' 'no such task "none"'
     exits=4 bad '- a\n  - b (after #1)' 'line 2: ' 'as one of its parts'
