@@ -42,6 +42,12 @@ struct human_card {
 void human_make_card(const struct cli *c, struct arena *a,
                      const struct task *k, struct human_card *out);
 
+/* The texts of a list (raw) with commas between them. */
+struct str human_joined(struct arena *a, struct str list);
+/* What was done, in a word or two; and *about: with what, as the state after it
+   tells, which a server does not. Both may be in a. */
+struct str human_deed(struct arena *a, const struct task_event *ev,
+                      struct str *about);
 /* A list of events, of one task or of all. A person reads when, who and what; a
    program has the seq, and each part in a column of its own: human_event adds
    a row. The caller draws and ends t. */

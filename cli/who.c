@@ -172,28 +172,22 @@ static const struct table_column columns[] = {
 };
 enum { COLUMNS = sizeof columns / sizeof *columns };
 
-/* "+2 more, 1 waits for you, left web-313", what is so beside its state. */
+/* "+2 more, 1 waits for you, left behind: web-313", beside its state. */
 static struct str
 also_text(struct arena *a, const struct agent *g)
 {
-    struct str left = arena_printf(a, "[%.*s]", STR_ARG(g->left));
-    uint64_t others = g->held > 0 ? g->held - 1 : 0;
+    struct str left = human_joined(a, arena_printf(a, "[%.*s]",
+                                                   STR_ARG(g->left)));
     uint64_t waits = g->waits - (g->waits > 0 && g->of == ASKS);
     struct buf b = {0};
-    size_t n = raw_list_n(left);
 
-    if (others > 0)
-        buf_printf(&b, ", +" U64 " more", others);
+    if (g->held > 1)
+        buf_printf(&b, ", +" U64 " more", g->held - 1);
     if (waits > 0)
         buf_printf(&b, ", " U64 " wait%s for you", waits,
                    waits == 1 ? "s" : "");
-    if (n > 0 && g->of == LEFT)
-        buf_z(&b, ", left behind");
-    else if (n > 0)
-        buf_printf(&b, ", left %.*s", STR_ARG(
-            raw_inner(raw_list_next(left, STR_NONE))));
-    if (n > 1)
-        buf_printf(&b, " and %zu more", n - 1);
+    if (left.len > 0)
+        buf_printf(&b, ", left behind: %.*s", STR_ARG(left));
     return b.len > 0 ? str_from(buf_take(&b, a), strlen(", ")) : STR("");
 }
 

@@ -194,7 +194,7 @@ gone() {
     mt 0 list --json
     mt 0 board
     mt 0 who
-    grep -q 'ann  exited, wrote [0-9]*s ago  one  One  left behind$' "$all" ||
+    grep -q 'ann  exited, wrote [0-9]*s ago  one  One  left behind: one$' "$all" ||
         fail "$(cat "$all")"
     mt 4 handoff one --agent bob --to cyd
     grep -q 'claim one --takeover --reason TEXT' "$all" || fail "$(cat "$all")"
@@ -244,7 +244,7 @@ agents() {
     cat >want <<'END'
 ann wrote N ago one Task one; now: B +1 more, 1 waits for you 1/3 3 failed
 bob waits for you, N three Task three
-cyd wrote N ago four Task four left five
+cyd wrote N ago four Task four left behind: five
 END
     same have want
     checks=$((checks + 2))
