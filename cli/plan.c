@@ -151,7 +151,7 @@ static int
 refuse_foreign(struct cli *c, struct str text)
 {
     text = str_trim(text);
-    if (str_starts(text, "{") || json_is_valid(text))
+    if (str_starts(text, "{") || (str_starts(text, "[") && json_is_valid(text)))
         return cli_fail(c, ERR_INVALID, "standard input is JSON, not a list\n"
                         "run \"mcptask import -\" for tasks of mcptask, and "
                         "\"mcptask-import -\" for those of other programs");
