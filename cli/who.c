@@ -167,7 +167,8 @@ sign_of_life(const struct who *w, struct arena *a, const struct agent *g,
 static const struct table_column columns[] = {
     {.head = "AGENT", .share = 25}, {.head = "STATE"},
     {.head = "ID", .share = 20}, {.head = "TASK", .rest = true},
-    {.head = "ALSO", .may_go = true}, {.head = "STEPS", .may_go = true},
+    {.head = "ALSO", .share = 25, .may_go = true},
+    {.head = "STEPS", .may_go = true},
     {.head = "TESTS", .may_go = true},
 };
 enum { COLUMNS = sizeof columns / sizeof *columns };

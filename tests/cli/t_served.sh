@@ -248,6 +248,14 @@ cyd wrote N ago four Task four left behind: five
 END
     same have want
     checks=$((checks + 2))
+    for n in 1 2 3 4 5 6 7 8 9; do
+        echo "{\"task_id\":\"left-behind-$n\",\"title\":\"T\",\"status\":
+            \"agent_exhausted\",\"exhausted\":{\"agent\":\"dan\"}}" | tr -d '\n'
+        echo
+    done >in
+    run 0 import in
+    COLUMNS=90 mt 0 who # the long list leaves room for others
+    has "$all" '+1 more, 1 waits' 'left behind: left-beh'
     was=$(since cyd)
     mt 0 message four 'A word' -a dan
     [ -n "$was" ] && [ "$(since cyd)" = "$was" ] || fail "not since $was"
