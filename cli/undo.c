@@ -127,11 +127,10 @@ take_task(void *ctx, const struct task *k)
     return true;
 }
 
-static enum task_status
-status_after(const struct task_event *ev)
+static bool
+is_done(const struct task_event *ev)
 {
-    return (enum task_status)task_status_of(raw_inner(raw_member(ev->v,
-                                                                 "status")));
+    return str_is(raw_member(ev->v, "status"), "\"done\"");
 }
 
 /* Whether it was a request to stop, whose inverse depends on what the task has
@@ -147,7 +146,7 @@ static bool
 has_inverse(struct arena *a, const struct task_event *ev)
 {
     if (str_is(ev->op, "create"))
-        return status_after(ev) != TASK_DONE;
+        return !is_done(ev);
     if (is_request(ev))
         return true;
     for (int i = 0; i < TASK_N_FIELDS; i++)
@@ -162,7 +161,7 @@ static int
 refuse_change(struct cli *c, const struct change *at, const char *id,
               struct str deed)
 {
-    bool done = status_after(&at->ev) == TASK_DONE;
+    bool done = is_done(&at->ev);
     struct str by = raw_text(&c->a, at->last.by);
     char age[24];
 
@@ -221,7 +220,7 @@ put_inverse(struct cli *c, const struct task_event *ev, const struct task *p,
     struct str stop = p->f[F_CANCEL_REQUESTED];
     struct json_w *w = &c->tool.w;
 
-    if (task_status_ended(status_after(ev)) && to != TASK_IN_PROGRESS)
+    if (task_raw_ended(raw_member(ev->v, "status")) && to != TASK_IN_PROGRESS)
         to = TASK_OPEN; /* for its next owner, if it had one */
     if (is_request(ev))
         json_put_raw(w, stop.p != NULL ? "clear" : "cancel_requested",
@@ -295,8 +294,9 @@ cli_undo(struct cli *c)
         return rc < 0 ? cli_fail_store(c, rc) : rc;
     if (f.n == 0)
         return cli_fail(c, ERR_NOT_FOUND, "no change by %s in the last 24 h\n"
-                        "run \"mcptask tail --agent %s\" to see older ones",
-                        agent, agent);
+                        "run \"mcptask tail\" to see all, and \"mcptask undo "
+                        "--agent NAME\" to take back one by another name",
+                        agent);
     note = arena_printf(&c->kept, NOTE U64, f.list[0].ev.r.n);
     for (size_t i = 0; note.p != NULL && i < f.n; i++) {
         arena_reset(&c->a);

@@ -19,7 +19,8 @@ state() {
 each_kind_of_change() {
     mt 1 undo
     has err 'no change by anna in the last 24 h' \
-        'run "mcptask tail --agent anna"'
+        'run "mcptask tail"' \
+        '"mcptask undo --agent NAME"'
     mt 0 add --id a One
     mt 0 undo
     has out 'a: cancelled, which undoes "created" '
