@@ -173,8 +173,8 @@ priority_cell(struct arena *a, const struct task *k)
 }
 
 /* "3/6"; empty: it has no steps. */
-static struct str
-steps_text(struct arena *a, const struct task *k)
+struct str
+human_steps(struct arena *a, const struct task *k)
 {
     size_t done, all;
 
@@ -207,7 +207,7 @@ human_row(struct table *t, const struct task *k)
         sign_cell(human_sign_of(k)),
         {other_project(t->c, &a, k), NULL},
         {raw_text(&a, k->f[F_CURRENT_OWNER]), NULL},
-        {steps_text(&a, k), NULL},
+        {human_steps(&a, k), NULL},
         {age_of(t->c, &a, k->ev.r.time), "2"},
         {raw_text(&a, k->f[F_TITLE]), NULL},
     };
@@ -275,7 +275,7 @@ human_make_card(const struct cli *c, struct arena *a, const struct task *k,
                   {arena_str(a, raw_text(a, k->f[F_TITLE])), NULL},
                   {arena_str(a, other_project(c, a, k)), "2"},
                   {arena_str(a, raw_text(a, k->f[F_CURRENT_OWNER])), NULL},
-                  {steps_text(a, k), NULL},
+                  {human_steps(a, k), NULL},
                   {age_of(c, a, k->ev.r.time), "2"}},
         .reason = arena_str(a, reason),
     };
@@ -313,9 +313,8 @@ author_text(struct arena *a, const struct task_event *ev)
                                : by;
 }
 
-/* The texts of a list (raw) with commas between them. */
-static struct str
-joined_text(struct arena *a, struct str list)
+struct str
+human_joined(struct arena *a, struct str list)
 {
     struct str item = STR_NONE;
     struct buf b = {0};
@@ -326,10 +325,8 @@ joined_text(struct arena *a, struct str list)
     return buf_take(&b, a);
 }
 
-/* What was done, in a word or two; and *about: with what, as the state after it
-   tells, which a server does not. */
-static struct str
-deed_text(struct arena *a, const struct task_event *ev, struct str *about)
+struct str
+human_deed(struct arena *a, const struct task_event *ev, struct str *about)
 {
     static const struct {
         const char *op, *field, *text; /* field: what an update changed */
@@ -381,7 +378,7 @@ deed_text(struct arena *a, const struct task_event *ev, struct str *about)
         *about = arena_printf(a, "to %.*s%s%.*s", STR_ARG(to),
                               about->len > 0 ? ": " : "", STR_ARG(*about));
     if (str_is(deed, "changed"))
-        *about = joined_text(a, ev->set);
+        *about = human_joined(a, ev->set);
     return deed;
 }
 
@@ -395,7 +392,7 @@ human_event(struct human_events *e, const struct task_event *ev)
     struct cli *c = e->t.c;
 
     if (c->tty) {
-        deed = deed_text(&a, ev, &about);
+        deed = human_deed(&a, ev, &about);
         note = note.len == 0 ? about : note;
         if (!e->of_one && title.len > 0)
             note = note.len == 0 ? title
@@ -416,7 +413,7 @@ human_event(struct human_events *e, const struct task_event *ev)
         cell++->s = ev->op;
         cell++->s = author_text(&a, ev);
         cell++->s = raw_inner(raw_member(ev->v, "status"));
-        cell->s = e->of_one ? joined_text(&a, ev->set) : title;
+        cell->s = e->of_one ? human_joined(&a, ev->set) : title;
         if (e->of_one && cell->s.len == 0)
             cell->s = STR("-");
         cell[1].s = note;
@@ -852,7 +849,7 @@ fact_text(struct sheet *s, const struct task_fact *fact)
         return arena_printf(&s->a, "%.*s%s%.*s", STR_ARG(when_text(s, text)),
                             by.len > 0 ? " by " : "", STR_ARG(by));
     if (fact->kind == KIND_WORDS || fact->kind == KIND_ITEMS)
-        return joined_text(&s->a, raw);
+        return human_joined(&s->a, raw);
     if (fact->kind == KIND_TIME && text.len > 0)
         return local_time(s->t.c, &s->a, text, true);
     return text.p != NULL ? text : raw;

@@ -25,6 +25,8 @@ enum { HUMAN_COLUMNS = 8 };
 extern const struct table_column human_list[HUMAN_COLUMNS];
 void human_row(struct table *t, const struct task *k);
 
+/* "3/5", the steps that are completed, and all; or empty. */
+struct str human_steps(struct arena *a, const struct task *k);
 /* Appends a task to c->out: on a terminal as a row, in a pipe as
    view_task_line. */
 void human_put_task(struct cli *c, const struct task *k);
@@ -40,6 +42,12 @@ struct human_card {
 void human_make_card(const struct cli *c, struct arena *a,
                      const struct task *k, struct human_card *out);
 
+/* The texts of a list (raw) with commas between them. */
+struct str human_joined(struct arena *a, struct str list);
+/* What was done, in a word or two; and *about: with what, as the state after it
+   tells, which a server does not. Both may be in a. */
+struct str human_deed(struct arena *a, const struct task_event *ev,
+                      struct str *about);
 /* A list of events, of one task or of all. A person reads when, who and what; a
    program has the seq, and each part in a column of its own: human_event adds
    a row. The caller draws and ends t. */

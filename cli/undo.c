@@ -6,13 +6,13 @@
       what was.
    3. A command that ended or reopened several tasks, or added those of a list,
       is taken back as a whole: see is_of_one.
-   4. Nothing that an agent may have read is taken back: answers, messages,
-      files. */
+   4. What others may have read stays: questions, answers, messages, files, and
+      a task that was added as done. */
 
 #include "cli/undo.h"
 #include "cli/args.h"
 #include "cli/call.h"
-#include "cli/id.h"
+#include "cli/human.h"
 #include "cli/show.h"
 #include "cli/text.h"
 #include "base/clock.h"
@@ -62,20 +62,15 @@ time_of(const struct task_event *ev)
     return ms;
 }
 
-static bool
-is_inverse(const struct task_event *ev)
-{
-    return str_starts(ev->note, "\"" NOTE);
-}
-
-/* Whether one command made both, as far as can be told: the same was done to
-   another task right before, or it was created without a change between. */
+/* Whether one command made both, as far as can be told: it undid both, or
+   created both without a change between, or did the same to another task right
+   before. */
 static bool
 is_of_one(const struct task_event *a, const struct task_event *b)
 {
     if (!str_eq(a->op, b->op) || !str_eq(a->note, b->note))
         return false;
-    if (is_inverse(a))
+    if (str_starts(a->note, "\"" NOTE))
         return true;
     if (time_of(a) - time_of(b) > GAP_MS)
         return false;
@@ -132,200 +127,112 @@ take_task(void *ctx, const struct task *k)
     return true;
 }
 
-/* The command that made a change. */
-static const char *
-deed_of(const struct task_event *ev)
+static bool
+is_done(const struct task_event *ev)
 {
-    static const char *const ends[TASK_N_STATUSES] = {
-        [TASK_OPEN] = "reopen", [TASK_DONE] = "done", [TASK_FAILED] = "fail",
-        [TASK_CANCELLED] = "cancel"};
-    static const char *const ops[] = {"handoff", "exhaust", "attach", "claim",
-                                      "checkpoint", "ask", "import", "leave"};
-    int status = task_status_of(raw_inner(raw_member(ev->v, "status")));
+    return str_is(raw_member(ev->v, "status"), "\"done\"");
+}
 
-    if (is_inverse(ev) && !has_set(ev, "\"questions\""))
-        return "undo";
-    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
-        if (str_is(ev->op, ops[i]))
-            return ops[i];
+/* Whether it was a request to stop, whose inverse depends on what the task has
+   now. */
+static bool
+is_request(const struct task_event *ev)
+{
+    return str_is(ev->set, "[\"cancel_requested\"]");
+}
+
+/* Whether the inverse of a change would set anything. */
+static bool
+has_inverse(struct arena *a, const struct task_event *ev)
+{
     if (str_is(ev->op, "create"))
-        return status == TASK_DONE ? "add done" : "add";
-    if (has_set(ev, "\"status\""))
-        return status >= 0 && ends[status] != NULL ? ends[status] : "start";
-    if (has_set(ev, "\"questions\""))
-        return "answer";
-    if (has_set(ev, "\"messages\""))
-        return "message";
-    return has_set(ev, "\"cancel_requested\"") ? "cancel" : "edit";
+        return !is_done(ev);
+    if (is_request(ev))
+        return true;
+    for (int i = 0; i < TASK_N_FIELDS; i++)
+        if (!(FOLLOWS >> i & 1) &&
+            raw_list_has(ev->set, raw_quote(a, task_arg_name(i))))
+            return !str_is(ev->op, "import");
+    return false;
 }
 
 /* Prints why a change is not taken back. Returns the exit code; 0: it is. */
 static int
-refuse_change(struct cli *c, const struct change *at, const char *deed)
+refuse_change(struct cli *c, const struct change *at, const char *id,
+              struct str deed)
 {
-    static const struct {
-        const char *deed, *why, *next;
-    } stays[] = {
-        {"answer", "an answer may have been read", "message %s TEXT"},
-        {"message", "a message may have been read", "message %s TEXT"},
-        {"add done", "a task that was added as done stays", "reopen %s REASON"},
-        {"attach", "an attached file stays", "edit %s"},
-        {"import", "an imported task stays", "cancel %s"},
-        {"leave", "the session has ended", "show %s"},
-    };
-    const char *id = arena_printf(&c->a, "%.*s", STR_ARG(at->ev.id)).p;
-    struct str by = raw_text(&c->a, at->last.by), next;
+    bool done = is_done(&at->ev);
+    struct str by = raw_text(&c->a, at->last.by);
     char age[24];
 
-    if (id == NULL)
-        return cli_fail_store(c, ERR_NOMEM);
     if (at->last.r.n != at->ev.r.n)
         return cli_fail(c, ERR_VERSION, "%s: %.*s changed it %s ago, after "
-                        "your \"%s\"\nrun \"mcptask history %s\" to see both, "
-                        "and \"mcptask edit %s\" to change it", id,
+                        "your \"%.*s\"\nrun \"mcptask history %s\" to see "
+                        "both, and \"mcptask edit %s\" to change it", id,
                         STR_ARG(by), cli_span(age, cli_now_ms(c) -
                                                    time_of(&at->last)),
-                        deed, id, id);
-    for (size_t i = 0; i < sizeof stays / sizeof *stays; i++)
-        if (str_is(str_of(deed), stays[i].deed)) {
-            next = arena_printf(&c->a, stays[i].next, id);
-            return cli_fail(c, ERR_TRANSITION, "%s: %s, so \"%s\" cannot be "
-                            "undone\nto change the task, run \"mcptask %.*s\"",
-                            id, stays[i].why, deed, STR_ARG(next));
-        }
-    if (str_is(at->ev.op, "claim") && !has_set(&at->ev, "\"current_owner\"") &&
-        !has_set(&at->ev, "\"status\""))
-        return cli_fail(c, ERR_TRANSITION, "%s: \"claim\" has only renewed the "
-                        "lease\nto free the task, run \"mcptask handoff %s\"",
-                        id, id);
+                        STR_ARG(deed), id, id);
+    if (!has_inverse(&c->a, &at->ev))
+        return cli_fail(c, ERR_TRANSITION, "%s: \"%.*s\" cannot be undone: "
+                        "what others may have read stays\nrun \"mcptask %s "
+                        "%s%s\" to change the task", id, STR_ARG(deed),
+                        done ? "reopen" : "edit", id, done ? " REASON" : "");
     return 0;
 }
 
-/* Puts what the fields were in p that the change has set, except the status.
-   Nothing clears a field but update_task. */
+/* Puts what the fields were in p that the change has set, except the status,
+   as arguments of update_task or handoff_task. Only the first clears any. */
 static void
 put_fields(struct cli *c, const struct task_event *ev, const struct task *p,
-           bool update)
+           bool hands)
 {
     struct json_w *w = &c->tool.w;
-    bool moves = has_set(ev, "\"status\"");
     struct str name, clear = STR("[]");
 
     for (int i = 0; i < TASK_N_FIELDS; i++) {
+        bool owner = i == F_CURRENT_OWNER; /* it follows a status, too */
+
         name = raw_quote(&c->a, task_arg_name(i));
         if (i == F_STATUS || FOLLOWS >> i & 1 ||
-            (i == F_CURRENT_OWNER && !update) ||
-            (!raw_list_has(ev->set, name) && !(i == F_CURRENT_OWNER && moves)))
+            !(raw_list_has(ev->set, name) ||
+              (owner && has_set(ev, "\"status\""))))
             continue;
         if (p->f[i].p != NULL && !str_is(p->f[i], "null"))
-            json_put_raw(w, task_arg_name(i).p, p->f[i]);
+            json_put_raw(w, hands && owner ? "to_agent" : task_arg_name(i).p,
+                         p->f[i]);
         else
             clear = raw_list_edit(&c->a, clear, STR_NONE, name);
     }
-    if (update && clear.len > strlen("[]"))
+    if (!hands && clear.len > strlen("[]"))
         json_put_raw(w, "clear", clear);
 }
 
-/* Writes the arguments of the inverse, as far as they depend on the states
-   before and after. Returns the tool. */
+/* Writes the arguments of the inverse, as far as they depend on what the task
+   was before, p. Returns the tool: only another handoff replaces one. */
 static enum task_tool
 put_inverse(struct cli *c, const struct task_event *ev, const struct task *p,
-            const struct task *k, struct str note)
+            struct str note)
 {
+    bool hands = p->status == TASK_HANDOFF_READY && has_set(ev, "\"handoff\"");
+    bool adds = str_is(ev->op, "create");
+    struct str reason = raw_member(p->f[F_HANDOFF], "reason");
+    enum task_status to = adds ? TASK_CANCELLED : p->status;
+    struct str stop = p->f[F_CANCEL_REQUESTED];
     struct json_w *w = &c->tool.w;
-    enum task_status to = p->status;
-    bool leaves = to == TASK_HANDOFF_READY || to == TASK_EXHAUSTED;
-    struct str left = p->f[to == TASK_EXHAUSTED ? F_EXHAUSTED : F_HANDOFF];
-    struct str reason = raw_member(left, "reason");
 
-    if (leaves && task_status_ended(k->status)) { /* for its next owner, open */
-        to = TASK_OPEN;
-        leaves = false;
-    }
-    leaves = leaves && (to != k->status || has_set(ev, "\"handoff\"") ||
-                        has_set(ev, "\"exhausted\""));
-    put_fields(c, ev, p, !leaves);
-    if (leaves && reason.p != NULL)
+    if (task_raw_ended(raw_member(ev->v, "status")) && to != TASK_IN_PROGRESS)
+        to = TASK_OPEN; /* for its next owner, if it had one */
+    if (is_request(ev))
+        json_put_raw(w, stop.p != NULL ? "clear" : "cancel_requested",
+                     stop.p != NULL ? ev->set : STR("{}"));
+    else if (!adds)
+        put_fields(c, ev, p, hands);
+    if (hands && reason.p != NULL)
         json_put_raw(w, "reason", reason);
-    json_put_str(w, leaves ? "notes" : "reason", note);
-    if (!leaves && has_set(ev, "\"status\""))
+    json_put_str(w, hands ? "notes" : "reason", note);
+    if (!hands && has_set(ev, "\"status\""))
         json_put_z(w, "status", task_status_name(to));
-    if (leaves && p->f[F_CURRENT_OWNER].p != NULL && to == TASK_HANDOFF_READY)
-        json_put_raw(w, "to_agent", p->f[F_CURRENT_OWNER]);
-    if (!leaves)
-        return TOOL_UPDATE;
-    return to == TASK_EXHAUSTED ? TOOL_EXHAUST : TOOL_HANDOFF;
-}
-
-/* Writes the arguments that take back a question or a request to stop, or those
-   of put_inverse. Returns the tool, or -1 after an error that *rc tells. */
-static int
-put_change(struct cli *c, const struct change *at, const struct task *k,
-           struct str note, int *rc)
-{
-    const char *id = c->arg[F_TASK_ID].text;
-    struct json_w *w = &c->tool.w;
-    struct str asked = STR_NONE, item = STR_NONE;
-    struct task_event ev = at->ev;
-    struct task p = *k;
-    struct task_error e;
-
-    *rc = 0;
-    if (str_is(ev.op, "ask")) {
-        while ((item = raw_list_next(k->f[F_QUESTIONS], item)).p != NULL)
-            asked = item;
-        json_put_obj(w, "answer");
-        json_put_raw(w, "question_id", raw_member(asked, "question_id"));
-        json_put_z(w, "action", "cancel");
-        json_close(w);
-        return TOOL_UPDATE;
-    }
-    if (str_is(ev.op, "create")) { /* there is no state before it */
-        ev.set = STR("[\"status\"]");
-        p.status = TASK_CANCELLED;
-    } else if (str_is(ev.set, "[\"cancel_requested\"]")) {
-        if (k->f[F_CANCEL_REQUESTED].p != NULL)
-            json_put_raw(w, "clear", ev.set);
-        else
-            json_put_raw(w, "cancel_requested", STR("{}"));
-        json_put_str(w, "reason", note);
-        return TOOL_UPDATE;
-    } else if (k->version > 1) {
-        *rc = call_task(c, id, k->version - 1, &p, &e);
-    }
-    if (*rc == ERR_NOT_FOUND)
-        *rc = cli_fail(c, ERR_NOT_FOUND, "%s: the state before your \"%s\" is "
-                       "no longer in the log\nrun \"mcptask edit %s\" to "
-                       "change it", id, deed_of(&ev), id);
-    return *rc == 0 ? (int)put_inverse(c, &ev, &p, k, note) : -1;
-}
-
-/* "t-1: open, as before "done" 2m ago", or which fields are. */
-static void
-tell_undone(struct cli *c, const struct change *at, struct str receipt)
-{
-    const char *how = str_is(at->ev.op, "create") ? "which undoes"
-                                                  : "as before";
-    struct str what = raw_inner(raw_member(receipt, "status"));
-    struct str item = STR_NONE;
-    struct buf b = {0};
-    char age[24];
-
-    if (c->json) {
-        buf_printf(&c->out, "%.*s\n", STR_ARG(receipt));
-        return;
-    }
-    while (!has_set(&at->ev, "\"status\"") &&
-           (item = raw_list_next(at->ev.set, item)).p != NULL)
-        buf_printf(&b, "%s%.*s", b.len > 0 ? ", " : "",
-                   STR_ARG(raw_inner(item)));
-    if (b.len > 0)
-        what = buf_view(&b);
-    buf_printf(&c->out, "%.*s: %.*s, %s \"%s\" %s ago\n", STR_ARG(at->ev.id),
-               STR_ARG(what), how, deed_of(&at->ev),
-               cli_span(age, cli_now_ms(c) - time_of(&at->ev)));
-    c->out.err |= b.err;
-    buf_fini(&b);
+    return hands ? TOOL_HANDOFF : TOOL_UPDATE;
 }
 
 /* Takes a change back. Returns the exit code. */
@@ -334,29 +241,35 @@ undo_change(struct cli *c, const struct change *at, struct str note)
 {
     const char *id = arena_str(&c->kept, at->ev.id).p;
     const char *agent = c->arg[ARG_AGENT].text;
-    struct str receipt;
-    struct task k;
-    int tool, rc = refuse_change(c, at, deed_of(&at->ev));
+    uint64_t version = raw_u64(raw_member(at->ev.v, "version"));
+    struct str receipt, about, deed = human_deed(&c->kept, &at->ev, &about);
+    struct task_error e;
+    struct task p;
+    char age[24];
+    int rc = id == NULL ? cli_fail_store(c, ERR_NOMEM)
+                        : refuse_change(c, at, id, deed);
 
-    rc = rc == 0 ? cli_task(c, id, &k) : rc;
+    if (rc == 0) /* what is created has no state before it */
+        rc = call_task(c, id, is_request(&at->ev) ? 0 : version - 1, &p, &e);
     if (rc != 0)
-        return rc > 0 ? rc : cli_fail_task(c, rc, id);
-    if (k.ev.r.n != at->ev.r.n)
-        return cli_fail(c, ERR_VERSION, "%s: another change came first\nrun "
-                        "\"mcptask history %s\" to see it", id, id);
+        return rc != ERR_NOT_FOUND ? rc
+            : cli_fail(c, ERR_NOT_FOUND, "%s: the state before your \"%.*s\" "
+                       "is no longer in the log\nrun \"mcptask edit %s\" to "
+                       "change it", id, STR_ARG(deed), id);
     c->arg[F_TASK_ID].text = id; /* for cli_refuse_change */
     c->tool = (struct cli_tool_args){.once = false};
     json_begin(&c->tool.w, &c->tool.b);
     cli_args_put(c, "task_id", id);
-    json_put_int(&c->tool.w, "expected_version", (int64_t)k.version);
-    tool = put_change(c, at, &k, note, &rc);
+    json_put_int(&c->tool.w, "expected_version", (int64_t)version);
     cli_args_put(c, "agent", agent);
-    if (rc != 0)
-        cli_args_end(c);
-    else
-        rc = cli_call(c, (enum task_tool)tool, &receipt);
-    if (rc == 0)
-        tell_undone(c, at, receipt);
+    rc = cli_call(c, put_inverse(c, &at->ev, &p, note), &receipt);
+    if (rc == 0 && c->json)
+        buf_printf(&c->out, "%.*s\n", STR_ARG(receipt));
+    else if (rc == 0) /* "t-1: open, which undoes "done" 2m ago" */
+        buf_printf(&c->out, "%s: %.*s, which undoes \"%.*s\"%s%.*s %s ago\n",
+                   id, STR_ARG(raw_inner(raw_member(receipt, "status"))),
+                   STR_ARG(deed), about.len > 0 ? " of " : "", STR_ARG(about),
+                   cli_span(age, cli_now_ms(c) - time_of(&at->ev)));
     return rc;
 }
 
@@ -381,8 +294,9 @@ cli_undo(struct cli *c)
         return rc < 0 ? cli_fail_store(c, rc) : rc;
     if (f.n == 0)
         return cli_fail(c, ERR_NOT_FOUND, "no change by %s in the last 24 h\n"
-                        "run \"mcptask tail --agent %s\" to see older ones",
-                        agent, agent);
+                        "run \"mcptask tail\" to see all, and \"mcptask undo "
+                        "--agent NAME\" to take back one by another name",
+                        agent);
     note = arena_printf(&c->kept, NOTE U64, f.list[0].ev.r.n);
     for (size_t i = 0; note.p != NULL && i < f.n; i++) {
         arena_reset(&c->a);

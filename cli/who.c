@@ -5,8 +5,8 @@
       renewed: others change its tasks, too.
    2. Of the tasks that it holds, the one is shown that it wrote last and that
       waits for no answer. Those that it left behind come after all others.
-   3. Who needs a person comes first, then who wrote a short while ago, then who
-      is silent, then who only left something behind; each by name. */
+   3. Who waits for a person comes first, and who only left something behind
+      last; each by name. */
 
 #include "cli/who.h"
 #include "cli/call.h"
@@ -22,48 +22,48 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LIVELY_MS (10 * 60 * 1000) /* who wrote since then is at work */
-
 struct agent {
-    struct agent *next;
     struct str name;    /* raw */
     uint64_t held, waits;
     struct str left;    /* the ids of what it left behind, raw, with commas */
-    int64_t wrote_ms;   /* 0: not known */
     struct str id;      /* of the task that is shown, */
-    int of;             /* which is one of enum kind, */
+    enum kind { LEFT = 1, ASKS, WORKS } of; /* the last of which is shown first,
+                           */
     int64_t at_ms;      /* and changed then */
-    enum rank { NEEDS, LIVELY, SILENT, AWAY } rank;
 };
-enum kind { LEFT, ASKS, WORKS }; /* the last one is shown first */
 
 struct who {
     struct cli *c;
-    struct arena a; /* of the agents */
-    struct agent *first;
-    size_t n;
+    struct arena a;  /* of the agents */
+    struct buf list; /* of struct agent */
+    int err;
     struct table t;
 };
 
 /* ---- the agents ---- */
 
 static struct agent *
+agents_of(const struct who *w, size_t *n)
+{
+    *n = w->list.len / sizeof(struct agent);
+    return (struct agent *)(void *)w->list.p;
+}
+
+/* The agent of this name; NULL: no memory. */
+static struct agent *
 agent_of(struct who *w, struct str name)
 {
-    struct agent *g = w->first;
+    struct agent new = {.name = arena_str(&w->a, name), .left = STR("")};
+    struct agent *all;
+    size_t n;
 
-    while (g != NULL && !str_eq(g->name, name))
-        g = g->next;
-    if (g != NULL)
-        return g;
-    g = arena_alloc(&w->a, sizeof *g);
-    if (g == NULL)
-        return NULL;
-    *g = (struct agent){.next = w->first, .name = arena_str(&w->a, name),
-                        .left = STR(""), .of = -1};
-    w->first = g;
-    w->n++;
-    return g;
+    all = agents_of(w, &n);
+    for (size_t i = 0; i < n; i++)
+        if (str_eq(all[i].name, name))
+            return &all[i];
+    buf_put(&w->list, &new, sizeof new);
+    all = agents_of(w, &n);
+    return new.name.p != NULL && w->list.err == 0 ? &all[n - 1] : NULL;
 }
 
 static bool
@@ -71,14 +71,16 @@ add_work(void *ctx, const struct task *k)
 {
     struct who *w = ctx;
     struct str by = k->f[F_CURRENT_OWNER];
-    int kind = k->needs_input ? ASKS : WORKS;
-    int64_t at = 0, wrote = 0;
+    enum kind kind = k->needs_input ? ASKS : WORKS;
     struct agent *g;
+    int64_t at = 0;
 
     by = by.p != NULL ? by : raw_member(k->f[F_EXHAUSTED], "agent");
-    g = by.p != NULL ? agent_of(w, by) : NULL;
-    if (g == NULL)
+    if (by.p == NULL)
         return true;
+    g = agent_of(w, by);
+    if (g == NULL)
+        return (w->err = ERR_NOMEM) == 0;
     g->waits += k->needs_input && raw_member(
         human_open_question(k, STR_NONE), "to").p == NULL;
     time_parse(k->ev.r.time, &at);
@@ -90,9 +92,7 @@ add_work(void *ctx, const struct task *k)
                                STR_ARG(k->f[F_TASK_ID]));
     } else {
         g->held++;
-        if (task_lease_wrote(k->f[F_LEASE], &wrote))
-            at = wrote;
-        g->wrote_ms = wrote > g->wrote_ms ? wrote : g->wrote_ms;
+        task_lease_wrote(k->f[F_LEASE], &at);
     }
     if (kind > g->of || (kind == g->of && at > g->at_ms)) {
         g->of = kind;
@@ -102,15 +102,18 @@ add_work(void *ctx, const struct task *k)
     return true;
 }
 
+/* Invariant 3. */
 static int
 order_agents(const void *a, const void *b)
 {
-    const struct agent *x = *(struct agent *const *)a;
-    const struct agent *y = *(struct agent *const *)b;
+    const struct agent *x = a, *y = b;
     size_t n = x->name.len < y->name.len ? x->name.len : y->name.len;
 
-    return x->rank != y->rank ? (int)x->rank - (int)y->rank
-                              : memcmp(x->name.p, y->name.p, n);
+    if ((x->waits > 0) != (y->waits > 0))
+        return x->waits > 0 ? -1 : 1;
+    if ((x->held > 0) != (y->held > 0))
+        return x->held > 0 ? -1 : 1;
+    return memcmp(x->name.p, y->name.p, n);
 }
 
 /* ---- a row ---- */
@@ -119,82 +122,73 @@ order_agents(const void *a, const void *b)
    shown of it: a word for programs, and a text for people, in a. */
 static struct str
 sign_of_life(const struct who *w, struct arena *a, const struct agent *g,
-         const struct task *k, const char **word, struct str *since)
+             const struct task *k, const char **word, struct str *since)
 {
-    struct str lease = k->f[F_LEASE], q = human_open_question(k, STR_NONE);
-    struct str to = raw_text(a, raw_member(q, "to"));
-    const char *text = "wrote", *here = k->connected ? "connected, " : "";
-    int64_t ms = g->wrote_ms;
+    struct str lease = k->f[F_LEASE], left = raw_member(lease, "left");
+    struct str q = human_open_question(k, STR_NONE), to;
+    const char *text, *also = "";
+    int64_t ms = 0;
     char age[24];
 
+    *word = g->of == LEFT ? "silent" : "works";
     *since = k->ev.r.time;
-    *word = "works";
-    if (g->of != LEFT && g->of != ASKS) {
-        text = ms > 0 ? text : "its task changed";
-    } else if (g->of == ASKS) {
+    text = task_lease_wrote(lease, &ms) ? "wrote" : "its task changed";
+    if (ms > 0)
+        *since = arena_str(a, str_of(time_text(ms)));
+    if (g->of == ASKS) {
         *word = "waits";
         *since = raw_inner(raw_member(q, "at"));
-        ms = 0;
     } else if (k->status == TASK_EXHAUSTED) {
         *word = text = "stopped";
         *since = raw_inner(raw_member(k->f[F_EXHAUSTED], "at"));
-    } else if (raw_member(lease, "left").p != NULL) {
+    } else if (left.p != NULL) {
         *word = text = "exited";
-        *since = raw_inner(raw_member(raw_member(lease, "left"), "at"));
+        *since = raw_inner(raw_member(left, "at"));
     } else if (k->gone) {
         *word = "exited";
-        here = "exited, ";
-        task_lease_wrote(lease, &ms);
+        also = "exited, ";
     } else if (k->lease_expired) {
         *word = "expired";
-        text = "lease expired";
-        *since = raw_inner(raw_member(lease, "expires_at"));
-    } else {
-        *word = "silent";
-        text = "last change";
+        also = "lease expired, ";
     }
-    if (ms > 0)
-        *since = arena_str(a, str_of(time_text(ms)));
-    if (!time_parse(*since, &ms))
+    if (!time_parse(*since, &ms)) {
         *since = k->ev.r.time;
-    time_parse(*since, &ms);
+        time_parse(*since, &ms);
+    }
     cli_span(age, cli_now_ms(w->c) - ms);
+    to = raw_text(a, raw_member(q, "to"));
     if (g->of == ASKS)
         return arena_printf(a, "waits for %.*s, %s", STR_ARG(
             to.len > 0 ? to : STR("you")), age);
-    return arena_printf(a, "%s%s %s ago", here, text, age);
+    return arena_printf(a, "%s%s%s %s ago", k->connected ? "connected, " : "",
+                        also, text, age);
 }
 
 static const struct table_column columns[] = {
     {.head = "AGENT", .share = 25}, {.head = "STATE"},
     {.head = "ID", .share = 20}, {.head = "TASK", .rest = true},
-    {.head = "ALSO", .may_go = true}, {.head = "STEPS", .may_go = true},
+    {.head = "ALSO", .share = 25, .may_go = true},
+    {.head = "STEPS", .may_go = true},
     {.head = "TESTS", .may_go = true},
 };
 enum { COLUMNS = sizeof columns / sizeof *columns };
 
-/* "+2 more, 1 waits for you, left web-313", what is so beside its state. */
+/* "+2 more, 1 waits for you, left behind: web-313", beside its state. */
 static struct str
 also_text(struct arena *a, const struct agent *g)
 {
-    struct str left = arena_printf(a, "[%.*s]", STR_ARG(g->left));
-    uint64_t others = g->held > 0 ? g->held - 1 : 0;
+    struct str left = human_joined(a, arena_printf(a, "[%.*s]",
+                                                   STR_ARG(g->left)));
     uint64_t waits = g->waits - (g->waits > 0 && g->of == ASKS);
     struct buf b = {0};
-    size_t n = raw_list_n(left);
 
-    if (others > 0)
-        buf_printf(&b, ", +" U64 " more", others);
+    if (g->held > 1)
+        buf_printf(&b, ", +" U64 " more", g->held - 1);
     if (waits > 0)
         buf_printf(&b, ", " U64 " wait%s for you", waits,
                    waits == 1 ? "s" : "");
-    if (n > 0 && g->of == LEFT)
-        buf_z(&b, ", left behind");
-    else if (n > 0)
-        buf_printf(&b, ", left %.*s", STR_ARG(
-            raw_inner(raw_list_next(left, STR_NONE))));
-    if (n > 1)
-        buf_printf(&b, " and %zu more", n - 1);
+    if (left.len > 0)
+        buf_printf(&b, ", left behind: %.*s", STR_ARG(left));
     return b.len > 0 ? str_from(buf_take(&b, a), strlen(", ")) : STR("");
 }
 
@@ -205,11 +199,10 @@ put_row(struct who *w, const struct agent *g, const struct task *k)
                                       [WORKS] = "36"};
     struct buf *out = &w->c->out;
     struct arena a = {0};
-    struct str since, task, step = STR(""), tests = STR(""), steps = STR("");
+    struct str since, task, step = STR_NONE, tests = STR("");
     const char *word;
     struct str state = sign_of_life(w, &a, g, k, &word, &since);
     uint64_t passed, failed;
-    size_t done, all;
 
     if (w->c->json) {
         buf_printf(out, "{\"agent\":%.*s,\"state\":\"%s\",\"since\":"
@@ -221,11 +214,7 @@ put_row(struct who *w, const struct agent *g, const struct task *k)
         arena_fini(&a);
         return;
     }
-    task_steps(k, &done, &all);
-    if (all > 0)
-        steps = arena_printf(&a, "%zu/%zu", done, all);
-    if (all > done)
-        step = raw_text(&a, raw_list_next(k->f[F_REMAINING_STEPS], STR_NONE));
+    step = raw_text(&a, raw_list_next(k->f[F_REMAINING_STEPS], STR_NONE));
     if (task_tests(k, &passed, &failed))
         tests = failed > 0 ? arena_printf(&a, U64 " failed", failed)
                            : arena_printf(&a, U64 " passed", passed);
@@ -235,8 +224,8 @@ put_row(struct who *w, const struct agent *g, const struct task *k)
                             STR_ARG(step));
     table_row(&w->t, (const struct table_cell[COLUMNS]){
         {raw_text(&a, g->name), NULL}, {state, sgr[g->of]}, {k->ev.id, NULL},
-        {task, NULL}, {also_text(&a, g), NULL}, {steps, NULL},
-        {tests, failed > 0 ? "31" : "32"}});
+        {task, NULL}, {also_text(&a, g), NULL},
+        {human_steps(&a, k), NULL}, {tests, failed > 0 ? "31" : "32"}});
     arena_fini(&a);
 }
 
@@ -246,31 +235,25 @@ put_row(struct who *w, const struct agent *g, const struct task *k)
 static int
 show_agents(struct who *w)
 {
-    struct agent **all = arena_alloc(&w->a, (w->n + 1) * sizeof *all);
-    int64_t now = cli_now_ms(w->c);
+    size_t n;
+    struct agent *all = agents_of(w, &n);
     struct task k;
-    size_t n = 0;
-    int rc = all == NULL ? ERR_NOMEM : 0;
+    int rc = w->err;
 
-    for (struct agent *g = w->first; rc == 0 && g != NULL; g = g->next) {
-        all[n++] = g;
-        g->rank = g->held == 0 ? AWAY : SILENT;
-        if (g->held > 0 && now - g->wrote_ms < LIVELY_MS)
-            g->rank = LIVELY;
-        if (g->waits > 0)
-            g->rank = NEEDS;
-    }
-    if (rc == 0)
-        qsort(all, n, sizeof(all[0]), order_agents);
+    if (n > 0)
+        qsort(all, n, sizeof *all, order_agents);
     for (size_t i = 0; rc == 0 && i < n; i++) {
-        const char *id = arena_printf(&w->a, "%.*s", STR_ARG(all[i]->id)).p;
+        const char *id = arena_str(&w->a, all[i].id).p;
 
         rc = id == NULL ? ERR_NOMEM : cli_task(w->c, id, &k);
         if (rc == 0)
-            put_row(w, all[i], &k);
+            put_row(w, &all[i], &k);
         rc = rc == ERR_NOT_FOUND ? 0 : rc; /* it was archived meanwhile */
         arena_reset(&w->c->a);
     }
+    if (rc == 0 && n == 0 && !w->c->json)
+        table_whole_line(&w->t, 0, (struct table_cell){
+            STR("no agent is at work; run \"mcptask list --ready\""), NULL});
     return rc;
 }
 
@@ -285,10 +268,8 @@ cli_who(struct cli *c)
     table_begin(&w.t, c, columns, COLUMNS, screen_columns());
     if (rc == 0)
         rc = show_agents(&w);
-    if (rc == 0 && w.n == 0 && !c->json)
-        table_whole_line(&w.t, 0, (struct table_cell){
-            STR("no agent is at work; run \"mcptask list --ready\""), NULL});
     table_end(&w.t);
     arena_fini(&w.a);
+    buf_fini(&w.list);
     return rc < 0 ? cli_fail_store(c, rc) : rc;
 }

@@ -198,7 +198,7 @@ derive(struct tasks *t, struct arena *a, struct task *k)
     int64_t from = task_from_ms(k->f[F_NOT_BEFORE]), at, end;
     int status = task_status_of(raw_inner(k->f[F_STATUS]));
     const struct task_entry *above;
-    bool ended, kept;
+    bool ended, kept, left;
 
     if (status < 0)
         return ERR_FORMAT;
@@ -232,9 +232,9 @@ derive(struct tasks *t, struct arena *a, struct task *k)
             k->leased = kept;
             k->lease_expired = !kept;
             k->sight = tasks_see(t, k->f[F_LEASE]);
-            k->connected = k->sight == SIGHT_ALIVE;
-            k->gone = kept && (k->sight == SIGHT_GONE ||
-                               raw_member(k->f[F_LEASE], "left").p);
+            left = raw_member(k->f[F_LEASE], "left").p != NULL;
+            k->connected = k->sight == SIGHT_ALIVE && !left;
+            k->gone = kept && (k->sight == SIGHT_GONE || left);
         }
         k->stale = k->status == TASK_IN_PROGRESS && sure - at > TASK_STALE_MS;
         k->free = k->status != TASK_IN_PROGRESS || !kept;

@@ -29,7 +29,7 @@ bad() {
 nested_lists() {
     mt 0 add --id x1 Before
     plan 0 '\0357\0273\0277# Plan\r\n\r\n- [ ] Epic\r\n  Its goal\r\n\r\n  in two lines
-\t* [x] First\r\n\t* [ ] Second (of two) (after #2)\r\n\t\t1. deep (after #5)
+\t* [x] First\r\n\t* [ ] Second (of two) (after #2)\r\n\t\t1. deep (after #2)
 \t+ Third (after x1 #2)\r\n2) Last (after #1, x1)\n- no checkbox\n- [a](link)' \
         --id au -p 1 -t plan
     printf '%s\n' 'au-1  Epic' '  au-2  First (done)' '  au-3  Second (of two)' \
@@ -44,7 +44,7 @@ nested_lists() {
     has out '"goal":"Its goal\nin two lines"' '"priority":1' '"tags":["plan"]'
     lacks out '"parent_id"'
     mt 0 show au-4 --json
-    has out '"parent_id":"au-3"' '"depends_on":["au-5"]' '"tags":["plan"]'
+    has out '"parent_id":"au-3"' '"depends_on":["au-2"]' '"tags":["plan"]'
     mt 0 show au-5 --json
     has out '"parent_id":"au-1"' '"depends_on":["x1","au-2"]'
     mt 0 show au-6 --json
@@ -56,6 +56,9 @@ nested_lists() {
     lacks out '"title":"two"'
     plan 4 '- One' --id au # is there, as another
     has err 'line 1: a task with this id exists'
+    plan 0 '- Other' --id there
+    plan 4 '\n- Other\n- New' --id there
+    has err 'line 2 already exists, but others do not'
     plan 0 '- a\n- b' --json
     has out '{"task_ids":["t-' '"seq":'
 }
@@ -64,14 +67,14 @@ an_epic_of_20() {
     {
         echo '- [ ] Epic'
         for n in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19; do
-            echo "  - Part $n (after #$((n + 2)))"
-        done | sed '$s/ (.*//'
+            echo "  - Part $n (after #$n)"
+        done | sed 's/ (after #1)//'
     } >list
     mt 0 add - --id e <list
-    has out 'e-1  Epic' '  e-20  Part 19'
+    has out 'e-1  Epic' '  e-2  Part 1' '  e-20  Part 19'
     mt 0 list --ready --ids
-    printf 'e-20\n' >want
-    same out want # each waits for the one below it
+    printf 'e-2\n' >want
+    same out want # each waits for the one above it
     mt 0 undo
     mt 0 list
     [ ! -s out ] || fail "$(cat out)"
@@ -84,24 +87,25 @@ what_is_refused() {
     bad '' 'standard input has no item such as "- [ ] TITLE"'
     bad '- a\ntext\n' 'line 2: neither an item such as'
     bad '# Plan\ntext\n- a\n' 'line 2: neither an item such as' 'indent it'
-    bad '- a\n- [ ]\n' 'line 2: the item has no title'
-    bad '- a\n- b (after #3)' 'line 2: the list has no item #3' \
-        'it has #1 to #2'
-    bad '- a (after #2x)\n- b' 'line 1: the list has no item #2x'
+    bad '- a\n- [ ]\n' 'line 2: title is missing'
+    bad '- a\n- b (after #3)' 'line 2: no item #3 is above this one' \
+        'put it below what it is after'
+    for of in 0 1 2 99 2x +1 -1 99999999999999999999 ''; do
+        bad "- a (after #$of)\n- b" "line 1: no item #$of is above"
+    done
     bad '- [x] a\n  - [ ] b' 'line 2: this part is not done, but line 1 is'
     bad '{"title":"a"}' 'standard input is JSON' 'mcptask-import -'
     bad ' [{"title":"a"}]' 'standard input is JSON' 'mcptask import -'
+    bad '[ ] a' 'line 1: neither an item such as "- [ ] TITLE"'
     bad '---\ntitle: a\n---\n- a\n' 'front matter' 'run "mcptask-import FILE"'
     n=0
     while [ $n -lt 51 ]; do
         echo "- $n"
         n=$((n + 1))
     done >many
-    bad "$(cat many)" 'the list has 51 items, but at most 50' '--parent ID'
+    bad "$(cat many)" 'line 51: at most 50 items are added' '--parent ID'
     bad "- a\n- $(printf %0300d 0)\n" 'line 2: '
     exits=1 bad '- a\n\n- b (after none)' 'line 3: ' 'no such task "none"'
-    exits=4 bad '- a (after #2)\n- b (after #1)' \
-        'line 1: its dependencies lead back to it'
     exits=4 bad '- a\n  - b (after #1)' 'line 2: ' 'as one of its parts'
 }
 

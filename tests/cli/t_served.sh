@@ -194,7 +194,7 @@ gone() {
     mt 0 list --json
     mt 0 board
     mt 0 who
-    grep -q 'ann  exited, wrote [0-9]*s ago  one  One  left behind$' "$all" ||
+    grep -q 'ann  exited, wrote [0-9]*s ago  one  One  left behind: one$' "$all" ||
         fail "$(cat "$all")"
     mt 4 handoff one --agent bob --to cyd
     grep -q 'claim one --takeover --reason TEXT' "$all" || fail "$(cat "$all")"
@@ -244,10 +244,18 @@ agents() {
     cat >want <<'END'
 ann wrote N ago one Task one; now: B +1 more, 1 waits for you 1/3 3 failed
 bob waits for you, N three Task three
-cyd wrote N ago four Task four left five
+cyd wrote N ago four Task four left behind: five
 END
     same have want
     checks=$((checks + 2))
+    for n in 1 2 3 4 5 6 7 8 9; do
+        echo "{\"task_id\":\"left-behind-$n\",\"title\":\"T\",\"status\":
+            \"agent_exhausted\",\"exhausted\":{\"agent\":\"dan\"}}" | tr -d '\n'
+        echo
+    done >in
+    run 0 import in
+    COLUMNS=90 mt 0 who # the long list leaves room for others
+    has "$all" '+1 more, 1 waits' 'left behind: left-beh'
     was=$(since cyd)
     mt 0 message four 'A word' -a dan
     [ -n "$was" ] && [ "$(since cyd)" = "$was" ] || fail "not since $was"

@@ -19,39 +19,41 @@ state() {
 each_kind_of_change() {
     mt 1 undo
     has err 'no change by anna in the last 24 h' \
-        'run "mcptask tail --agent anna"'
+        'run "mcptask tail"' \
+        '"mcptask undo --agent NAME"'
     mt 0 add --id a One
     mt 0 undo
-    has out 'a: cancelled, which undoes "add" '
+    has out 'a: cancelled, which undoes "created" '
     mt 0 undo
-    has out 'a: open, as before "undo" '
+    has out 'a: open, which undoes "cancelled" '
     state a '"status":"open"'
 
     mt 0 edit a -p 0 -t x --title Two --goal G
     mt 0 undo
-    has out 'a: priority, tags, title, goal, as before "edit" '
+    has out 'a: open, which undoes "changed" of priority, tags, title, goal '
     state a '"priority":2' '"title":"One"'
     lacks out '"tags"' '"goal"'
     mt 0 undo # that, too
     state a '"priority":0' '"tags":["x"]' '"title":"Two"' '"goal":"G"'
 
-    for end in "done ok" "fail no" "cancel no"; do
-        mt 0 ${end% *} a "${end#* }"
+    for end in 'done done ok' 'fail failed no' 'cancel cancelled no'; do
+        mt 0 ${end%% *} a "${end##* }"
         mt 0 undo
-        has out "a: open, as before \"${end% *}\" "
+        end=${end#* }
+        has out "a: open, which undoes \"${end% *}\" "
         state a '"status":"open"'
         lacks out '"result"'
     done
     mt 0 'done' a it works
     mt 0 reopen a it does not
     mt 0 undo
-    has out 'a: done, as before "reopen" '
+    has out 'a: done, which undoes "reopened" '
     state a '"status":"done"' '"result":"it works"'
     mt 0 reopen a once more
 
     mt 0 handoff a --to codex --reason lunch
     mt 0 undo
-    has out 'a: open, as before "handoff" '
+    has out 'a: open, which undoes "handed over" '
     state a '"status":"open"'
     lacks out '"current_owner"'
     mt 0 handoff a --to codex --reason lunch
@@ -61,8 +63,10 @@ each_kind_of_change() {
         '"reason":"lunch"'
     mt 0 claim a --takeover --reason 'he is away'
     mt 0 undo
-    has out 'a: handoff_ready, as before "claim" '
-    state a '"status":"handoff_ready","current_owner":"codex"'
+    has out 'a: handoff_ready, which undoes "claimed" '
+    state a '"status":"handoff_ready","current_owner":"codex"' \
+        '"from_agent":"anna"' '"reason":"lunch"'
+    lacks out '"lease"'
     mt 0 claim a --agent codex
     mt 1 undo --agent bob
     mt 0 undo --agent codex
@@ -78,17 +82,13 @@ each_kind_of_change() {
     mt 0 claim b --agent codex
     mt 0 cancel b no time
     mt 0 undo
-    has out 'b: cancel_requested, as before "cancel" '
+    has out 'b: in_progress, which undoes "asked to stop" '
     state b '"status":"in_progress"'
     lacks out '"cancel_requested"'
     mt 0 add --id c Four
-    mt 0 ask c 'Which one?'
-    mt 0 undo
-    has out 'c: questions, as before "ask" '
-    state c '"action":"cancel"'
     mt 0 handoff b --to bob # which takes it from codex
     mt 0 undo
-    has out 'b: in_progress, as before "handoff" '
+    has out 'b: in_progress, which undoes "handed over" '
     state b '"status":"in_progress","current_owner":"codex"'
     mt 0 claim c
     mt 0 undo --json
@@ -99,32 +99,34 @@ what_stays() {
     mt 0 add --id a One
     mt 0 message a hello
     mt 4 undo
-    has err 'a: a message may have been read, so "message" cannot be undone' \
-        'run "mcptask message a TEXT"'
+    has err 'a: "message" cannot be undone: what others may have read stays' \
+        'run "mcptask edit a" to change the task'
     mt 0 ask a 'Which?' --agent codex
+    mt 4 undo --agent codex
+    has err 'a: "asked" cannot be undone'
     mt 4 undo
     has err 'a: codex changed it ' ', after your "message"' \
         'run "mcptask history a"'
     mt 0 answer a this
     mt 4 undo
-    has err 'an answer may have been read, so "answer" cannot be undone'
+    has err 'a: "answered" cannot be undone'
     echo x >file
     mt 0 attach a file
     mt 4 undo
-    has err 'an attached file stays, so "attach" cannot be undone'
+    has err 'a: "attached" cannot be undone'
     echo '- [x] b' >list
     mt 0 add - <list
     mt 4 undo
-    has err 'a task that was added as done stays' 'run "mcptask reopen t-'
+    has err '"created" cannot be undone' 'run "mcptask reopen t-'
     mt 0 claim a
     mt 0 claim a
     mt 4 undo
-    has err '"claim" has only renewed the lease' 'run "mcptask handoff a"'
+    has err 'a: "claimed" cannot be undone' # it has renewed the lease
     mt 0 handoff a
     mt 0 edit a -p 0
     mt 0 edit a --agent codex --title Two
     mt 4 undo
-    has err 'a: codex changed it ' ', after your "edit"'
+    has err 'a: codex changed it ' ', after your "changed"'
     state a '"title":"Two"'
 }
 
@@ -148,7 +150,7 @@ several_at_once() {
     mt 0 edit a -p 1
     mt 0 edit b -p 1
     mt 0 undo # an edit is one change
-    has out 'b: priority'
+    has out 'b: open, which undoes "changed" of priority '
     lacks out 'a: '
 }
 

@@ -815,6 +815,7 @@ test_a_session_says_that_it_ends(void)
         {"update_task", "{'task_id':'a','agent':'claude-code-abcdef01','left':"
          "'again'}", 0, 0, 0},
         {"get_task", "{'task_id':'a'}", 0, 0, 0});
+    CHECK(!json_get(f.json, "agent_connected")); /* though that lives yet */
     CHECK(number(&f, "seq") == 3 && is_true(&f, "agent_gone") &&
           expires_in(&f, json_get(f.json, "lease")) == 60);
     /* The next one of the client has it, though the server of the first one
