@@ -225,11 +225,11 @@ async function killing(peer) {
     lost += made.filter((name) => !kept.has(name)).length;
     made = made.filter((name) => kept.has(name));
     damaged += seeded.some((name) => !kept.has(name));
+    const result = (stopped) => `${lost} of ${total} lost; ${damaged
+      ? `damaged ${of(damaged, 'time')}` : 'not damaged'}${stopped}`;
     if (kills === KILLS || performance.now() > end) {
       await s.close();
-      return `${lost} of ${total} lost; ${damaged ? 'damaged '
-        + of(damaged, 'time') : 'not damaged'}`
-        + (kills < KILLS ? `; ${of(kills, 'kill')}` : '');
+      return result(kills < KILLS ? `; ${of(kills, 'kill')}` : '');
     }
     if (seeded.some((name) => !kept.has(name))) { /* of no use any more */
       await s.close();
@@ -242,7 +242,14 @@ async function killing(peer) {
       made.push(name);
       total++;
     };
-    const [took] = await timing(() => create(`Life ${kills}`));
+    let took;
+    try {
+      [took] = await timing(() => create(`Life ${kills}`));
+    } catch (e) {
+      note(peer.name, e.message);
+      await s.close();
+      return result(`; after ${of(kills, 'kill')} it refuses to create`);
+    }
     let alive = true;
     const writer = (async () => {
       for (let i = 0; alive; i++) {
