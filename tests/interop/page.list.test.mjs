@@ -180,6 +180,9 @@ test('what an agent left is freed or handed over on its card', LIMIT,
     const { takeover } = await call('get_task', 'l.3');
     assert.deepEqual([takeover.from_agent, takeover.agent, takeover.reason],
       ['codex', 'person', 'it knows more']);
+    const { events } = await call('get_task', 'l.3', { section: 'history' });
+    assert.deepEqual(events.filter(({ by }) => by === 'person')
+      .map(({ op, note }) => [op, note]), [['handoff', 'it knows more']]);
     await worker.close();
   });
 
