@@ -593,17 +593,21 @@ test('on a phone, what is touched is large enough', LIMIT, async (t) => {
   await worker.close();
 });
 
-test('the commands of an empty board are copied', LIMIT, async (t) => {
-  const { page, worker, go } = await desk(t);
+test('an empty board offers what works', LIMIT, async (t) => {
+  const { page, server, worker, go } = await desk(t);
 
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
   await go();
   await live(page);
-  const row = page.locator('#empty li', { hasText: 'Add a task' });
+  const row = page.locator('#empty li', { hasText: 'Register the server' });
   await row.getByRole('button', { name: 'Copy' }).click();
   await row.getByText('Copied').waitFor();
   assert.equal(await page.evaluate(() => navigator.clipboard.readText()),
-    'mcptask add "Say hello"');
+    `claude mcp add --transport http mcptask ${server.url('/mcp')}`);
+  await page.locator('#empty').getByRole('button', { name: 'New task' }).click();
+  await page.locator('#form').getByLabel('Title').fill('Say hello');
+  await page.locator('#form .main').click();
+  await cardOf(page, 'ready', 'Say hello').waitFor({ timeout: SOON });
   await worker.close();
 });
 
