@@ -567,6 +567,11 @@ test('on a phone, what is touched is large enough', LIMIT, async (t) => {
   /* The filters are behind a button. */
   assert.ok(!await page.locator('#owner').isVisible());
   await page.locator('#funnel').click();
+  for (const id of ['owner', 'tag', 'repo']) { /* with room for its words */
+    if (await page.locator(`#${id}`).isVisible()) {
+      assert.ok((await page.locator(`#${id}`).boundingBox()).width > 140);
+    }
+  }
   await page.locator('#owner').waitFor();
   assert.deepEqual(await small(), []);
   /* All columns are in sight, below, with the number of their tasks. */
