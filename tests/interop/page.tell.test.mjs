@@ -320,6 +320,9 @@ test('the page shows what agents left behind', LIMIT, async (t) => {
   await entry('dora').getByText('next: Paint l.5').waitFor();
   await page.locator('#bell').click();
   await page.locator('#list li', { hasText: /dora exited.*Task l.5/ }).waitFor();
+  await page.locator('#notify').waitFor();
+  await page.locator('#feed').click();
+  await page.locator('#notify').waitFor({ state: 'hidden' });
   await page.keyboard.press('Escape');
   /* What it frees is the task that the tile shows. */
   await entry('dora').getByRole('button', { name: 'Free it: l.5' }).click();
