@@ -207,7 +207,7 @@ test('projects are named where there are several', LIMIT, async (t) => {
   await go();
   await live(page);
   await cardOf(page, 'ready', 'Task 2').waitFor();
-  assert.equal(await cardOf(page, 'ready', 'Task 1').count(), 0);
+  await cardOf(page, 'ready', 'Task 1').waitFor({ state: 'detached' });
   await page.locator('#clear').click();
   await cardOf(page, 'ready', 'Task 1').waitFor();
   /* That of another store at this address is not. */

@@ -95,6 +95,7 @@ test('axe finds nothing in what opens', LIMIT, async (t) => {
   assert.deepEqual(await faults(page), []);
   await page.emulateMedia({ reducedMotion: 'reduce' });
   await morning(worker);
+  await page.locator('#empty').waitFor({ state: 'hidden' });
   for (const key of ['New task', 'Keys']) {
     await page.getByRole('button', { name: key, exact: true }).click();
     await page.locator('#form').waitFor();
