@@ -292,7 +292,7 @@ test('an act says when the server is away', LIMIT, async (t) => {
 
   await go();
   await live(page);
-  await button(page, 'New task').click();
+  await page.locator('#new').click();
   await page.locator('#form').getByLabel('Title').fill('Kept');
   await server.close();
   await send(page);

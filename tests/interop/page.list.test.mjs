@@ -180,6 +180,9 @@ test('what an agent left is freed or handed over on its card', LIMIT,
     const { takeover } = await call('get_task', 'l.3');
     assert.deepEqual([takeover.from_agent, takeover.agent, takeover.reason],
       ['codex', 'person', 'it knows more']);
+    const { events } = await call('get_task', 'l.3', { section: 'history' });
+    assert.deepEqual(events.filter(({ by }) => by === 'person')
+      .map(({ op }) => op), ['handoff']);
     await worker.close();
   });
 
@@ -204,7 +207,7 @@ test('projects are named where there are several', LIMIT, async (t) => {
   await go();
   await live(page);
   await cardOf(page, 'ready', 'Task 2').waitFor();
-  assert.equal(await cardOf(page, 'ready', 'Task 1').count(), 0);
+  await cardOf(page, 'ready', 'Task 1').waitFor({ state: 'detached' });
   await page.locator('#clear').click();
   await cardOf(page, 'ready', 'Task 1').waitFor();
   /* That of another store at this address is not. */
@@ -564,6 +567,11 @@ test('on a phone, what is touched is large enough', LIMIT, async (t) => {
   /* The filters are behind a button. */
   assert.ok(!await page.locator('#owner').isVisible());
   await page.locator('#funnel').click();
+  for (const id of ['owner', 'tag', 'repo']) { /* with room for its words */
+    if (await page.locator(`#${id}`).isVisible()) {
+      assert.ok((await page.locator(`#${id}`).boundingBox()).width > 140);
+    }
+  }
   await page.locator('#owner').waitFor();
   assert.deepEqual(await small(), []);
   /* All columns are in sight, below, with the number of their tasks. */
@@ -590,17 +598,21 @@ test('on a phone, what is touched is large enough', LIMIT, async (t) => {
   await worker.close();
 });
 
-test('the commands of an empty board are copied', LIMIT, async (t) => {
-  const { page, worker, go } = await desk(t);
+test('an empty board offers what works', LIMIT, async (t) => {
+  const { page, server, worker, go } = await desk(t);
 
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
   await go();
   await live(page);
-  const row = page.locator('#empty li', { hasText: 'Add a task' });
+  const row = page.locator('#empty li', { hasText: 'Register the server' });
   await row.getByRole('button', { name: 'Copy' }).click();
   await row.getByText('Copied').waitFor();
   assert.equal(await page.evaluate(() => navigator.clipboard.readText()),
-    'mcptask add "Say hello"');
+    `claude mcp add --transport http mcptask ${server.url('/mcp')}`);
+  await page.locator('#empty').getByRole('button', { name: 'New task' }).click();
+  await page.locator('#form').getByLabel('Title').fill('Say hello');
+  await page.locator('#form .main').click();
+  await cardOf(page, 'ready', 'Say hello').waitFor({ timeout: SOON });
   await worker.close();
 });
 

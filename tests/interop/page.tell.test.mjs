@@ -303,6 +303,12 @@ test('the page shows what agents left behind', LIMIT, async (t) => {
   }
   await worker.tool('mark_exhausted', { task_id: 'l.1', agent: 'alice',
     reason: 'quota' });
+  for (const task_id of ['l.4', 'l.5']) {
+    await worker.tool('create_task', { task_id, title: `Task ${task_id}` });
+    await lost.tool('claim_task', { task_id, agent: 'dora' });
+    await lost.tool('save_checkpoint', { task_id, agent: 'dora',
+      remaining_steps: [`Paint ${task_id}`] });
+  }
   await lost.close();
   await page.clock.setFixedTime(new Date()); /* another test's was later */
   await go();
@@ -310,6 +316,19 @@ test('the page shows what agents left behind', LIMIT, async (t) => {
   await entry('alice').getByText('stopped just now').waitFor({ timeout: SOON });
   await entry('bob').getByText('left behind: l.2').waitFor({ timeout: SOON });
   await entry('bob').getByText('connected, wrote just now').waitFor();
+  await entry('dora').getByText('2 left behind').waitFor();
+  await entry('dora').getByText('next: Paint l.5').waitFor();
+  await page.locator('#bell').click();
+  await page.locator('#list li', { hasText: /dora exited.*Task l.5/ }).waitFor();
+  await page.locator('#notify').waitFor();
+  await page.locator('#feed').click();
+  await page.locator('#notify').waitFor({ state: 'hidden' });
+  await page.keyboard.press('Escape');
+  /* What it frees is the task that the tile shows. */
+  await entry('dora').getByRole('button', { name: 'Free it: l.5' }).click();
+  await cardOf(page, 'ready', 'Task l.5').waitFor({ timeout: SOON });
+  await entry('dora').getByRole('button', { name: 'Free it: l.4' }).click();
+  await cardOf(page, 'ready', 'Task l.4').waitFor({ timeout: SOON });
   await entry('bob').getByRole('button', { name: 'Free it: l.2' }).click();
   await cardOf(page, 'ready', 'Task l.2').waitFor({ timeout: SOON });
   await entry('alice').getByRole('button', { name: 'Free it: l.1' }).click();
@@ -317,7 +336,16 @@ test('the page shows what agents left behind', LIMIT, async (t) => {
   await entry('alice').waitFor({ state: 'hidden' });
   assert.equal(await page.locator('.act').count(), 0);
 
-  /* Many agents leave the board its place. */
+  /* A long name is cut rather than its state. */
+  const long = 'claude-code-of-the-other-machine';
+  await worker.tool('create_task', { task_id: 'long', title: 'Long' });
+  await worker.tool('claim_task', { task_id: 'long', agent: long });
+  await page.setViewportSize({ width: 390, height: 844 });
+  await entry(long).getByText('connected, wrote').waitFor({ timeout: SOON });
+  assert.ok(await entry(long).evaluate((li) => li.querySelector('.end')
+    .getBoundingClientRect().right <= li.getBoundingClientRect().right));
+
+  /* Many agents leave the board its place, and fade where there are more. */
   for (let i = 0; i < 40; i++) {
     await worker.tool('create_task', { task_id: `m.${i}`, title: `Task ${i}` });
     await worker.tool('claim_task', { task_id: `m.${i}`, agent: `agent-${i}` });
@@ -327,6 +355,8 @@ test('the page shows what agents left behind', LIMIT, async (t) => {
     await page.waitForFunction(() =>
       document.querySelectorAll('#crew li').length === 30, { timeout: SOON });
     assert.ok((await page.locator('#crew').boundingBox()).height < 90);
+    assert.match(await page.locator('#crew').evaluate((el) =>
+      getComputedStyle(el).maskImage), /gradient/);
     assert.ok(await page.evaluate(() =>
       document.documentElement.scrollWidth <= innerWidth));
   }

@@ -8,7 +8,7 @@ import test from 'node:test';
 import { cardOf, desk, LIMIT, live } from './desk.mjs';
 import { dressed } from './screens.mjs';
 
-const HEIGHT = 640; /* of the window */
+const HEIGHT = 672; /* of the window */
 const SHOP = { repo_path: '/work/webshop' };
 const PAY = { repo_path: '/work/payments' };
 
@@ -79,8 +79,12 @@ test('pictures of README', LIMIT, async (t) => {
     const last = await cardOf(page, 'prog', 'web-305').boundingBox();
     const bar = await page.locator('header').first().boundingBox();
     const y = bar.y + bar.height - 8;
+    const width = last.x + last.width + 16;
+    /* The strip ends with the picture, as in a window of that width. */
+    await page.locator('#crew').evaluate((el, w) => { el.style.width = `${w}px`; },
+      width);
     const { data } = await cdp.send('Page.captureScreenshot', { clip: { x: 0, y,
-      width: last.x + last.width + 16, height: HEIGHT - y, scale: 2 } });
+      width, height: HEIGHT - y, scale: 2 } });
     writeFileSync(new URL(`../../docs/${name}.png`, import.meta.url),
       Buffer.from(data, 'base64'));
   }
