@@ -27,11 +27,17 @@ log=$MCP_TASK_BASE_DIR/tasks.log
 # 7,000 bytes.
 state=$(awk 'BEGIN { while (n++ < 1000) printf "letters" }')
 
+# room: prints the KB that are free
+room() {
+    df -Pk "$disk" | awk 'END { print $4 }'
+}
+
 # leave KB: others leave so much of the disk
 leave() {
     : >"$disk/other"
-    free=$(df -Pk "$disk" | awk 'END { print $4 }')
-    head -c $(((free - $1) * 1024)) /dev/zero >"$disk/other"
+    head -c $((($(room) - $1) * 1024)) /dev/zero >"$disk/other"
+    checks=$((checks + 1))
+    [ "$(room)" -eq "$1" ] || fail "$(room) KB are free: $(ls -lR "$disk")"
 }
 
 # change ID TEXT: saves a new state, of as many bytes
