@@ -210,6 +210,7 @@ test('projects are named where there are several', LIMIT, async (t) => {
   await cardOf(page, 'ready', 'Task 1').waitFor({ state: 'detached' });
   await page.locator('#clear').click();
   await cardOf(page, 'ready', 'Task 1').waitFor();
+  await page.waitForFunction(() => !location.search);
   /* That of another store at this address is not. */
   await page.evaluate(() => kept('repo', 'another /work/web'));
   await page.reload();
