@@ -26,9 +26,11 @@ tests_of() {
     done
 }
 
-# Not with --short: the tests that start servers, or play an etcd.
-words=$(tests_of base json http store task mcp tools)
-rest="cli $(tests_of cli serve etcd)"
+# Not with --short: the tests that start servers, play an etcd, or fail each call
+# of the store in turn.
+faults='store_fault store_next store_room'
+words=$(left_out="$left_out$faults " && tests_of base json http store task mcp tools)
+rest="cli $faults $(tests_of cli serve etcd)"
 
 # ---- one store, two processors ----
 
