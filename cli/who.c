@@ -27,8 +27,7 @@ struct agent {
     uint64_t held, waits;
     struct str left;    /* the ids of what it left behind, raw, with commas */
     struct str id;      /* of the task that is shown, */
-    enum kind { LEFT = 1, ASKS, WORKS } of; /* the last of which is shown first,
-                           */
+    enum kind { LEFT = 1, ASKS, WORKS } of; /* rather of a later kind, */
     int64_t at_ms;      /* and changed then */
 };
 
@@ -53,14 +52,14 @@ agents_of(const struct who *w, size_t *n)
 static struct agent *
 agent_of(struct who *w, struct str name)
 {
-    struct agent new = {.name = arena_str(&w->a, name), .left = STR("")};
-    struct agent *all;
+    struct agent new = {.left = STR("")}, *all;
     size_t n;
 
     all = agents_of(w, &n);
     for (size_t i = 0; i < n; i++)
         if (str_eq(all[i].name, name))
             return &all[i];
+    new.name = arena_str(&w->a, name);
     buf_put(&w->list, &new, sizeof new);
     all = agents_of(w, &n);
     return new.name.p != NULL && w->list.err == 0 ? &all[n - 1] : NULL;
