@@ -151,6 +151,20 @@ skip_blanks(struct input *in)
     return ch;
 }
 
+/* Takes what follows of a text, up to a byte that means something. */
+static void
+put_plain(struct input *in)
+{
+    const char *p = in->chunk + in->at;
+    size_t n = 0, room = INPUT_MAX - in->piece.len;
+
+    while (in->at + n < in->n && n < room && p[n] != '"' && p[n] != '\\' &&
+           p[n] != '\n')
+        n++;
+    buf_put(&in->piece, p, n);
+    in->at += n;
+}
+
 /* Takes the byte ch into the record, and follows its brackets and texts. */
 static void
 put_byte(struct input *in, int ch)
@@ -163,6 +177,8 @@ put_byte(struct input *in, int ch)
     if (in->string) {
         in->string = in->escape || ch != '"';
         in->escape = !in->escape && ch == '\\';
+        if (!in->escape && in->string)
+            put_plain(in);
     } else if (ch == '"') {
         in->string = true;
     } else if (ch == '[' || ch == '{') {
