@@ -408,8 +408,9 @@ note_agent(struct tasks *t, struct str name)
     char text[1024]; /* more than a name may have, escaped */
     uint32_t id;
 
-    if (!name.p || name.len > sizeof text || t->names.n > NAMES_MAX ||
-        str_is(name, "\"unknown\"") || str_starts(name, "\"user of "))
+    if (!str_starts(name, "\"") || name.len > sizeof text ||
+        t->names.n > NAMES_MAX || str_is(name, "\"unknown\"") ||
+        str_starts(name, "\"user of "))
         return;
     memcpy(text, name.p, name.len);
     if (name_stem(raw_inner(name)).len > 0)

@@ -370,6 +370,22 @@ TEST(long_lease)
     fixture_fini(&f);
 }
 
+/* What is no name is not told as one. */
+TEST(names_that_are_none)
+{
+    struct fixture f;
+
+    begin_with(&f, "d");
+    put(&f, "task/e", "'op':'update','by':{'by':1},'set':['title'],'v':"
+        HEAD("e") "'current_owner':['x'],'title':'T'}");
+    call(&f, "claim_task", "{'task_id':'d','agent':'me'}");
+    call(&f, "handoff_task", "{'task_id':'d','from_agent':'me','to_agent':"
+         "'you'}");
+    CHECK(ok(&f));
+    CHECK(str_find(buf_view(&f.out), STR("known: me\"")) != SIZE_MAX);
+    fixture_fini(&f);
+}
+
 /* ---- any bytes ---- */
 
 /* Makes a task with a bit of everything; returns the body of its record. */
