@@ -400,13 +400,10 @@ store_load_to(struct store *s, const struct mark *m)
 static int64_t
 find_rest(const struct store *s, const struct log_file *f, int64_t end)
 {
-    uint64_t b, new_b, g = f->h.g;
+    uint64_t b, new_b;
     uint32_t sum, new_sum;
-    if (!s->loaded || s->log.fd < 0 || s->log.damaged || g != s->log.g + 1)
-        return 0;
-    while (g % 10 == 0)
-        g /= 10;
-    if (g == 1) /* each line is longer, by one digit */
+    if (!s->loaded || s->log.fd < 0 || s->log.damaged ||
+        f->h.g != s->log.g + 1)
         return 0;
     log_seek(s->log.fd, s->log.end, s->log.head, &b, &sum);
     int64_t rest = log_seek(f->fd, end, s->log.head, &new_b, &new_sum);
@@ -433,6 +430,16 @@ is_mounted(const struct store *s)
     return mounted;
 }
 
+/* Whether generation g has a digit more than the one before it, and so each of
+   its lines. */
+static bool
+has_more_digits(uint64_t g)
+{
+    while (g > 9 && g % 10 == 0)
+        g /= 10;
+    return g == 1;
+}
+
 /* Switches to an opened log; end: its committed end, or 0 if that is unknown.
    First reads the rest of the old generation, so that the observer misses
    nothing; it is not told again of what the new one has of that. 1: memory was
@@ -449,12 +456,17 @@ go_over(struct store *s, const struct log_file *f, int64_t end)
         lock_log(s->log.fd, false);
     int64_t rest = end > 0 ? find_rest(s, f, end) : 0;
     if (rest > 0) { /* store_read finds where a record is now */
+        bool longer = has_more_digits(f->h.g);
+        if (longer) {
+            index_lengthen(&s->index);
+            s->live += (int64_t)s->index.n;
+        }
         int64_t older = rest > s->live ? rest - s->live : 0;
         int64_t own = RECORD_HEADER_MAX; /* the first line and the end record */
         close(s->log.fd);
         s->log = (struct log){.fd = f->fd, .g = f->h.g, .head = s->log.head,
                               .end = rest};
-        s->held = s->held < older ? s->held : older;
+        s->held = s->held < older && !longer ? s->held : older;
         s->superseded = s->superseded_base = older > own ? older - own : 0;
     } else {
         forget_log(s);

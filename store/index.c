@@ -171,3 +171,11 @@ index_pop(struct index *x, struct store_entry *e)
     if (at < x->block->used) /* else it is in an older block */
         x->block->used = at;
 }
+
+void
+index_lengthen(struct index *x)
+{
+    for (size_t i = 0; i < x->n_buckets; i++)
+        for (struct store_entry *e = *bucket_at(x, i); e; e = e->chain)
+            e->len++;
+}

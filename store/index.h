@@ -29,5 +29,7 @@ struct store_entry *index_find(const struct index *x, struct str key);
 struct store_entry *index_add(struct index *x, struct str key, size_t size);
 /* Removes e, which must be the newest entry. */
 void index_pop(struct index *x, struct store_entry *e);
+/* Notes that the line of each entry is now longer by one byte. */
+void index_lengthen(struct index *x);
 
 #endif
