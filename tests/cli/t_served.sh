@@ -29,7 +29,7 @@ plain() {
     sed -e 's/[0-9]\{4\}-[0-9][0-9]-[0-9][0-9][T ][0-9:.]*Z\{0,1\}/TIME/g' \
         -e 's/"session":"[^"]*"/"session":"S"/; s/- session: .*/- session: S/' \
         -e 's/,"client":"mcptask"//; s/, client: mcptask//' \
-        -e 's/\(^\| \)[0-9]*s$/\1AGE/; s/ [0-9]*s / AGE /g; s/t-[0-9a-f]\{8,\}/t-ID/g' "$1"
+        -e 's/\(^\| \) *[0-9]*s$/\1AGE/; s/  *[0-9]*s  */ AGE /g; s/t-[0-9a-f]\{8,\}/t-ID/g' "$1"
 }
 
 # both NAME: runs the function NAME beside a store, and with a server of another
