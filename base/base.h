@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define MCPTASK_VERSION "0.4.0"
+#define MCPTASK_VERSION "0.5.0-dev"
 /* The same, and for a version in development the commit that this program was
    built from, where git knows it: "0.3.0-dev+1a2b3c4d". */
 extern const char mcptask_version[];
