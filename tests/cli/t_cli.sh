@@ -1178,9 +1178,13 @@ has err 'URL needs an HTTP address, not "httpd"'
 # What a runner has in its cache, it starts again.
 for runner in npx/_npx/1 uvx/archive-v0/1/bin; do
     mkdir -p "$PWD/$runner"
-    cp "$bin" "$PWD/$runner/mcptask"
+    start=$PWD/$runner/mcptask
+    cp "$exe" "$start"
+    [ "$bin" = "$exe" ] || {
+        sed "s|$exe|$start|" "$bin" >start && chmod +x start && start=./start
+    }
     checks=$((checks + 1))
-    "$PWD/$runner/mcptask" --tools core config cursor >out 2>err ||
+    "$start" --tools core config cursor >out 2>err ||
         fail "config: $(cat err)"
     has out "\"command\": \"${runner%%/*}\"" '"mcptask", "--tools", "core"]'
 done
