@@ -167,7 +167,7 @@ class World:
         if ok:
             self.counts["claims"] += 1
             other = self.won.setdefault(task, client.name)
-            if said.get("was"):
+            if "exited" in said.get("was", ""):
                 self.won[task] = client.name
             elif other != client.name:
                 self.fail(f"{task}: {other} and {client.name} have it")
